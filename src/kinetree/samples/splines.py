@@ -41,13 +41,21 @@ def quintic_coefficients(
 
 def evaluate(coefficients: Sequence[Number], t: Number) -> tuple[Array, Array, Array]:
     """Value, first and second derivative at t, by Horner's scheme."""
-    x: Array = np.asarray(0 * (coefficients[-1] * t))  # zeros in the shape of the result
-    dx = ddx = x
-    for c in reversed(coefficients):
-        ddx = ddx * t + 2 * dx
-        dx = dx * t + x
-        x = x * t + c
-    return x, dx, ddx
+    shape = np.broadcast_shapes(np.shape(t), *map(np.shape, coefficients))
+    x, dx, ddx = np.empty(shape), np.empty(shape), np.zeros(shape)
+    x[...], dx[...] = coefficients[-1], 0
+    # in place: to allocate new arrays would take longer than to compute them
+    for k, c in enumerate(reversed(coefficients[:-1])):
+        if k == 1:
+            np.multiply(2, dx, out=ddx)
+        elif k > 1:
+            ddx *= t
+            ddx += 2 * dx
+        dx *= t
+        dx += x
+        x *= t
+        x += c
+    return x[()], dx[()], ddx[()]  # numbers if all arguments are
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +134,18 @@ def tridiagonal(lower: Array, diagonal: Array, upper: Array, right: Array) -> Ar
     No pivots are exchanged: the rows of splines are diagonally dominant, except the row of a
     not-a-knot end, whose pivot is positive too.
     """
-    d, x = diagonal.copy(), right.copy()
+    low, d, up = lower.tolist(), diagonal.tolist(), upper.tolist()  # Python's numbers are faster
+    factors = [0.0]
     for k in range(1, len(d)):
-        factor = lower[k] / d[k - 1]
-        d[k] -= factor * upper[k - 1]
-        x[k] -= factor * x[k - 1]
-    x[-1] /= d[-1]
-    for k in range(len(d) - 2, -1, -1):
-        x[k] = (x[k] - upper[k] * x[k + 1]) / d[k]
-    return x
+        factors.append(low[k] / d[k - 1])
+        d[k] -= factors[k] * up[k - 1]
+    found: list[list[float]] = []
+    for column in right.T.tolist():
+        x = column[0]
+        for k in range(1, len(d)):
+            x = column[k] = column[k] - factors[k] * x
+        x = column[-1] = column[-1] / d[-1]
+        for k in range(len(d) - 2, -1, -1):
+            x = column[k] = (column[k] - up[k] * x) / d[k]
+        found.append(column)
+    return np.array(found).T.copy()

@@ -57,10 +57,10 @@ def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():
 def test_corners_lie_between_samples_and_are_known_as_corners():
     """A swing turns back where its cosine is zero, which no sample hits."""
     motion = sinusoid([0.0, 1.0], [1.0, 2.0], 1.0, 1.0, 0.013, phase=0.3)
-    times, corners = _with_corners(motion, motion.t)
+    times, corners, (q, _, _) = _with_corners(motion, motion.t)
     turns = (np.array([0.5, 1.5]) * np.pi - 0.3) / (2 * np.pi)
     assert times[corners] == pytest.approx(turns, abs=1e-9)
-    assert len(times) == len(motion.t) + 2
+    assert len(times) == len(motion.t) + 2 and np.array_equal(q, motion.curve(times)[0])
 
 
 def test_two_joints_that_turn_back_together_give_one_place():

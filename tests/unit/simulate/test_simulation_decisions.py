@@ -141,10 +141,11 @@ def test_steps_of_one_call_follow_from_the_work_of_a_step():
     """Python's steps are slow: few go in one call, so that the bar moves and limits end a run."""
 
     def chunk(graph, count, table, operations=10**6):
-        stepping = SimpleNamespace(rate=SimpleNamespace(operations=operations))
         method, system = SimpleNamespace(stages=(None,) * 4), SimpleNamespace(graph=graph)
         machine = SimpleNamespace(work=WORK, table=TABLE)
-        steps = SimpleNamespace(system=system, stepping=stepping, method=method, machine=machine)
+        steps = SimpleNamespace(
+            system=system, operations=operations, method=method, machine=machine
+        )
         return FixedSteps.chunk(steps, count, table)
 
     for count in (1, 7, 10**9):

@@ -17,6 +17,8 @@ from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
 from kinetree.samples.limits.loads import load_factor, load_friction, static_forces
 
 ROUNDS = 40  # most repetitions of an iteration
+MOST_STEP = 5  # times the excess: the most that is subtracted from a limit at once
+SMALL = 1e-5  # share of a limit; larger excesses are subtracted as they are
 ROUNDING = 0.1  # share of the margin by which a limit may be exceeded
 SETTLED = 1e-7  # relative change of the profile at which the iteration of friction ends
 SLOW = 1e-2  # share of the largest speed below which friction is a straight line in x
@@ -82,6 +84,10 @@ class Friction:
     slope: Array
     rest: Array
 
+    def equals(self, other: "Friction") -> bool:
+        """Return True if both have the same numbers."""
+        return np.array_equal(self.slope, other.slope) and np.array_equal(self.rest, other.rest)
+
 
 def fastest(
     model: Model, path: Path, bounds: Bounds, acceleration: Array, margin: float
@@ -98,19 +104,35 @@ def fastest(
     effort, velocity, bends = (x * (1 - margin) for x in (bounds.effort, speeds, acceleration))
     limits = Limits(effort, velocity, bends, _curves(bounds, 1 - margin))
     _check_standing(model, path, knots, bounds)
-    profile = _settle(model, path, knots, limits)
+    profile, friction = _settle(model, path, knots, limits)
     reserve = np.zeros((5, *knots.sense.shape))
+    excess = _excess(model, profile, limits)
+    step, last = reserve, reserve
     for _ in range(ROUNDS):
-        excess = _excess(model, profile, limits)
         if _fits(excess, limits, margin):
             return profile
-        reserve = reserve + np.maximum(excess, 0)
-        friction = friction_near(model, knots, profile.x)
-        found = fastest_profile(rows_of(knots, friction, limits, reserve, profile.x))
+        step, last = _step(limits, excess, step, last), excess
+        reserve = reserve + step
+        near = friction_near(model, knots, profile.x) if friction is None else friction
+        found = fastest_profile(rows_of(knots, near, limits, reserve, profile.x))
         if found is None:
             break
-        profile = Profile(path, *found)
+        before, profile = profile, Profile(path, *found)
+        excess = _excess_again(model, profile, limits, before, excess)
     return _slowed(model, profile, limits, margin)
+
+
+def _step(limits: Limits, excess: Array, step: Array, last: Array) -> Array:
+    """Further reserve for limits that are exceeded, (5, N, n).
+
+    It is the excess, or up to MOST_STEP times as much where the last step had less effect than its
+    size: where it reduced a small excess from `last`, the next one follows the line through both.
+    """
+    more = np.maximum(excess, 0)
+    small = more < SMALL * limits.sided()[:, None]
+    less = small & (more > 0) & (last > more) & (step > 0)
+    effect = np.divide(last - more, step, where=less, out=np.ones(more.shape))
+    return more / np.clip(effect, 1 / MOST_STEP, 1)
 
 
 def knots_of(model: Model, path: Path) -> Knots:
@@ -311,13 +333,22 @@ def _check_standing(model: Model, path: Path, knots: Knots, bounds: Bounds) -> N
             )
 
 
-def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
-    """The profile that agrees with its own friction, by iteration."""
+def _settle(
+    model: Model, path: Path, knots: Knots, limits: Limits
+) -> tuple[Profile, Friction | None]:
+    """The profile that agrees with its own friction, by iteration.
+
+    Also the friction, if it is the same for every profile.
+    """
     reserve = np.zeros((5, *knots.sense.shape))
     x = np.zeros(len(path.grid))
-    profile = None
+    profile, before, steady = None, None, None
     for _ in range(ROUNDS):
         friction = friction_near(model, knots, x)
+        if before is not None and not limits.curves and friction.equals(before):
+            steady = friction  # it does not depend on the profile, which would be the same again
+            break
+        before = friction
         found = fastest_profile(rows_of(knots, friction, limits, reserve, x))
         if found is None:
             x = x / 4  # the guess was too fast: friction alone used up the torque
@@ -334,16 +365,33 @@ def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
             "no motion along the path keeps all joints within their limits, though the robot can "
             "stand everywhere on it; it is too close to its limits. Raise the effort limits."
         )
-    return profile
+    return profile, steady
 
 
-def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
-    """Largest values in every interval less their limits, (5, N, n), as in `Limits.sided`."""
-    q, dq, ddq = profile.inside()
+def _excess_again(
+    model: Model, profile: Profile, limits: Limits, before: Profile, excess: Array
+) -> Array:
+    """`_excess` of a profile, evaluated where it differs from the one before."""
+    changed = (profile.x[:-1] != before.x[:-1]) | (profile.u != before.u)
+    changed[0] = True
+    found = excess.copy()
+    found[:, changed] = _excess(model, profile, limits, changed)
+    return found
+
+
+def _excess(
+    model: Model, profile: Profile, limits: Limits, where: Array | slice = slice(None)
+) -> Array:
+    """Largest values in every interval less their limits, (5, N, n), as in `Limits.sided`.
+
+    where: the intervals to look at, which include the first one.
+    """
+    q, dq, ddq = profile.inside(where)
     inverse_dynamics = kernel(model, "inverse_dynamics")
     tau = inverse_dynamics(q, dq, ddq)
-    most = np.stack([_most(x) for x in (tau, -tau, np.abs(dq), ddq, -ddq)])
-    excess = most - limits.sided()[:, None]
+    values = tau, -tau, np.abs(dq), ddq, -ddq
+    pairs = zip(values, limits.sided(), strict=True)
+    excess = np.stack([_peaks(x, limit) - limit for x, limit in pairs])
     for j, curve in limits.curves.items():
         for side, sign in enumerate((1, -1)):
             over = _over(curve, sign * tau[..., j], sign * dq[..., j], float(limits.effort[j]))
@@ -356,32 +404,46 @@ def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
 
 
 def _over(curve: Curve, tau: Array, dq: Array, effort: float) -> Array:
-    """Most of tau above a curve in every interval, (N,), from points in it, (N, points).
+    """Most of tau above a curve in every interval, (N,), from points in it, (points, N).
 
     At a corner of the curve it may peak between two points, where straight lines are taken.
     """
     bound = np.minimum(curve_values(curve, np.maximum(dq, 0)), effort)
-    most = _most((tau - bound)[:, :, None])[:, 0]
+    most = _most(tau - bound)
     for speed, force in curve[1:]:
-        before, after = dq[:, :-1] - speed, dq[:, 1:] - speed
+        before, after = dq[:-1] - speed, dq[1:] - speed
         share = np.divide(before, before - after, where=before != after, out=np.zeros(before.shape))
-        there = tau[:, :-1] + share * np.diff(tau, axis=1) - min(force, effort)
-        most = np.maximum(most, np.max(np.where(before * after < 0, there, -np.inf), axis=1))
+        there = tau[:-1] + share * np.diff(tau, axis=0) - min(force, effort)
+        most = np.maximum(most, np.max(np.where(before * after < 0, there, -np.inf), axis=0))
     return most
 
 
+def _peaks(x: Array, limit: Array) -> Array:
+    """The largest value in every interval, (N, n), from points in it, (points, N, n).
+
+    Peaks between the points are found where they may exceed the limit, (n,). A parabola through
+    three points rises above them by less than they differ.
+    """
+    if not np.isfinite(limit).any():
+        return np.zeros(x.shape[1:])
+    top = x.max(axis=0)
+    near = 2 * top - x.min(axis=0) > limit
+    top[near] = _most(x[:, near])
+    return top
+
+
 def _most(x: Array) -> Array:
-    """The largest value in every interval, (N, n), from points in it, (N, points, n).
+    """The largest value in every interval, (...), from points in it, (points, ...).
 
     Everything is smooth within an interval, so that parabolas through three points give the peaks
     between them.
     """
-    left, middle, right = x[:, :-2], x[:, 1:-1], x[:, 2:]
+    left, middle, right = x[:-2], x[1:-1], x[2:]
     bend, tilt = left - 2 * middle + right, right - left
     inside = (bend < 0) & (np.abs(tilt) <= -2 * bend)
     with np.errstate(divide="ignore", invalid="ignore"):
         vertex = np.where(inside, middle - tilt * tilt / (8 * bend), middle)
-    return np.maximum(x.max(axis=1), vertex.max(axis=1))
+    return np.maximum(x.max(axis=0), vertex.max(axis=0))
 
 
 def _fits(excess: Array, limits: Limits, margin: float) -> bool:

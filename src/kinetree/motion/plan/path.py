@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.samples.between import Motion
 from kinetree.samples.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate
 from kinetree.trajectory import Trajectory
 
@@ -19,6 +21,9 @@ RESTING = 1e-12  # rad or m; a joint that moves less rests
 APART = 1e-6  # share of an interval; a point nearer to a knot is the knot
 TREMBLE = 1e-7  # share of the whole length; a shorter piece is left out
 FAR = 1e-7  # rad or m; a larger deviation from the trajectory requires more knots
+# points of every interval at which forces and speeds are evaluated; not its ends, where friction
+# may jump
+INSIDE = np.linspace(0, 1, 13).clip(1e-6, 1 - 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,12 @@ class Path:
     grid: Array
     deviation: float
 
+    @cached_property
+    def inside(self) -> tuple[Array, Array, Array]:
+        """q, q' and q'' at the points INSIDE of every interval, (points, N, n) each."""
+        lengths = np.diff(self.grid) * INSIDE[:, None]
+        return evaluate(self.curve.taylor(self.grid[:-1]), lengths[..., None])
+
 
 def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     """The smooth pieces of a trajectory's path; the robot stops in the corners between them.
@@ -42,8 +53,7 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     stands still are left out. A piece has `intervals` between its knots, or up to four times as
     many if it is so long or so curved that it needs them.
     """
-    t, corners = _with_corners(trajectory, _finer(trajectory.t))
-    _, dq, _ = trajectory.curve(t)
+    t, corners, (q, dq, _) = _with_corners(trajectory, _finer(trajectory.t))
     speed = np.linalg.norm(dq, axis=1)
     if not speed.max() > 0:
         raise InputError(f"trajectory {trajectory.name!r} stands still; it has no path to time.")
@@ -56,7 +66,8 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
             continue  # jitter of a robot at rest; the next piece is moved to begin where it began
         begin = paths[-1].curve.points[-1] if paths else trajectory.q[0]
         for more in (1, 2, 4):
-            path = _path(trajectory, t[here], speed[here], length, begin, more * intervals)
+            along = t[here], q[here], dq[here], speed[here], length
+            path = _path(trajectory, *along, begin, more * intervals)
             if path.deviation <= FAR or more == 4:
                 paths.append(path)
                 break
@@ -69,12 +80,15 @@ def _finer(t: Array) -> Array:
     return np.append(between.ravel(), t[-1])
 
 
-def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array]:
-    """Times with those of the corners between them added, and True where there is a corner."""
-    dq = trajectory.curve(t)[1]
+def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array, Motion]:
+    """Times with those of the corners between them added, True at corners, and the motion."""
+    motion = trajectory.curve(t)
+    dq = motion[1]
     speed = np.linalg.norm(dq, axis=1)
     turn = np.sum(dq[1:] * dq[:-1], axis=1)
     k = np.flatnonzero(turn < SHARPEST * speed[1:] * speed[:-1])
+    if not len(k):
+        return t, np.zeros(len(t), bool), motion
 
     def slows(t: Array) -> Array:
         _, v, a = trajectory.curve(t)
@@ -82,14 +96,16 @@ def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array]:
 
     low, high = _bisect(t[k], t[k + 1], slows)  # the speed is least where dq . ddq changes sign
     times = np.unique(np.concatenate([t, (low + high) / 2]))
-    return times, np.isin(times, (low + high) / 2)
+    return times, np.isin(times, (low + high) / 2), trajectory.curve(times)
 
 
 def _pieces(dq: Array, speed: Array, corners: Array) -> Iterator[tuple[int, int]]:
     """First and last point of every piece between corners, standstills and the ends."""
     still = speed <= STILL * speed.max()
+    special = np.flatnonzero(corners | still)
     first = None
-    for k in range(len(speed)):
+    # a piece can end at a special point alone, and begin there, at the next point or at the first
+    for k in sorted({0, *special.tolist(), *(special[special < len(speed) - 1] + 1).tolist()}):
         if first is not None and (corners[k] or (still[k] and not _passes(dq, speed, k))):
             yield first, k
             first = None
@@ -114,10 +130,16 @@ def _lengths(trajectory: Trajectory, t: Array, speed: Array) -> Array:
 
 
 def _path(
-    trajectory: Trajectory, t: Array, speed: Array, length: Array, begin: Array, intervals: int
+    trajectory: Trajectory,
+    t: Array,
+    q: Array,
+    dq: Array,
+    speed: Array,
+    length: Array,
+    begin: Array,
+    intervals: int,
 ) -> Path:
     """The spline through points at chosen lengths, moved to start at `begin`."""
-    q, dq, _ = trajectory.curve(t)
     knots = _knots(length, _turning(dq, speed), intervals)
     points = trajectory.curve(_times_at(knots, t, length, speed))[0]
     points = points + (begin - points[0])
@@ -159,9 +181,11 @@ def _grid(curve: CubicSpline) -> Array:
     k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
     left, right = curve.knots[k], curve.knots[k + 1]
     rises = slope[k + 1, joint] > 0
+    _, c1, c2, c3 = (np.asarray(c)[np.arange(len(k)), joint] for c in curve.cubics(k))
 
     def before(s: Array) -> Array:
-        return (curve(s)[1][np.arange(len(k)), joint] > 0) != rises
+        t = s - left
+        return ((3 * c3 * t + 2 * c2) * t + c1 > 0) != rises
 
     turn = _bisect(left, right, before)[1]
     near = APART * (right - left)
@@ -176,13 +200,14 @@ def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
     k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])
-    low, high = _bisect(np.zeros_like(h), h, lambda t: evaluate(c, t)[0] < wanted)
+    rest = wanted - c[0]
+    low, high = _bisect(np.zeros_like(h), h, lambda t: ((c[3] * t + c[2]) * t + c[1]) * t < rest)
     return np.clip(t[k] + (low + high) / 2, t[0], t[-1])
 
 
 def _bisect(low: Array, high: Array, before: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Neighbours of the points between low and high at which `before` turns from True to False."""
-    for _ in range(54):  # down to rounding: floats have 53 binary digits
+    for _ in range(54 if len(low) else 0):  # down to rounding: floats have 53 binary digits
         middle = (low + high) / 2
         left = before(middle)
         low, high = np.where(left, middle, low), np.where(left, high, middle)

@@ -4,7 +4,10 @@ With x = (ds/dt)^2 and u = d2s/dt2 constant between knots, x grows by 2 u times 
 interval, and every joint force is A(s) u + B(s) x + C(s). Each bound of it, at the left and at the
 right end of an interval, is a row a u + b x <= c. A pass from the goal to the start finds, for each
 knot, the largest x from which the goal can still be reached; a pass forward then takes the
-largest u that stays below. Both solve problems of two unknowns, exactly, by eliminating u.
+largest u that stays below. Both solve problems of two unknowns, exactly, by eliminating u: rows of
+one interval alone bound x by a number (`largest_x`), and rows together with a bound of the next x
+bound it by lines of that. So each pass is a `scan` over lines, which are made for all intervals at
+once.
 """
 
 from dataclasses import dataclass
@@ -12,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.motion.plan.path import Path
+from kinetree.motion.plan.path import INSIDE, Path
+from kinetree.motion.plan.scan import scan
 
-# points of every interval at which forces and speeds are evaluated; not its ends, where friction
-# may jump
-INSIDE = np.linspace(0, 1, 13).clip(1e-6, 1 - 1e-6)
 FLAT = 1e-13  # share of the largest entry; a row with a smaller a does not depend on u
+FAR = 1e12  # (rad/s)^2 or (m/s)^2; x is not larger
 CREEP = 1e-9  # rad/s or m/s; friction of motion, not of rest, is evaluated at least at this rate
 
 
@@ -65,16 +67,16 @@ class Profile:
             d3 * w * w * w,
         ])  # fmt: skip
 
-    def inside(self) -> tuple[Array, Array, Array]:
-        """q, dq and ddq at the points INSIDE of every interval, (N, points, n)."""
-        lengths = np.diff(self.path.grid)[:, None] * INSIDE
-        s = self.path.grid[:-1, None] + lengths
-        x = np.maximum(self.x[:-1, None] + 2 * self.u[:, None] * lengths, 0)
-        u = np.repeat(self.u[:, None], len(INSIDE), axis=1)
-        speed = np.maximum(np.sqrt(x), CREEP)
-        motion = self._motion(s.ravel(), speed.ravel(), u.ravel())
-        q, dq, ddq = (part.reshape(*s.shape, -1) for part in motion)
-        return q, dq, ddq
+    def inside(self, where: Array | slice = slice(None)) -> tuple[Array, Array, Array]:
+        """q, dq and ddq at the points INSIDE of every interval, (points, N, n).
+
+        where: a mask, (N,), of the intervals that are wanted.
+        """
+        q, slope, bend = (part[:, where] for part in self.path.inside)
+        u = self.u[where]
+        x = self.x[:-1][where] + 2 * u * np.diff(self.path.grid)[where] * INSIDE[:, None]
+        speed = np.maximum(np.sqrt(np.maximum(x, 0)), CREEP)[..., None]
+        return q, slope * speed, bend * (speed * speed) + slope * u[:, None]
 
     def slower(self, factor: float) -> "Profile":
         """The same path at 1/factor of the speed."""
@@ -104,53 +106,89 @@ def fastest_profile(rows: Rows) -> tuple[Array, Array] | None:
 
     None if the rows do not allow the robot to move.
     """
-    reach = _reachable(rows)
+    length = 2 * rows.lengths
+    flat = FLAT * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
+    reach = _reachable(rows, length, flat)
     if reach is None:
         return None
-    x: list[float] = [0.0]
-    us: list[float] = []
-    for i, length in enumerate(rows.lengths):
-        u = _largest_u(rows.a[i], rows.b[i], rows.c[i], x[-1], length, reach[i + 1])
-        last = i + 1 == len(rows.lengths)
-        after = 0.0 if last else max(min(x[-1] + 2 * length * u, reach[i + 1]), 0.0)
-        if not max(after, x[-1]) > 0:
-            return None  # at rest at both ends of an interval: the robot would never leave it
-        us.append((after - x[-1]) / (2 * length))
-        x.append(after)
-    return np.array(x), np.array(us)
+    P, Q = _lines_forward(rows, length, flat)
+    cap = reach[1:].copy()
+    cap[-1] = 0
+    x = scan(P, Q, cap, np.zeros(len(length)), 0.0)
+    if not np.all(np.maximum(x[1:], x[:-1]) > 0):
+        return None  # at rest at both ends of an interval: the robot would never leave it
+    return x, np.diff(x) / length
 
 
-def _reachable(rows: Rows) -> Array | None:
+def _reachable(rows: Rows, length: Array, flat: Array) -> Array | None:
     """The largest x at each knot from which the end can be reached; None if there is none."""
-    reach = np.zeros(len(rows.lengths) + 1)
-    for i in range(len(rows.lengths) - 1, -1, -1):
-        length = 2 * rows.lengths[i]
-        # the next x, which is x + length u, must be between 0 and reach[i + 1]
-        a = np.append(rows.a[i], [length, -length])
-        b = np.append(rows.b[i], [1.0, -1.0])
-        c = np.append(rows.c[i], [reach[i + 1], 0.0])
-        x = min(_largest_x(a, b, c), rows.most[i])
-        if not x >= 0:
-            return None
-        reach[i] = x
-    return reach
+    # the next x, which is x + length u, must not be negative
+    own = (np.append(rows.a, -length[:, None], axis=1), np.pad(rows.b, ((0, 0), (0, 1))),
+           np.pad(rows.c, ((0, 0), (0, 1))))  # fmt: skip
+    own[1][:, -1] = -1
+    most = largest_x(*own, rows.most[:-1], flat)
+    P, Q = _lines_back(rows, length, flat)
+    found = scan(P[::-1], Q[::-1], most[::-1], np.full(len(length), -np.inf), 0.0)
+    return found[::-1] if np.all(found >= 0) else None
 
 
-def _largest_x(a: Array, b: Array, c: Array) -> float:
-    """The largest x for which some u satisfies all rows: pairs of rows with u eliminated."""
-    small = FLAT * np.max(np.abs(a))
-    up, down, flat = a > small, a < -small, np.abs(a) <= small
-    # a_k > 0 bounds u from above, a_l < 0 from below: a_k row_l - a_l row_k is free of u
-    slope = np.outer(a[up], b[down]) - np.outer(b[up], a[down])
-    bound = np.outer(a[up], c[down]) - np.outer(c[up], a[down])
-    slope = np.append(slope.ravel(), b[flat])
-    bound = np.append(bound.ravel(), c[flat])
-    growing = slope > FLAT * np.max(np.abs(slope))
-    return float(np.min(bound[growing] / slope[growing], initial=np.inf))
+def _lines_back(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:
+    """Lines P + Q r, (N, rows) each, that bound x if the next x is at most r.
+
+    A row with a < 0 bounds u from below, and x + length u <= r from above; without u, that is
+    (length b - a) x <= length c - a r.
+    """
+    length = length[:, None]
+    slope = length * rows.b - rows.a
+    own = (rows.a < -flat) & (slope > FLAT * (np.abs(length * rows.b) + np.abs(rows.a)))
+    slope = np.where(own, slope, 1)
+    return np.where(own, length * rows.c / slope, np.inf), np.where(own, -rows.a / slope, 0)
 
 
-def _largest_u(a: Array, b: Array, c: Array, x: float, length: float, reach: float) -> float:
-    """The largest u at x that the rows allow and with which the next x is at most `reach`."""
-    up = a > FLAT * np.max(np.abs(a))
-    rest = c[up] - b[up] * x
-    return min(float(np.min(rest / a[up], initial=np.inf)), (reach - x) / (2 * length))
+def _lines_forward(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:
+    """Lines P + Q x, (N, rows) each, that bound the next x: x + length u with u <= (c - b x)/a."""
+    own = rows.a > flat
+    step = length[:, None] / np.where(own, rows.a, 1)
+    return np.where(own, rows.c * step, np.inf), np.where(own, 1 - rows.b * step, 0)
+
+
+def largest_x(a: Array, b: Array, c: Array, most: Array, flat: Array) -> Array:
+    """The largest x up to `most`, (N,), for which some u satisfies all rows, (N, rows).
+
+    Rows with a > 0 bound u from above by lines of x, rows with a < 0 from below. The gap between
+    the least upper and the largest lower line is a concave function of x. From far outside, every
+    step goes to the zero of the two lines that are in force; it takes a few steps to the zero of
+    the gap, which is exact.
+
+    Args:
+        a: of the rows.
+        b: of the rows.
+        c: of the rows.
+        most: upper bounds of x.
+        flat: (N, 1); rows with a smaller |a| do not depend on u.
+    """
+    up, down = a > flat, a < -flat
+    scale = np.where(up | down, a, 1)
+    tilt, level = b / scale, c / scale  # u <= level - tilt x, or >=
+    level = np.stack([np.where(up, level, np.inf), np.where(down, level, -np.inf)])
+    tilt = np.stack([np.where(up, tilt, 0), np.where(down, tilt, 0)])
+    level_of_flat = np.where(~(up | down) & (b > FLAT * np.abs(b).max(axis=1)[:, None]), b, np.nan)
+    with np.errstate(invalid="ignore"):
+        bound = np.fmin.reduce(c / level_of_flat, axis=1, initial=np.inf)
+    x = np.minimum(np.minimum(most, bound), FAR)
+    open_ = np.arange(len(x))  # intervals in which x may still be too large
+    for _ in range(len(a[0]) ** 2):
+        lines = level[:, open_] - tilt[:, open_] * x[open_, None]
+        k, l = lines[0].argmin(axis=1), lines[1].argmax(axis=1)
+        each = np.arange(len(open_))
+        slope = tilt[0, open_, k] - tilt[1, open_, l]
+        room = level[0, open_, k] - level[1, open_, l]
+        size = np.abs(tilt[0, open_, k]) + np.abs(tilt[1, open_, l])
+        too_large = (lines[0, each, k] < lines[1, each, l]) & (slope > FLAT * size)
+        zero = np.where(too_large, room, 0) / np.where(too_large, slope, 1)
+        closer = too_large & (zero < x[open_])
+        x[open_[closer]] = zero[closer]
+        open_ = open_[closer]
+        if not len(open_):
+            break
+    return np.where(x >= FAR, np.minimum(most, bound), x)

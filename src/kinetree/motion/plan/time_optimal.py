@@ -1,7 +1,8 @@
 """The fastest motion along a path within torque, speed and acceleration limits, verified."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from kinetree.samples.inputs import (
     positive,
     sample_times,
 )
-from kinetree.samples.limits.check import POSITION, check_limits
+from kinetree.samples.limits.check import POSITION, check_limits, limit_violations
 from kinetree.samples.limits.report import LimitReport
-from kinetree.samples.pieces import Polynomials, polynomials
+from kinetree.samples.pieces import Pieces, Polynomials, polynomials
 from kinetree.trajectory import Trajectory
 
 FINER = 10  # samples of the check for every sample of the result
@@ -35,16 +36,21 @@ class TimeOptimal:
 
     Args:
         trajectory: the motion.
-        report: its limits, checked on a finer grid.
+        check: makes `report`.
         pieces: profiles along the smooth pieces of the path; the robot stops in the corners between
             them.
         margin: share of the limits that was left unused, dimensionless.
     """
 
     trajectory: Trajectory
-    report: LimitReport
+    check: Callable[[], LimitReport]
     pieces: tuple[Profile, ...]
     margin: float
+
+    @cached_property
+    def report(self) -> LimitReport:
+        """Its loads and limits on a finer grid; violations were looked for when it was planned."""
+        return self.check()
 
     @property
     def duration(self) -> float:
@@ -62,7 +68,7 @@ class TimeOptimal:
         Args:
             dt: largest step between samples, s.
         """
-        return _sampled(self.trajectory, self.pieces, dt)
+        return _sampled(self.trajectory, self.trajectory.curve, dt)
 
     def __repr__(self) -> str:
         return f"TimeOptimal({self.trajectory!r}, {'verified' if self.report.ok else 'violated'})"
@@ -126,22 +132,34 @@ def time_optimal(
         tau=None, model=model, joint_names=(), name=f"{trajectory.name}, time-optimal",
         meta={"smooth": False},
     )  # fmt: skip
-    report = None
+    fine = plan
     for margin in MARGINS:
         pieces = tuple(fastest(model, path, bounds, bends, margin) for path in paths)
-        fine = _sampled(plan, pieces, step / FINER)
-        report = check_limits(model, fine, effort=effort, velocity=velocity)
-        if _within(report) and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
-            return TimeOptimal(_sampled(plan, pieces, step), report, pieces, margin)
+        curve = _polynomials(pieces)
+        fine = _sampled(plan, curve, step / FINER)
+        found = limit_violations(model, fine, effort=effort, velocity=velocity)
+        # positions are those of the given path
+        within = all(violation.quantity == POSITION for violation in found)
+        if within and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
+            check = partial(_checked, model, plan, curve, step / FINER, effort, velocity)
+            return TimeOptimal(_sampled(plan, curve, step), check, pieces, margin)
     raise InputError(
         f"the time-optimal motion along {trajectory.name!r} still exceeds a limit with a margin of "
-        f"{MARGINS[-1]:g}; its path may be sampled too coarsely.\n{report}"
+        f"{MARGINS[-1]:g}; its path may be sampled too coarsely.\n"
+        f"{check_limits(model, fine, effort=effort, velocity=velocity)}"
     )
 
 
-def _within(report: LimitReport) -> bool:
-    """Return True if forces and speeds fit; positions are those of the given path."""
-    return all(violation.quantity == POSITION for violation in report.violations)
+def _checked(
+    model: Model,
+    plan: Trajectory,
+    curve: Polynomials,
+    dt: float,
+    effort: StateLike | None,
+    velocity: StateLike | None,
+) -> LimitReport:
+    """The report on the motion at times no further apart than dt."""
+    return check_limits(model, _sampled(plan, curve, dt), effort=effort, velocity=velocity)
 
 
 def _check_torques(bounds: Bounds, trajectory: Trajectory) -> None:
@@ -155,9 +173,8 @@ def _check_torques(bounds: Bounds, trajectory: Trajectory) -> None:
         )
 
 
-def _sampled(plan: Trajectory, pieces: Sequence[Profile], dt: float) -> Trajectory:
+def _sampled(plan: Trajectory, curve: Pieces, dt: float) -> Trajectory:
     """The motion along all pieces, one after another, at times no further apart than dt."""
-    curve = _polynomials(pieces)
     t = sample_times(curve.t[-1], dt)
     q, dq, ddq = curve(t)
     return plan.replace(t=t, q=q, dq=dq, ddq=ddq, pieces=curve)

@@ -47,13 +47,7 @@ def check_limits(
         tolerance: share of a limit by which it may be exceeded without being violated,
             dimensionless.
     """
-    model = model_for(trajectory, robot, "a check of limits")
-    without_constraints(model, "A check of limits")
-    check_single(trajectory, "a check of limits")
-    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
-        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
-    bounds = with_limits(bounds_of(model), effort, velocity)
-    loads = loads_of(model, trajectory, bounds)
+    model, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
     found = tuple(_violations(loads, bounds, tolerance))
     return LimitReport(
         robot=model.name,
@@ -64,6 +58,36 @@ def check_limits(
         violations=found,
         scaling=scaling_of(model, loads, bounds, all(x.quantity == POSITION for x in found)),
     )
+
+
+def limit_violations(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    *,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
+    tolerance: float = 1e-6,
+) -> tuple[Violation, ...]:
+    """The violations of `check_limits`, which takes the same arguments, without the rest."""
+    _, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
+    return tuple(_violations(loads, bounds, tolerance))
+
+
+def _read(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    effort: StateLike | None,
+    velocity: StateLike | None,
+    tolerance: float,
+) -> tuple[Model, Bounds, Loads]:
+    """The robot, its limits, and its loads in a motion."""
+    model = model_for(trajectory, robot, "a check of limits")
+    without_constraints(model, "A check of limits")
+    check_single(trajectory, "a check of limits")
+    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
+        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
+    bounds = with_limits(bounds_of(model), effort, velocity)
+    return model, bounds, loads_of(model, trajectory, bounds)
 
 
 def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:

@@ -5,9 +5,19 @@ import pytest
 
 from kinetree.model.bounds import bounds_of
 from kinetree.motion import quintic
-from kinetree.motion.plan.fastest import Limits, _excess, _fits, _most, _slowed, fastest
+from kinetree.motion.plan.fastest import (
+    Limits,
+    _excess,
+    _excess_again,
+    _fits,
+    _most,
+    _peaks,
+    _slowed,
+    _step,
+    fastest,
+)
 from kinetree.motion.plan.path import paths_of
-from kinetree.motion.plan.profile import Profile, Rows, _largest_u, _largest_x, fastest_profile
+from kinetree.motion.plan.profile import FLAT, Profile, Rows, fastest_profile, largest_x
 from motion_robots import INERTIA, wheel
 
 EFFORT = 3.0
@@ -68,11 +78,52 @@ def test_excess_has_forces_up_and_down_speeds_and_accelerations():
 def test_peaks_between_places_are_those_of_parabolas():
     x = np.linspace(0, 1, 13)
     for vertex, height in ((0.37, 2.0), (0.5, 1.0), (0.04, 3.0)):
-        rows = (height - 5 * (x - vertex) ** 2)[None, :, None]
+        rows = (height - 5 * (x - vertex) ** 2)[:, None, None]
         assert _most(rows)[0, 0] == pytest.approx(height, rel=1e-12)
-        assert _most(-rows)[0, 0] == max(-rows[0, 0, 0], -rows[0, -1, 0])
-    line = np.linspace(0, 1, 13)[None, :, None]
+        assert _most(-rows)[0, 0] == max(-rows[0, 0, 0], -rows[-1, 0, 0])
+    line = np.linspace(0, 1, 13)[:, None, None]
     assert _most(line)[0, 0] == 1 and _most(-line)[0, 0] == 0
+
+
+def test_every_peak_beyond_a_limit_is_found():
+    """Peaks below the limit need not be exact, but are not above it either."""
+    rng = np.random.default_rng(3)
+    x = np.cumsum(rng.normal(size=(13, 400, 3)), axis=0)
+    exact = _most(x)
+    for limit in (np.array([0.5, 2.0, np.inf]), np.array([-3.0, 0.0, 6.0])):
+        found = _peaks(x, limit)
+        beyond = exact > limit
+        assert np.array_equal(found[beyond], exact[beyond])
+        assert np.all((found <= limit)[~beyond])
+
+
+def test_what_did_not_change_is_not_evaluated_again():
+    robot = wheel(effort=EFFORT)
+    path = straight(robot)
+    limits = Limits(*(np.array([x]) for x in (2.0, 0.5, 1.0)))
+    before, after = bang_bang(path, 1.5), bang_bang(path, 1.5)
+    after.x[20:30] *= 0.9
+    after = Profile(path, after.x, np.diff(after.x) / (2 * np.diff(path.grid)))
+    excess = _excess(robot.model, before, limits)
+    found = _excess_again(robot.model, after, limits, before, excess)
+    assert np.array_equal(found, _excess(robot.model, after, limits))
+    assert not np.array_equal(found, excess)
+
+
+def test_reserves_follow_the_effect_of_the_last_step():
+    limits = Limits(*(np.array([x]) for x in (1.0, 1.0, 1.0)))
+    shape = (5, 2, 1)
+    last, step = np.full(shape, 4e-6), np.full(shape, 4e-6)
+    excess = np.full(shape, 2e-6)
+    excess[:, 1] = -1.0
+    found = _step(limits, excess, step, last)
+    assert found[:, 0] == pytest.approx(4e-6)  # half the effect: twice the excess
+    assert np.all(found[:, 1] == 0)
+    assert _step(limits, excess, 0 * step, 0 * last)[:, 0] == pytest.approx(2e-6)  # the first step
+    nearly = _step(limits, last * (1 - 1e-9), step, last)
+    assert nearly == pytest.approx(5 * 4e-6)  # at most so many times
+    large = np.full(shape, 1e-2)
+    assert _step(limits, large / 2, large, large) == pytest.approx(5e-3)
 
 
 def test_the_margin_is_kept_back():
@@ -127,18 +178,50 @@ def test_the_largest_x_is_that_of_all_corners(seed):
     a, b = rng.normal(size=(2, 8))
     c = rng.uniform(0.1, 1, 8)  # rest, u = x = 0, is allowed
     a, b, c = (np.append(x, y) for x, y in ((a, [0, 1, -1]), (b, [1, 0, 0]), (c, [9, 9, 9])))
-    x = _largest_x(a, b, c)
-    assert x == pytest.approx(brute(a, b, c), rel=1e-9)
-    inside = 0.5 * x
-    u = _largest_u(a, b, c, inside, 1e-9, np.inf)
-    assert np.all(a[a > 0] * u + b[a > 0] * inside <= c[a > 0] + 1e-9)
-    assert np.any(np.abs(a * u + b * inside - c)[a > 0] < 1e-9)
+    order = rng.permutation(len(a))
+    rows = np.stack([[a, b, c], [a[order], b[order], c[order]]], axis=1)  # two intervals
+    flat = np.full((2, 1), FLAT)
+    x = largest_x(*rows, np.full(2, np.inf), flat)
+    assert x == pytest.approx([brute(a, b, c)] * 2, rel=1e-9)
+    assert np.array_equal(largest_x(*rows, x / 2, flat), x / 2)  # bounds count
 
 
-def test_the_next_x_stays_within_reach():
-    a, b, c = np.array([1.0]), np.array([0.0]), np.array([10.0])
-    assert _largest_u(a, b, c, 1.0, 0.5, 3.0) == pytest.approx((3.0 - 1.0) / (2 * 0.5))
-    assert _largest_u(a, b, c, 1.0, 0.01, 3.0) == 10.0
+def by_loops(rows):
+    """Both passes as the textbook has them, one knot after the other, by pairs of rows."""
+    n = len(rows.lengths)
+    reach = np.zeros(n + 1)
+    for i in reversed(range(n)):
+        h = 2 * rows.lengths[i]
+        a, b = np.append(rows.a[i], [h, -h]), np.append(rows.b[i], [1, -1])
+        c = np.append(rows.c[i], [reach[i + 1], 0])
+        best = rows.most[i]
+        for k, l in np.ndindex(len(a), len(a)):
+            slope = a[k] * b[l] - a[l] * b[k]
+            if a[k] > 0 > a[l] and slope > 1e-12:
+                best = min(best, (a[k] * c[l] - a[l] * c[k]) / slope)
+        reach[i] = best
+    x = [0.0]
+    for i in range(n):
+        up = rows.a[i] > 0
+        u = np.min((rows.c[i] - rows.b[i] * x[-1])[up] / rows.a[i][up])
+        x.append(min(x[-1] + 2 * rows.lengths[i] * u, reach[i + 1]))
+    return np.array(x)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_profiles_are_those_of_a_loop_over_pairs_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    n, count = 30, int(rng.integers(1, 6))
+    lengths = rng.uniform(0.02, 0.05, n)
+    a, b = rng.normal(size=(2, n, count))
+    c = rng.uniform(0.5, 1, (2, n, count))
+    rows = Rows(
+        np.concatenate([a, -a], axis=1), np.concatenate([b, -b], axis=1), np.concatenate(c, axis=1),
+        rng.uniform(0.05, 0.4, n + 1), lengths,
+    )  # fmt: skip
+    x, u = fastest_profile(rows)
+    assert np.allclose(x, by_loops(rows), atol=1e-12)
+    assert np.allclose(x[1:] - x[:-1], 2 * lengths * u, atol=1e-15)
 
 
 def test_a_profile_of_bounded_acceleration_is_a_trapezoid_of_speed():

@@ -1,5 +1,7 @@
 """Time-optimal scaling: known optima, and limits that hold between the samples too."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,16 @@ def test_limits_hold_on_a_grid_ten_times_finer(name, speeds):
     share = np.maximum(np.abs(tau) / effort, np.abs(fine.dq) / velocity).max(axis=1)
     assert np.mean(share) > 0.98
     assert found.deviation < 1e-6
+
+
+def test_the_report_is_that_of_a_check_on_the_finer_grid():
+    robot, motion = CASES["quintic"]
+    found = time_optimal(robot, motion, dt=0.01, intervals=100)
+    wanted = robot.check(found.resample(0.001))
+    assert found.report is found.report and found.report.ok
+    assert found.report.joints == wanted.joints and found.report.scaling == wanted.scaling
+    again = pickle.loads(pickle.dumps(found))
+    assert again.report.joints == wanted.joints and "verified" in repr(again)
 
 
 @pytest.mark.parametrize("name", ["quintic", "spline", "ur5e spline"])
