@@ -1,7 +1,8 @@
 """Straight-line code: the nodes of a graph, one statement each, for any number of lanes.
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
-function of `sincos.py`; the other nodes keep the order of the graph.
+function of `sincos.py`; the other nodes keep the order of the graph, except those that would be late
+(`pace.py`).
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
@@ -16,6 +17,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from kinetree.backends.llvm.functions import CALLED
+from kinetree.backends.llvm.pace import paced
 from kinetree.backends.llvm.text import SCALARS, number, splat, vector
 from kinetree.compiler.graph import OPERATIONS, Graph, Node
 from kinetree.errors import GraphError
@@ -173,9 +175,7 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
             done[i] = True
             yield i
         yield stage
-    for i, finished in enumerate(done):
-        if not finished:
-            yield i
+    yield from paced(graph, [i for i, finished in enumerate(done) if not finished])
 
 
 class Moves(Protocol):

@@ -6,7 +6,7 @@ from kinetree.backends.llvm.block import Block, StatesLoop
 from kinetree.backends.llvm.careful import emit_careful, emit_table
 from kinetree.backends.llvm.functions import emit_functions
 from kinetree.backends.llvm.one import One
-from kinetree.backends.llvm.operands import Operand, emit_operand
+from kinetree.backends.llvm.operands import NEAR, Operand, emit_operand
 from kinetree.backends.llvm.sincos import emit_sincos
 from kinetree.backends.llvm.target import Target
 from kinetree.backends.llvm.text import SCALARS, vector
@@ -71,10 +71,12 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         for count in sorted(block.calls | one.calls):
             parts.append(emit_sincos(name, dtype, lanes, count))
     parts.extend(emit_functions(graph, name, dtype, lanes, 1))
+    numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
+    near = numbers * lanes * SCALARS[dtype].size <= NEAR
     for operand in operands(graph.inputs, dtype, lanes):
-        parts.append(emit_operand(name, operand, write=False))
+        parts.append(emit_operand(name, operand, write=False, near=near))
     for operand in operands(graph.outputs, dtype, lanes):
-        parts.append(emit_operand(name, operand, write=True))
+        parts.append(emit_operand(name, operand, write=True, near=near))
     parts.extend(bodies)
     parts.append("\n".join(declarations(dtype, lanes)) + "\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')

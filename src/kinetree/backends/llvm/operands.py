@@ -11,9 +11,10 @@ has the runs of `lanes / width` rows. Its units of 16 bytes are first transposed
 registers as a unit has numbers, then whole units change places between registers. Rows are assigned
 to registers so that each of these steps is one instruction on x86.
 
-Prefetching: while one block is evaluated, the memory of a later one is on its way to the nearest
+Prefetching: while one block is evaluated, the memory of the next one is on its way to the nearest
 cache. A processor foresees loads well but stores badly: without this, a mass matrix spends most of
-its time waiting for the lines that it writes.
+its time waiting for the lines that it writes. The next block of arrays with many columns would push
+out of the cache what this one works with. There, stores are foreseen along each row instead.
 """
 
 from dataclasses import dataclass
@@ -26,9 +27,8 @@ UNROLLED = 16
 RUN = 32  # bytes of a row that are read or written at once
 UNIT = 16  # bytes that x86 shuffles as a whole
 LINE = 64  # bytes of a line of the cache
-BLOCKS = 2  # a block is prefetched that many blocks before it is needed
-NEAR = 8192  # bytes of a block up to which a later block is prefetched as well
-AHEAD = 256  # bytes along each row by which stores of a larger block are prefetched
+NEAR = 4096  # bytes of a block of all arrays up to which the next block is prefetched
+AHEAD = 256  # bytes by which stores along each row are prefetched where blocks are larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,6 @@ class Operand:
         return "x".join(map(str, self.shape)) or "scalar"
 
     @property
-    def bytes(self) -> int:
-        """Length of a block."""
-        return self.size * self.lanes * self.scalar.size
-
-    @property
     def width(self) -> int:
         """Columns that are transposed together: a run of a row, or fewer if there are fewer."""
         width = min(RUN // self.scalar.size, self.lanes)
@@ -68,28 +63,27 @@ class Operand:
         return width
 
 
-def whole_rows(operand: Operand, write: bool) -> list[str]:
-    """Statements for a full block of contiguous rows between %rows and %buffer."""
+def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
+    """Statements for a full block of contiguous rows between %array and %buffer."""
     w = Writer()
     scalar, lanes, width = operand.scalar, operand.lanes, operand.width
     rows = ["%array"]
     for _ in range(lanes - 1):
         rows.append(w.at(rows[-1], "%outer"))
     kind, align = vector(scalar.word, lanes), scalar.size * lanes
-    later = w.at("%array", w.let(f"mul i64 %outer, {BLOCKS * lanes}"))
+    after = w.at("%array", w.let(f"mul i64 %outer, {lanes}")) if near else ""
 
-    def columns_at(column: int | str, width: int) -> None:
+    def columns_at(column: int | str, width: int, known: int = 0) -> None:
         addresses = [w.at(w.at("%buffer", column, kind), k, kind) for k in range(width)]
         if write:
             columns = [w.let(f"load {kind}, ptr {a}, align {align}") for a in addresses]
             store_columns(w, scalar, columns, rows, column)
         else:
-            for value, address in zip(
-                load_columns(w, scalar, rows, column, width), addresses, strict=True
-            ):
+            columns = load_columns(w, scalar, rows, column, width)
+            for value, address in list(zip(columns, addresses, strict=True))[known:]:
                 w.do(f"store {kind} {value}, ptr {address}, align {align}")
-        if operand.bytes <= NEAR:
-            start = w.at(later, column, kind)  # where these columns would be in contiguous rows
+        if near:  # a share of the next block, if its rows follow each other
+            start = w.at(after, column, kind)
             for offset in range(0, width * align, LINE):
                 prefetch(w, w.at(start, offset), write)
         elif write:
@@ -111,7 +105,7 @@ def whole_rows(operand: Operand, write: bool) -> list[str]:
         w.label("last")
     if rest := operand.size % width:
         last = min(width, max(2, 1 << (rest - 1).bit_length()))
-        columns_at(operand.size - last, last)  # may overlap columns before, with the same numbers
+        columns_at(operand.size - last, last, last - rest)  # some may be known from before
     return w.lines
 
 
@@ -134,11 +128,13 @@ def element_offset(operand: Operand) -> tuple[list[str], str]:
     return w.lines, total
 
 
-def emit_operand(name: str, operand: Operand, write: bool) -> str:
+def emit_operand(name: str, operand: Operand, write: bool, near: bool = False) -> str:
     """Text of `@{name}_read_{shape}` or `@{name}_write_{shape}`.
 
     Arguments: array (of the block's first state), outer (bytes between states), strides (of the
     core), count (states in the block, at least 1), contiguous (core is), buffer.
+
+    `near`: the next block is prefetched.
     """
     scalar, lanes = operand.scalar, operand.lanes
     verb = "write" if write else "read"
@@ -146,7 +142,7 @@ def emit_operand(name: str, operand: Operand, write: bool) -> str:
     lines = "\n".join(offsets)
     state, used = ("%lane", "%count") if write else ("%state", lanes)
     source, sink = ("%slot", "%place") if write else ("%place", "%slot")
-    rows = "\n".join(whole_rows(operand, write))
+    rows = "\n".join(whole_rows(operand, write, near))
     return f"""\
 define internal void @{name}_{verb}_{operand.label}(ptr %array, i64 %outer, ptr %strides, \
 i64 %count, i1 %contiguous, ptr noalias %buffer) {{

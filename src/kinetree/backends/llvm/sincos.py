@@ -168,19 +168,23 @@ def turn(
 ) -> tuple[str, str]:
     """Sine and cosine of n pi/2 + t from those of t; the sine takes the sign of x as well.
 
+    An odd n makes sine and cosine change places, and one of them its sign; the second bit of n
+    changes both signs.
+
     `masked`: the processor tests a bit and keeps the result in a register for masks, in one step.
     """
+    sign = f.integer(SIGN)
     if masked:
         odd = f.on_bits("icmp ne", f.on_bits("and", n, f.integer(1)), f.integer(0))
     else:
         odd = f.writer.let(f"trunc {f.integers} {n} to {f.masks}")
+    opposite = f.from_bits(f.on_bits("xor", f.bits(sine), sign))
     s = f.bits(f.select(odd, cosine, sine))
-    c = f.bits(f.select(odd, sine, cosine))
-    two, sign = f.integer(62), f.integer(SIGN)
-    s_turn = f.on_bits("xor", f.on_bits("shl", n, two), f.bits(x))
-    c_turn = f.on_bits("shl", f.on_bits("add", n, f.integer(1)), two)
-    s = f.on_bits("xor", s, f.on_bits("and", s_turn, sign))
-    c = f.on_bits("xor", c, f.on_bits("and", c_turn, sign))
+    c = f.bits(f.select(odd, opposite, cosine))
+    half = f.on_bits("shl", n, f.integer(62))
+    s_turn = f.on_bits("and", f.on_bits("xor", half, f.bits(x)), sign)
+    s = f.on_bits("xor", s, s_turn)
+    c = f.on_bits("xor", c, f.on_bits("and", half, sign))
     return f.from_bits(s), f.from_bits(c)
 
 
