@@ -62,6 +62,7 @@ def no_cache_of_the_user(tmp_path_factory):
         patch.setenv("KINETREE_CACHE_DIR", str(folder))
         patch.delenv("KINETREE_CACHE", raising=False)
         patch.delenv("KINETREE_CACHE_SIZE", raising=False)
+        patch.setenv("KINETREE_BACKGROUND", "0")  # tests of kernels test their own code
         yield folder
 
 

@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.kernels.memo import frame_kernel, remembered
@@ -212,11 +212,16 @@ class Kernels(RobotCore):
 
     @overload
     def compile(
-        self, quantity: str, *, target: Cpu = ..., **options: Unpack[KernelOptions]
+        self,
+        quantity: str,
+        *,
+        target: Cpu = ...,
+        wait: bool = ...,
+        **options: Unpack[KernelOptions],
     ) -> Kernel: ...
     @overload
     def compile(
-        self, quantity: str, *, target: Cuda, **options: Unpack[KernelOptions]
+        self, quantity: str, *, target: Cuda, wait: bool = ..., **options: Unpack[KernelOptions]
     ) -> CudaKernel: ...
     def compile(
         self,
@@ -228,6 +233,7 @@ class Kernels(RobotCore):
         wrenches: bool = False,
         free: Sequence[str] = (),
         target: Cpu | Cuda = "cpu",
+        wait: bool = False,
     ) -> Kernel | CudaKernel:
         """Compile a quantity for this robot, with options.
 
@@ -243,6 +249,8 @@ class Kernels(RobotCore):
                 l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
                 (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring.
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+            wait: whether to wait for the machine code of a large kernel, which is compiled in the
+                background while slower code gives the same results.
 
         Returns:
             A kernel; `help` shows its arguments.
@@ -255,10 +263,11 @@ class Kernels(RobotCore):
         """
         from kinetree.kernels.memo import kernel
 
-        return kernel(
+        found = kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
             free=free, target=target,
         )  # fmt: skip
+        return cast("Kernel", found).wait() if wait and target == "cpu" else found
 
     @overload
     def derivative(

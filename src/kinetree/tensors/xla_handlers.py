@@ -13,6 +13,7 @@ off for the call of a kernel and restores it afterwards, so that results have th
 """
 
 import ctypes
+import math
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from kinetree.backends.call.fastcall import field
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.call.plan import strides
+from kinetree.backends.cuda.prepared import KnownCalls, Prepared
 from kinetree.backends.kernel import Kernel, has_llvm
 from kinetree.backends.llvm import engine
 from kinetree.base.arrays import Array
@@ -97,17 +99,28 @@ def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
     Python queues it, under its lock; the GPU does not wait for that while it has other work.
     """
     cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
-    kernel = operation.cuda
+    kernel, known = operation.cuda, KnownCalls[Prepared]()
     kernel.launch(dtype)  # compiled here and now, not in the middle of XLA's work
+    core = [len(port.shape) for port in operation.inputs]
 
     def run(frame: CallFrame) -> None:
-        first = next(iter(frame.rets)).data
+        args, rets = list(frame.args), list(frame.rets)
+        first = rets[0].data
         if not first:
             return  # no states
         device = cp.cuda.runtime.pointerGetAttributes(first).device
-        with on_stream(cp, xla_frame.stream(frame), device):
-            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in frame.rets)
-            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in frame.args), out=outs)
+        shapes = tuple([x.shape for x in args])
+        stream = xla_frame.stream(frame)
+        plan = known.get((device, shapes))
+        if plan is not None and cp.cuda.runtime.getDevice() == device:
+            plan.enqueue(stream, [x.data for x in (*args, *rets)])
+            return
+        with on_stream(cp, stream, device):
+            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in rets)
+            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in args), out=outs)
+            leads = {shape[: len(shape) - n] for shape, n in zip(shapes, core, strict=True)}
+            if len(leads) == 1:  # no state serves several others
+                known.keep((device, shapes), kernel.prepare(dtype, math.prod(*leads)))
 
     return python_handler(run), None
 

@@ -98,6 +98,11 @@ class Dispatch:
         """Return the inner loop over states."""
         return self._loop(dtype)
 
+    def renew(self) -> None:
+        """Take the loops that are there now: those of float64 may have been compiled meanwhile."""
+        self._double = self._make(("float64",)) if "float64" in self.dtypes else None
+        self._every = self._double if self.dtypes == ("float64",) else None
+
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
         """Return the gufunc with the loops of `dtypes`, the narrowest first."""
         graph = self.graph
@@ -183,14 +188,20 @@ class Dispatch:
         return self.gufunc
 
     def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
-        """Compute on several threads; None where a single call of NumPy has to do it."""
-        count = thread_count()
-        if count < 2 or len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
+        """Compute on several threads; None where a single call of NumPy has to do it.
+
+        One thread computes in pieces too, if it makes the results: their memory is that of earlier
+        ones (buffers.py), which NumPy would not know.
+        """
+        count, out = thread_count(), options.get("out")
+        if len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
+            return None
+        if count < 2 and out is not None:
             return None
         arrays = self._with_numbers(arrays)
         if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
             return None
-        batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), options.get("out"))
+        batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), out)
         if batch is None or batch.states < self._states:
             return None
         return batch.call(gufunc, count, new_array)

@@ -113,6 +113,8 @@ def assemble(text: str, target: Target) -> bytes:
     seconds = [(0.0, 0.0)] * len(modules)
 
     def work(k: int) -> None:
+        if abandoned.is_set() and threading.current_thread().daemon:
+            raise CompileError("Python ends, so nothing is compiled in the background any more.")
         with collecting() as stages:
             objects[k] = assemble_module(modules[k], target, effort)
         parsed, generated = (stage.seconds or 0.0 for stage in stages)
@@ -215,6 +217,7 @@ class Calls(AbstractContextManager[None]):
 
 
 calls = Calls()
+abandoned = threading.Event()  # set when Python ends: daemon threads compile no further module
 
 
 if hasattr(os, "register_at_fork"):

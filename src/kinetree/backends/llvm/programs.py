@@ -8,7 +8,9 @@ therefore restores the flags (`emit_quiet`).
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
+from typing import cast
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder
@@ -40,6 +42,9 @@ EMITTER = (
     "backends/call/plan.py",
 )
 
+# sources that decide the tables of a graph
+TABLES = ("compiler/tabulated.py", "compiler/program.py")
+
 # architecture -> (declarations, save, restore) of the floating-point flags
 FLAGS = {
     "x86_64": (
@@ -60,12 +65,13 @@ UNKNOWN = ("", "", "")
 class Programs:
     """Machine code of `graph` for each number type."""
 
-    __slots__ = ("_codes", "graph", "stages", "target")
+    __slots__ = ("_codes", "_first", "graph", "stages", "target")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.target = host_target()
         self._codes: dict[str, engine.Code] = {}
+        self._first: engine.Code | None = None  # answers in float64 until the code is there
         self.stages: dict[str, list[Stage]] = {}  # how the code of each number type was made
 
     def text(self, dtype: str) -> str:
@@ -75,8 +81,11 @@ class Programs:
         from kinetree.backends.llvm.looped import emit_program
         from kinetree.compiler.program import Program
 
-        made = emit_program if isinstance(self.graph, Program) else emit
-        text = made(self.graph, self.target, dtype=dtype, name=SYMBOL)
+        graph: Graph | Program = self.graph  # a program may take the place of a graph
+        if isinstance(graph, Program):
+            text = emit_program(graph, self.target, dtype, SYMBOL)
+        else:
+            text = emit(graph, self.target, dtype, SYMBOL)
         text += emit_quiet(self.target.triple, SYMBOL) + emit_one(self.graph, SYMBOL)
         if dtype == "float64":  # the direct entry point takes float64 arrays only
             text += emit_call(self.graph, SYMBOL)
@@ -89,30 +98,72 @@ class Programs:
     def code(self, dtype: str) -> engine.Code:
         """Return the machine code in memory. Two threads may both make it; the first is kept."""
         if dtype not in self._codes:
-            parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
             with collecting() as stages:
                 code = load_or_compile(
                     [digest(self.graph), dtype],
                     self.target,
                     lambda: self.text(dtype),
-                    [f"{SYMBOL}_{part}" for part in parts],
+                    exported(dtype),
                 )
             if self._codes.setdefault(dtype, code) is code:
-                self.stages[dtype] = stages
+                self.stages.setdefault(dtype, []).extend(stages)
         return self._codes[dtype]
+
+    def has_code(self, dtype: str) -> bool:
+        """Return True if the machine code is in memory, or was in the cache."""
+        if dtype not in self._codes and folder.enabled():
+            with collecting() as stages:
+                entry = code_key([digest(self.graph), dtype], self.target)
+                code = load_stored(entry, self.target, exported(dtype))
+            if code is not None and self._codes.setdefault(dtype, code) is code:
+                self.stages[dtype] = stages
+        return dtype in self._codes
+
+    def answer_first(self) -> None:
+        """Make code that is there at once and gives the same bits, in float64, in more time."""
+        from kinetree.compiler.tabulated import tabulated
+
+        def text() -> str:
+            return Programs(cast("Graph", tabulated(self.graph))).text("float64")
+
+        key = ["first", digest(self.graph), cache.source_hash(*TABLES)]
+        with collecting() as stages:
+            self._first = load_or_compile(key, self.target, text, exported("float64"))
+        self.stages["float64"] = [replace(s, name=f"{s.name} of tables") for s in stages]
+
+    def adopt(self, dtype: str, code: engine.Code) -> None:
+        """Take code that was made from an equal graph."""
+        self._codes.setdefault(dtype, code)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether calls in float64 still run the code of `answer_first`."""
+        return self._first is not None and "float64" not in self._codes
+
+    def present(self, dtype: str) -> engine.Code:
+        """Return the code that is there, or make it."""
+        if dtype == "float64" and self._first is not None and dtype not in self._codes:
+            return self._first
+        return self.code(dtype)
 
     def loop(self, dtype: str) -> InnerLoop:
         """Return the inner loop over states."""
-        code = self.code(dtype)
+        code = self.present(dtype)
         return InnerLoop(dtype, code.address(f"{SYMBOL}_quiet"), code)
 
     def one(self, dtype: str) -> int:
         """Return the address of the code for one state, given an array of addresses."""
-        return self.code(dtype).address(f"{SYMBOL}_at")
+        return self.present(dtype).address(f"{SYMBOL}_at")
 
     def entry(self) -> int:
         """Return the address of the call of a single state."""
-        return self.code("float64").address(f"{SYMBOL}_call")
+        return self.present("float64").address(f"{SYMBOL}_call")
+
+
+def exported(dtype: str) -> list[str]:
+    """Return the names of the functions that calls enter."""
+    parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
+    return [f"{SYMBOL}_{part}" for part in parts]
 
 
 def load_or_compile(
@@ -127,23 +178,30 @@ def load_or_compile(
         names: functions to export.
     """
     entry = code_key(key, target) if folder.enabled() else ""
-    stored = cache.load(entry)
-    if stored is not None:
-        try:
-            start = perf_counter()
-            loaded = engine.load(stored, target, names)
-            note(Stage("machine code", None), Stage("load", perf_counter() - start))
-            return loaded
-        except CompileError as problem:
-            log.warning(
-                "kinetree compiles again, as its cached code could not be used: %s", problem
-            )
+    loaded = load_stored(entry, target, names)
+    if loaded is not None:
+        return loaded
     with stage("emit"):
         emitted = text()
     code = engine.assemble(emitted, target)
     cache.store(entry, code)
     with stage("load"):
         return engine.load(code, target, names)
+
+
+def load_stored(entry: str, target: Target, names: Sequence[str]) -> engine.Code | None:
+    """Return machine code from the cache; None if it is not there or cannot be used."""
+    stored = cache.load(entry)
+    if stored is None:
+        return None
+    try:
+        start = perf_counter()
+        loaded = engine.load(stored, target, names)
+    except CompileError as problem:
+        log.warning("kinetree compiles again, as its cached code could not be used: %s", problem)
+        return None
+    note(Stage("machine code", None), Stage("load", perf_counter() - start))
+    return loaded
 
 
 def code_key(key: Sequence[str], target: Target) -> str:

@@ -1,0 +1,227 @@
+"""Large kernels answer at once, and their own code takes over without a change of any bit."""
+
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.backends import background
+from kinetree.backends.kernel import Kernel
+from kinetree.backends.llvm import engine
+from kinetree.errors import CompileError
+
+RUN = background.Job.run
+QUANTITIES = [
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "coriolis_matrix",
+    "kinetic_energy",
+    "link_poses",
+    "body_jacobian",
+    "friction_forces",
+    "inverse_dynamics_derivatives",
+    "regressor",
+]
+
+
+@pytest.fixture(autouse=True)
+def every_kernel_answers_first(monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKGROUND", "1")
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    monkeypatch.setattr(background, "PATIENCE", 0.0)
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Keeps the background waiting until it is opened."""
+    opened = threading.Event()
+    run = background.Job.run
+
+    def late(job):
+        assert opened.wait(120)
+        run(job)
+
+    monkeypatch.setattr(background.Job, "run", late)
+    yield opened
+    opened.set()
+
+
+def chirp():
+    """A robot with friction; its quantities contain every usual operation."""
+    robot = kt.robots.planar_2r()
+    friction = kt.Friction(viscous=0.3, coulomb=0.2)
+    return robot.with_friction(dict.fromkeys(robot.model.joint_names, friction))
+
+
+def states(kernel, count=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(count, *port.shape)) for port in kernel.graph.inputs]
+
+
+def idle():
+    """Wait until the background has nothing to do."""
+    while background._worker is not None:
+        threading.Event().wait(0.01)
+
+
+def bits(found):
+    parts = found if isinstance(found, tuple) else (found,)
+    return [np.asarray(x).tobytes() for x in parts]
+
+
+def answers(kernel):
+    """Results on every path: a batch, single states, lists, `out=`."""
+    arrays = states(kernel)
+    batch = kernel(*arrays)
+    found = [bits(batch), bits(kernel(*(x[2] for x in arrays)))]
+    found.append(bits(kernel(*(x.tolist() for x in arrays))))
+    outs = tuple(np.empty_like(x) for x in (batch if isinstance(batch, tuple) else (batch,)))
+    found.append(bits(kernel(*arrays, out=outs if len(outs) > 1 else outs[0])))
+    found.append(bits(kernel(*(x[:, ::1][::-1] for x in arrays))))
+    return found
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_no_bit_changes_when_the_code_takes_over(quantity, gate):
+    kernel = chirp().compile(quantity)
+    assert kernel._compiled.is_first
+    before = answers(kernel)
+    gate.set()
+    assert kernel.wait() is kernel and not kernel._compiled.is_first
+    assert answers(kernel) == before
+
+
+def test_the_code_takes_over_without_being_waited_for(gate):
+    kernel = chirp().compile("forward_dynamics")
+    entry = kernel._compiled.entry()
+    before = answers(kernel)
+    gate.set()
+    idle()
+    assert kernel._compiled.entry() != entry
+    assert answers(kernel) == before
+
+
+def test_equal_graphs_are_compiled_once(gate, compiled):
+    graph = chirp().compile("inverse_dynamics").graph
+    others = [Kernel(graph) for _ in range(3)]
+    gate.set()
+    found = [answers(kernel.wait()) for kernel in others]
+    straight = [text for text in compiled if "@kernel_runs" not in text]
+    assert len(straight) == 1 and found[0] == found[1] == found[2]
+
+
+def test_a_kernel_whose_turn_has_not_come_is_compiled_where_it_is_needed(gate, monkeypatch):
+    first = chirp().compile("inverse_dynamics")
+    second = chirp().compile("mass_matrix")
+    assert first._compiled.is_first
+    monkeypatch.setattr(background.Job, "run", RUN)
+    second.wait()  # while the first is kept waiting in the background
+    assert not second._compiled.is_first and first._compiled.is_first
+
+
+def test_an_error_is_logged_and_raised_where_the_code_is_needed(gate, monkeypatch, caplog):
+    kernel = chirp().compile("mass_matrix")
+    before = answers(kernel)
+
+    def broken(text, target):
+        raise CompileError("a defect of LLVM")
+
+    monkeypatch.setattr(engine, "assemble", broken)
+    with caplog.at_level(logging.WARNING):
+        gate.set()
+        idle()
+    with pytest.raises(CompileError, match="a defect of LLVM"):
+        kernel.wait()
+    assert "could not compile in the background: a defect of LLVM" in caplog.text
+    assert answers(kernel) == before
+
+
+def test_threads_may_call_meanwhile(gate):
+    kernel = chirp().compile("inverse_dynamics_derivatives")
+    arrays = states(kernel, 40)
+    expected, stop, wrong = bits(kernel(*arrays)), threading.Event(), []
+
+    def call():
+        while not stop.is_set():
+            if bits(kernel(*arrays)) != expected:
+                wrong.append(True)
+
+    callers = [threading.Thread(target=call) for _ in range(3)]
+    for thread in callers:
+        thread.start()
+    gate.set()
+    kernel.wait()
+    for _ in range(20):
+        assert bits(kernel(*arrays)) == expected
+    stop.set()
+    for thread in callers:
+        thread.join()
+    assert not wrong
+
+
+def test_a_kernel_can_be_pickled_before_its_code_is_there(gate):
+    kernel = chirp().compile("mass_matrix")
+    copied = pickle.loads(pickle.dumps(kernel))
+    assert answers(copied) == answers(kernel)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_goes_on_and_can_compile(gate):
+    kernel = chirp().compile("inverse_dynamics")
+    before = answers(kernel)
+    child = os.fork()
+    if child == 0:
+        right = answers(kernel) == before
+        right = right and answers(kernel.wait()) == before and not kernel._compiled.is_first
+        os._exit(0 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_stored_code_is_used_at_once(folder, monkeypatch):
+    monkeypatch.delenv("KINETREE_CACHE")
+    chirp().compile("mass_matrix", wait=True)
+    again = chirp().compile("mass_matrix")
+    assert not again._compiled.is_first
+    assert [stage.name for stage in again.notes.stages] == ["graph", "machine code", "load"]
+
+
+def test_the_environment_switches_the_background_off(monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKGROUND", "off")
+    assert not chirp().compile("mass_matrix")._compiled.is_first
+
+
+def test_small_kernels_are_compiled_at_once(monkeypatch):
+    monkeypatch.setattr(background, "PATIENCE", 0.4)
+    assert not chirp().compile("forward_dynamics")._compiled.is_first
+
+
+def test_float32_is_compiled_when_it_is_needed(gate):
+    kernel = chirp().compile("mass_matrix")
+    found = kernel(np.zeros(2, np.float32))
+    assert found.dtype == np.float32 and kernel._compiled.is_first
+
+
+ENDING = """
+import numpy as np
+import kinetree as kt
+from kinetree.backends import background
+background.PATIENCE = 0.0
+kernel = kt.robots.panda().compile("forward_dynamics_derivatives")
+assert kernel._compiled.is_first
+print(np.isfinite(kernel(*(np.zeros(p.shape) for p in kernel.graph.inputs))[0]).all())
+"""
+
+
+def test_a_program_may_end_before_the_code_is_there():
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "True", "")
