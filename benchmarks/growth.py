@@ -36,7 +36,7 @@ WORDS = {
     "snake": "A snake: equal links, axes alternate",
     "chain": "A chain of random links",
     "tree": "A binary tree of random links",
-    "legs": "A body on six joints with up to 100 legs",
+    "legs": "A body on six joints with legs of ten joints, 102 at the end",
 }
 HEADER = (
     "joints", "operations", "compile, ms", "first answer, ms", "ns a state", "ns a joint",

@@ -89,7 +89,7 @@ def test_questions_know_the_families():
 def test_mechanisms_have_their_joints_and_their_depth(family, n):
     model = mechanism(family, n).model
     assert model.joint_names == tuple(f"joint{k}" for k in range(n))
-    depth = {"snake": n, "chain": n, "tree": int(np.log2(n)) + 1, "legs": 7}[family]
+    depth = {"snake": n, "chain": n, "tree": int(np.log2(n)) + 1, "legs": min(n, 16)}[family]
     levels = {}
     for i in model.links:  # parents before children
         levels[i] = levels.get(model.parent[i], 0) + 1
