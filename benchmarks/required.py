@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
 from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
-from benchmarks.questions import OWN_ROBOTS, constrained, growth, step, task_space
+from benchmarks.questions import OWN_ROBOTS, calls, constrained, growth, step, task_space
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -190,6 +190,17 @@ OF_PANDA += [
     (f"{task_space.ONE} vs the algorithm without a kernel", AT_LEAST, 200, "x",
      faster("task_space", task_space.ONE, task_space.TEXTBOOK)),
 ]  # fmt: skip
+OF_PANDA += [
+    (f"{kind}, {count} states, time over that of the kernel alone", AT_MOST, 1.15, "x",
+     faster(calls.question(kind), calls.quantity(count), calls.ALONE, inverse=True))
+    for kind in calls.DIRECT
+    for count in calls.SIZES
+    if count >= 256
+]  # fmt: skip
+OF_PANDA += [
+    (f"one state, {what}", AT_MOST, bound, " ns", value(calls.ONE, what, "kinetree"))
+    for what, bound in (("out=", 260), ("lists", 1500), ("linearize", 3000))
+]
 # robot, title, sense, bound, unit, where the number is
 OF_ONE: list[tuple[str, str, str, float, str, Find]] = [
     (robot, f"{what}, {held}, vs pin.constraintDynamics", AT_LEAST, bound, "x",

@@ -8,6 +8,7 @@ QUESTIONS = (
     "imports",
     "operations",
     "latency",
+    "calls",
     "throughput",
     "threads",
     "simulation",

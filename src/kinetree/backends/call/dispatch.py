@@ -190,8 +190,8 @@ class Dispatch:
     def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
         """Compute on several threads; None where a single call of NumPy has to do it.
 
-        One thread computes in pieces too, if it makes the results: their memory is that of earlier
-        ones (buffers.py), which NumPy would not know.
+        One thread makes the results itself: their memory is that of earlier ones (buffers.py),
+        which NumPy does not know.
         """
         count, out = thread_count(), options.get("out")
         if len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
@@ -204,6 +204,8 @@ class Dispatch:
         batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), out)
         if batch is None or batch.states < self._states:
             return None
+        if count < 2:
+            return gufunc(*arrays, out=tuple(batch.new_outputs(gufunc, new_array)))
         return batch.call(gufunc, count, new_array)
 
     def _with_numbers(self, arrays: Arguments) -> Arguments:
