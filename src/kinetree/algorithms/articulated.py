@@ -15,6 +15,7 @@ Wrenches are those of the motion with ddq = 0, so the accelerations found here a
 that motion: dx of a link is dx of its parent and A ddq of its joint, without terms of velocity.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,10 +121,11 @@ def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """The eliminated joint of one link: momentum U of its unit rate over D, and force over D."""
+    """The eliminated joint of one link: momentum U of its unit rate over D, force over D, and D."""
 
     over: Pair
     rate: Scalar
+    D: Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,24 +153,46 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
     done: list[Hinge | Joints] = []
     for group in reversed(groups):
         inward = hinge_inward if group.is_hinge else group_inward
-        found, body, wrench = inward(tree, group, beyond, own, forces)
+        with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
+            found, body, wrench = inward(tree, group, beyond, own, forces)
         done.append(found)
         if group.carrier != WORLD:
             there = beyond[group.carrier]
             if there is not None:
                 body, wrench = combined(articulated(there[0]), articulated(body), there[1], wrench)
             beyond[group.carrier] = body, wrench
+    check_hinges(tree, groups, done[::-1])
     rates: list[Any] = [0] * tree.model.n
     changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
     for group, found in zip(groups, reversed(done), strict=True):
         if isinstance(found, Hinge):
             i = group.links[0]
             link = tree.links[i]
-            given = found, changes[link.parent], group.carries(i)
+            given = found.over, found.rate, changes[link.parent], group.carries(i)
             rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
         else:
             group_outward(tree, group, found, changes, rates)
     return np.array(rates)
+
+
+def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | Joints]) -> None:
+    """Raise if a joint moves no inertia; symbols and traced scalars are not judged.
+
+    D is compared with the inertia of all links beyond the joint as one body, whose rounding it has.
+    """
+    found = [(g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)]
+    if not found or not isinstance(found[0][1], float):
+        return
+    bodies = [link.body for link in tree.links]
+    for i in reversed(range(len(bodies))):
+        link = tree.links[i]
+        if link.parent != WORLD:
+            bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
+    for i, D in reversed(found):  # a joint that fails spoils all that are eliminated after it
+        axis = tree.links[i].A[:, 0]
+        f, n = bodies[i].momentum(axis[:3], axis[3:])
+        names = inertia_names(tree.model, i)
+        check_pivot(D, axis @ np.concatenate([n, f]) + armature(tree.model, i), names[0])
 
 
 def hinge_inward(
@@ -179,8 +203,7 @@ def hinge_inward(
     link, armed = tree.links[i], armature(tree.model, i)
     to = None if link.parent == WORLD else link.to
     given = link.body, beyond[i], own[i], forces[group.dofs[0]], armed
-    found, D, seen, handed = eliminate(to, link.A, *given)
-    check_pivot(D, seen, (inertia_names(tree.model, i) or [""])[0])
+    found, handed = eliminate(to, link.A, *given)
     return (found, link.body, own[i]) if handed is None else (found, *handed)
 
 
@@ -193,12 +216,11 @@ def eliminate(
     wrench: Pair,
     force: Scalar,
     armature: Scalar,
-) -> tuple[Hinge, Scalar, Scalar, tuple[Body, Pair] | None]:
-    """Eliminate a joint of one degree of freedom; return also D, its part without armature, ...
+) -> tuple[Hinge, tuple[Body, Pair] | None]:
+    """Eliminate a joint of one degree of freedom; return also what the parent feels.
 
-    ... and the body and wrench that the parent feels, None where that is the world. Along its own
-    axis the joint passes on only what its armature resists, so that row of the inertia is
-    U armature / D.
+    That is a body and a wrench, or None where the parent is the world. Along its own axis the joint
+    passes on only what its armature resists, so that row of the inertia is U armature / D.
 
     Args:
         to: the way from the parent; None where that is the world.
@@ -212,18 +234,17 @@ def eliminate(
     if beyond is not None:
         body, wrench = added(beyond[0], body), plus(beyond[1], wrench)
     f, n = body.momentum(axis[:3], axis[3:])
-    seen = axis @ np.concatenate([n, f])
-    D = seen + armature
-    inverse = 1 / D
+    D = axis @ np.concatenate([n, f]) + armature
+    inverse = math.inf if is_zero(D) else 1 / D  # `check_hinges` names the joint
     over = f * inverse, n * inverse
     rate = (force - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
-    found = Hinge(over, rate)
+    found = Hinge(over, rate, D)
     if to is None:
-        return found, D, seen, None
+        return found, None
     whole = articulated(body).without([(f, n)], [over])
     whole = _along(whole, axis, (f, n), armature * inverse)
     passed = wrench[0] + f * rate, wrench[1] + n * rate
-    return found, D, seen, (whole.inward(to), to.pair_inward(*passed))
+    return found, (whole.inward(to), to.pair_inward(*passed))
 
 
 def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
@@ -248,12 +269,12 @@ def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
 
 @piece
 def hinge_outward(
-    to: Step, A: Array, joint: Hinge, change: Pair, carries: bool
+    to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
 ) -> tuple[Scalar, Pair]:
     """The acceleration of a joint, and the change (a, alpha) of its link from its parent's."""
     a, alpha = outward(to, change)
-    f, n = joint.over
-    rate = joint.rate - (n @ alpha + f @ a)
+    f, n = over
+    rate = rate - (n @ alpha + f @ a)
     if not carries:
         return rate, change  # nothing needs how the link moves
     return rate, (a + A[3:, 0] * rate, alpha + A[:3, 0] * rate)

@@ -61,3 +61,21 @@ def test_articulated_bodies_are_exact_to_fifty_digits():
 def test_long_chains_are_cut_and_short_ones_are_not():
     assert len(cheapest(kt.robots.panda().model)) == 1
     assert len(cheapest(kt.robots.humanoid().model)) > 10
+
+
+def test_a_joint_that_moves_no_inertia_is_named():
+    body = {"m": 1.0, "com": (0.1, 0, 0), "I_com": np.eye(3) / 100}
+    builder = kt.Builder("arm").link("base")
+    for k in range(20):
+        builder.link(f"link{k}", **({} if k == 9 else body))
+        parent = f"link{k - 1}" if k else "base"
+        # joints 9 and 10 turn about one axis, with nothing between them
+        at, axis = (
+            ((0, 0, 0) if k == 10 else (0.2, 0, 0)),
+            ((0, 0, 1) if k in (9, 10) else (0, 1, 0)),
+        )
+        builder.joint(f"joint{k}", "revolute", parent, f"link{k}", at=at, axis=axis)
+    model = builder.build().model
+    assert len(cheapest(model)) > 1
+    with pytest.raises(kt.errors.SingularityError, match="joint9"):
+        kt.algorithms.forward_dynamics(model, np.full(20, 0.3), np.zeros(20), np.zeros(20))
