@@ -9,7 +9,9 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
+from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.cuda.launch import Launch
+from kinetree.compiler.interpret import interpret
 
 
 class HostArray(np.ndarray):
@@ -25,12 +27,12 @@ class HostArray(np.ndarray):
         return found
 
     def __array_finalize__(self, other):
-        self.lies_on = getattr(other, "lies_on", 0)
+        self.lies_on = getattr(other, "lies_on", Device.current)
         self.kept = getattr(other, "kept", None)
 
     @property
     def data(self):
-        return SimpleNamespace(ptr=self.ctypes.data, device_id=self.lies_on, owner=self)
+        return Memory(self)
 
     @property
     def device(self):
@@ -42,6 +44,16 @@ class HostArray(np.ndarray):
 
     def get(self):
         return np.array(self)
+
+
+class Memory:
+    """The place of an array."""
+
+    def __init__(self, array):
+        self.ptr, self.device_id, self.owner = array.ctypes.data, array.lies_on, array
+
+    def copy_from_device_async(self, other, size):
+        ctypes.memmove(self.ptr, other.ptr, size)
 
 
 class Device:
@@ -95,7 +107,10 @@ class HostGpu:
 
     def __init__(self, devices=1):
         self.launches, self.streams, self.waits = [], [], 0
-        self.stream = SimpleNamespace(ptr=0, synchronize=self.synchronize)
+        self.events = []  # what was recorded and waited for, with the GPU of the stream
+        self.stream = SimpleNamespace(
+            ptr=0, synchronize=self.synchronize, record=self.record, wait_event=self.wait
+        )
         runtime = SimpleNamespace(
             getDeviceCount=lambda: devices,
             getDevice=lambda: Device.current,
@@ -128,6 +143,14 @@ class HostGpu:
     def synchronize(self):
         self.waits += 1
 
+    def record(self):
+        self.events.append(("record", Device.current))
+        return len(self.events) - 1
+
+    def wait(self, event):
+        assert self.events[event][0] == "record"
+        self.events.append(("wait", Device.current, event))
+
     def launch(self, function, *rest):
         *blocks, _shared, stream, arguments, _extra = rest
         assert blocks[1:3] == [1, 1] and blocks[4:6] == [1, 1] and blocks[0] * blocks[3] > 0
@@ -140,7 +163,8 @@ class HostGpu:
 
 
 def on_host(x):
-    return np.asarray(x).view(HostArray)
+    """An array on the current GPU, or where it lies already."""
+    return x if isinstance(x, HostArray) else np.asarray(x).view(HostArray)
 
 
 def at(address, shape, dtype):
@@ -148,3 +172,25 @@ def at(address, shape, dtype):
     count = int(np.prod(shape))
     kind = np.ctypeslib.as_ctypes_type(np.dtype(dtype))
     return np.ctypeslib.as_array((kind * count).from_address(address)).reshape(shape)
+
+
+class HostKernel(CudaKernel):
+    """A kernel whose machine code is the interpreter of its graph."""
+
+    reads = 0
+
+    def _load(self, dtype, short):
+        graph, ports = self.graph, (*self.graph.inputs, *self.graph.outputs)
+
+        def compute(words):
+            count, *addresses = words
+            shapes = [(count, *port.shape) for port in ports]
+            arrays = [at(x, shape, dtype) for x, shape in zip(addresses, shapes, strict=True)]
+            given, made = arrays[: len(graph.inputs)], arrays[len(graph.inputs) :]
+            for x, y in zip(made, interpret(graph, *given), strict=True):
+                x[...] = y
+
+        return Function(compute, 1 + len(ports)).launch()
+
+    def _load_few(self, dtype, short):
+        return self._load(dtype, short)

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from cuda_stand_in import Device, Function, HostArray, HostGpu, at, on_host
+from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
 from kinetree.backends.cuda import kernel as kernels
@@ -23,28 +23,6 @@ def cp(monkeypatch):
     made = HostGpu(devices=2)
     monkeypatch.setitem(sys.modules, "cupy", made)
     return made
-
-
-class HostKernel(CudaKernel):
-    """A kernel whose machine code is the interpreter of its graph."""
-
-    reads = 0
-
-    def _load(self, dtype, short):
-        graph, ports = self.graph, (*self.graph.inputs, *self.graph.outputs)
-
-        def compute(words):
-            count, *addresses = words
-            shapes = [(count, *port.shape) for port in ports]
-            arrays = [at(x, shape, dtype) for x, shape in zip(addresses, shapes, strict=True)]
-            given, made = arrays[: len(graph.inputs)], arrays[len(graph.inputs) :]
-            for x, y in zip(made, interpret(graph, *given), strict=True):
-                x[...] = y
-
-        return Function(compute, 1 + len(ports)).launch()
-
-    def _load_few(self, dtype, short):
-        return self._load(dtype, short)
 
 
 @pytest.fixture

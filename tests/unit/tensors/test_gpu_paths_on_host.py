@@ -7,6 +7,7 @@ size, stride or address fails; kernels on the "GPU" are the CPU's.
 import ctypes
 import sys
 from contextlib import nullcontext
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,7 +44,7 @@ class HostCupy:
 
     def __init__(self):
         self.streams, self.devices, self.sizes, self.owners = [], [], [], []
-        runtime = SimpleNamespace(pointerGetAttributes=self.attributes)
+        runtime = SimpleNamespace(pointerGetAttributes=self.attributes, getDevice=lambda: DEVICE)
         self.cuda = SimpleNamespace(
             Device=self.device,
             Stream=SimpleNamespace(from_external=self.stream),
@@ -81,13 +82,28 @@ class HostKernel:
     """The kernel of an operation, called like a CUDA kernel."""
 
     def __init__(self, operation):
-        self.operation, self.launched, self.calls = operation, [], 0
+        self.operation, self.launched, self.calls, self.streams = operation, [], 0, []
 
     def launch(self, dtype):
         self.launched.append(dtype)
 
     def again(self, arrays, out=None):
         return None
+
+    def prepare(self, dtype, count):
+        return SimpleNamespace(enqueue=partial(self.enqueue, dtype, count))
+
+    def enqueue(self, dtype, count, stream, addresses):
+        self.streams.append(stream)
+        ports = (*self.operation.inputs, *self.operation.outputs)
+        kind = np.ctypeslib.as_ctypes_type(np.dtype(dtype))
+        arrays = [
+            np.ctypeslib.as_array((kind * (count * port.size)).from_address(x))
+            for x, port in zip(addresses, ports, strict=True)
+        ]
+        arrays = [x.reshape(count, *port.shape) for x, port in zip(arrays, ports, strict=True)]
+        split = len(self.operation.inputs)
+        self.operation.call(*arrays[:split], out=tuple(arrays[split:]))
 
     def __call__(self, *arrays, out=None):
         self.calls += 1
@@ -269,6 +285,22 @@ def test_a_handler_queues_the_kernel_on_the_stream_of_xla(cp, operation, dtype):
     assert np.array_equal(out, operation.call(*x))
     assert frame.contexts == [(ctypes.sizeof(StreamRequest), CONTEXT)]
     assert cp.streams == [(0, STREAM)] and cp.devices == [DEVICE]
+
+
+def test_a_handler_launches_a_call_like_one_before_at_once(cp, operation):
+    handler, _ = xla_targets.cuda_handler(operation, "float64")
+    for k, batch in enumerate([(6,), (6,), (2, 3), (2, 3), (6,)]):
+        frame, x, out = frame_for(operation, batch)
+        assert frame.call(handler) is None and frame.errors == []
+        assert np.array_equal(out, operation.call(*x))
+        assert operation.cuda.calls == (1 if k < 2 else 2)
+    assert operation.cuda.streams == [STREAM] * 3
+    single = [np.zeros(2), *(np.ones((4, 2)) for _ in range(2))]
+    for _ in range(2):  # one state serves all others
+        out = np.zeros((4, 2))
+        assert Frame(single, [out]).call(handler) is None
+        assert np.array_equal(out, operation.call(*single))
+    assert operation.cuda.calls == 4
 
 
 def test_a_handler_does_nothing_for_no_states(cp, operation):
