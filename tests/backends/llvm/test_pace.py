@@ -36,7 +36,7 @@ def cycles(graph: Graph, order: list[int]) -> int:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_same_nodes_come_after_their_arguments(seed):
+def test_the_same_nodes_come_after_their_arguments(seed: int) -> None:
     graph = chain(6, seed)
     order = paced(graph, range(len(graph.nodes)))
     assert sorted(order) == list(range(len(graph.nodes)))
@@ -45,7 +45,7 @@ def test_the_same_nodes_come_after_their_arguments(seed):
         assert all(place[arg] < place[i] for arg in node.args if node.op not in ("sin", "cos"))
 
 
-def test_a_long_chain_begins_in_time():
+def test_a_long_chain_begins_in_time() -> None:
     b = Builder()
     (x,) = b.input("x", 1)
     products = [b.op("mul", x, b.const(k + 0.5)) for k in range(300)]
@@ -60,7 +60,7 @@ def test_a_long_chain_begins_in_time():
     assert [i for i in order if i in set(products)] == products
 
 
-def test_work_without_long_chains_stays_in_place():
+def test_work_without_long_chains_stays_in_place() -> None:
     b = Builder()
     x = b.input("x", 40)
     squares = [b.op("mul", i, i) for i in x]
@@ -70,7 +70,7 @@ def test_work_without_long_chains_stays_in_place():
     assert paced(graph, []) == []
 
 
-def test_forward_dynamics_waits_less():
+def test_forward_dynamics_waits_less() -> None:
     graph = trace_quantity(robots.panda().model, "forward_dynamics")
     given = list(range(len(graph.nodes)))
     assert cycles(graph, paced(graph, given)) < 0.85 * cycles(graph, given)

@@ -1,8 +1,8 @@
 """Straight-line code: the nodes of a graph, one statement each, for any number of lanes.
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
-function of `sincos.py`; the other nodes keep the order of the graph, except those that would be late
-(`pace.py`).
+function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
+late (`pace.py`).
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
