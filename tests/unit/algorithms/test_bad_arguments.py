@@ -12,7 +12,8 @@ from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeErr
 from kinetree.model.samples import random_model
 
 MODEL = random_model(11, 4, chain=True)
-VECTORS = {name: np.full(4, 0.3) for name in ("q", "dq", "ddq", "tau", "v", "q0", "q1")}
+STATE = ("q", "dq", "ddq", "dq_r", "ddq_r", "tau", "v", "q0", "q1")
+VECTORS = {name: np.full(4, 0.3) for name in STATE}
 SIXES = {name: np.full(6, 0.3) for name in ("V", "dV", "F")}
 PARAMETERS = {"pi": algorithms.parameters(MODEL)}
 GOOD = VECTORS | SIXES | PARAMETERS | {"G": np.eye(6)}
@@ -137,7 +138,7 @@ def test_a_quaternion_that_is_not_of_length_one_is_refused():
         ({"damping": -1}, "damping is -1.0; expected >= 0"),
         ({"damping": np.nan}, "damping is nan"),
         ({"tolerance": -1}, "tolerance is -1.0; expected >= 0"),
-        ({"expressed": "tool"}, "expressed is 'tool'; expected body or space"),
+        ({"expressed": "tool"}, "expressed is 'tool'; expected body, space or aligned"),
         ({"V": np.zeros(6), "dq": np.zeros(4)}, "give the joint rates dq or the twist V, not both"),
         ({"rows": [3, 4], "V": np.zeros(6)}, r"V must have shape \(2,\), found \(6,\)"),
     ],
