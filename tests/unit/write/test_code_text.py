@@ -12,7 +12,7 @@ from code_robots import full_robot, real_robot
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
-from kinetree.kernels.quantities import DERIVED, QUANTITIES
+from kinetree.kernels.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.write.code import LANGUAGES, export
 from kinetree.write.code.header import plain
 from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, reserved
@@ -53,13 +53,20 @@ def test_operations_of_the_text_are_those_of_the_graph(key, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("quantity", [*QUANTITIES, *DERIVED])
+@pytest.mark.parametrize("quantity", [*QUANTITIES, *DERIVED, *WHOLE_BODY])
 def test_every_quantity_in_every_language(quantity, language):
     robot = full_robot(functions=False)
     graph = trace_quantity(robot.model, quantity)
     text = export(robot, quantity, language)
     assert counted_operations(text) == graph.operations
     assert text.endswith("\n") and "\t" not in text and text.isascii()
+
+
+def test_axes_and_rows_of_a_task_are_named():
+    text = export(kt.robots.planar_2r(), "task_space", expressed="aligned", rows=(3, 4))
+    assert "planar_2R_task_space_aligned" in text and "in the axes of the space frame" in text
+    assert "Rows of the task: linear_x, linear_y." in text and "Lambda (2, 2)" in text
+    assert "NaN where a singular value of J is not above 1e-6" in text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
