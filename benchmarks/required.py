@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
 from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
-from benchmarks.questions import OWN_ROBOTS, calls, constrained, growth, step, task_space
+from benchmarks.questions import (
+    OWN_ROBOTS,
+    calls,
+    constrained,
+    growth,
+    step,
+    task_space,
+    time_optimal,
+)
 from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
@@ -217,6 +225,12 @@ OF_ONE += [
      value(COLD, f"{constrained.FORWARD}, {held}", FIRST))
     for robot, cases in constrained.HELD.items()
     for held in cases
+]  # fmt: skip
+OF_ONE += [
+    (robot, f"{time_optimal.TITLE}, {path}, time over that of toppra", AT_MOST, 2, "x",
+     faster(time_optimal.TITLE, path, time_optimal.TOPPRA, inverse=True))
+    for robot in time_optimal.ROBOTS
+    for path in map(time_optimal.quantity, time_optimal.WAYPOINTS)
 ]  # fmt: skip
 # mechanisms of 8 to 1,024 joints
 OF_ONE += [

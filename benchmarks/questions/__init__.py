@@ -19,6 +19,7 @@ QUESTIONS = (
     "growth",
     "derivatives",
     "task_space",
+    "time_optimal",
     "tensors",
 )
 OF_NO_ROBOT = ("imports", "functions")
