@@ -72,9 +72,9 @@ def test_threads_change_no_bit(model, kernel, monkeypatch):
     arrays = batch(model, kernel, 101)
     counts, call = [], dispatch.Batch.call
 
-    def watched(self, gufunc, count):
+    def watched(self, gufunc, count, make):
         counts.append(count)
-        return call(self, gufunc, count)
+        return call(self, gufunc, count, make)
 
     monkeypatch.setattr(dispatch.Batch, "call", watched)
     with threads(1):
