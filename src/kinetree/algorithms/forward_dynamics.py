@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from kinetree.algorithms.articulated import solve_tree
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.grouping import Group, cheapest
+from kinetree.algorithms.grouping import Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     Wrench,
@@ -21,7 +21,7 @@ from kinetree.algorithms.inverse_dynamics import (
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.pieces import piece
+from kinetree.base.pieces import is_recording, piece
 from kinetree.formulations.drives import (
     friction_forces,
     frictionless,
@@ -73,7 +73,8 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 
     Sines, cosines and steps of the tree are shared by all of it.
     """
-    groups = cheapest(tree.model)
+    # a loop over the links has one piece for every joint, and none for a branch as a whole
+    groups = finest(tree.model) if is_recording() else cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
     driving, h = driving_forces(tree, dq, tau)

@@ -49,6 +49,16 @@ def piece(function: Callable[Given, Result]) -> Callable[Given, Result]:
     return call
 
 
+def is_recording() -> bool:
+    """Return True if calls of pieces on this thread go to a recorder."""
+    return _active.get() is not None
+
+
+def is_recording() -> bool:
+    """Return True if the calls of pieces on this thread are handed to a recorder."""
+    return _active.get() is not None
+
+
 @contextmanager
 def recording(recorder: Recorder | None) -> Generator[None]:
     """Hand the calls of pieces on this thread to a recorder; None: to the functions again."""
