@@ -40,7 +40,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
 from kinetree.scalars import Scalar, where
-from kinetree.spatial.matrices import factor, solve
+from kinetree.spatial.matrices import Factor, factor, solve
 
 TOLERANCE = 1e-6  # smallest singular value of a Jacobian of full rank
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a pivot, relative to the diagonal
@@ -129,15 +129,8 @@ def task_space(
     rows = task_rows(rows)
     damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
     tree, place = book_tree(model, q), model.frame(frame)
-    J = np.asarray(tree_frame_jacobian(tree, place, expressed)[0], float)[rows]
-    sigma = np.linalg.svd(J, compute_uv=False)
-    smallest = float(sigma[-1]) if len(sigma) else 0.0
-    if damping == 0 and smallest <= tolerance:
-        raise SingularityError(
-            f"the Jacobian of {frame or model.tool!r} has smallest singular value {smallest:.3g} "
-            f"(not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
-            "direction of the task. Choose fewer rows, another q, or pass damping."
-        )
+    if damping == 0:
+        check_rank(model, q, frame, expressed, rows, tolerance)
     if dq is not None and V is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
     motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
@@ -146,6 +139,26 @@ def task_space(
         tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
     )
     return TaskSpace(*(np.asarray(x, float) for x in found))
+
+
+def check_rank(
+    model: Model,
+    q: Array,
+    frame: str | None,
+    expressed: str,
+    rows: Sequence[int],
+    tolerance: float = TOLERANCE,
+) -> None:
+    """Raise SingularityError if a singular value of the Jacobian of a task is not above a limit."""
+    walked = tree_frame_jacobian(book_tree(model, q), model.frame(frame), expressed)[0]
+    sigma = np.linalg.svd(np.asarray(walked, float)[list(rows)], compute_uv=False)
+    smallest = float(sigma[-1]) if len(sigma) else 0.0
+    if smallest <= tolerance:
+        raise SingularityError(
+            f"the Jacobian of {frame or model.tool!r} has smallest singular value {smallest:.3g} "
+            f"(not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
+            "direction of the task. Choose fewer rows, another q, or pass damping."
+        )
 
 
 class Task(NamedTuple):
@@ -238,7 +251,7 @@ def full_rank(J: Array, tolerance: Scalar) -> Any:
     G = gram(J, [1] * n) if k <= n else gram(J.T, [1] * k)
     size = len(G)
     shifted = G - np.eye(size, dtype=int) * (tolerance * tolerance)
-    pivots = factor(shifted, [f"coordinate {i} of the task" for i in range(size)]).D
+    pivots = task_factor(shifted).D
     least = float_choice(G[0, 0], ROUNDING, ROUNDING_FLOAT32)
     sound: Any = 1
     for i, pivot in enumerate(pivots):
@@ -248,16 +261,7 @@ def full_rank(J: Array, tolerance: Scalar) -> Any:
 
 def symmetric_inverse(A: Array) -> Array:
     """A^-1 of a symmetric positive definite matrix, (k, k); the lower half is to be used."""
-    k = len(A)
-    try:
-        pivots = factor(A, [f"coordinate {i} of the task" for i in range(k)])
-    except SingularityError as problem:
-        raise SingularityError(
-            "the task cannot be accelerated in every direction: J M^-1 J^T is singular to rounding "
-            "(the frame is at a singular position, or its coordinates differ by far in size). "
-            "Choose fewer rows, another q, or pass damping."
-        ) from problem
-    return solve(pivots, np.eye(k, dtype=int))
+    return solve(task_factor(A), np.eye(len(A), dtype=int))
 
 
 def least_squares_inverse(J: Array) -> Array:
@@ -266,10 +270,20 @@ def least_squares_inverse(J: Array) -> Array:
     The normal equations lose twice the digits of the condition of J; one step X + (1 - X J) X of
     Newton's method for the inverse gives them back.
     """
-    n = J.shape[1]
-    normal = factor(gram(J.T, [1] * len(J)), [f"joint {i} of the task" for i in range(n)])
-    X = solve(normal, J.T)
-    return X + (np.eye(n, dtype=int) - X @ J) @ X
+    X = solve(task_factor(gram(J.T, [1] * len(J))), J.T)
+    return X + (np.eye(J.shape[1], dtype=int) - X @ J) @ X
+
+
+def task_factor(A: Array) -> Factor:
+    """The factor of J M^-1 J^T, J J^T or J^T J; an error speaks of the task, not of inertias."""
+    try:
+        return factor(A, [f"coordinate {i}" for i in range(len(A))])
+    except SingularityError as problem:
+        raise SingularityError(
+            "the task cannot be accelerated in every direction: its Jacobian is singular to "
+            "rounding (the frame is at a singular position, or the coordinates differ by far in "
+            "size). Choose fewer rows, another q, or pass damping."
+        ) from problem
 
 
 def task_rows(rows: Sequence[int] | None) -> list[int]:

@@ -36,6 +36,7 @@ from kinetree.algorithms.task_space import (
     TOLERANCE,
     Task,
     TaskTerms,
+    check_rank,
     task_rows,
     tree_task_space,
 )
@@ -200,9 +201,10 @@ def task_maker(
     def make(
         model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
     ) -> Callable[..., Any]:
-        if regrouped and option is None:  # a task that is singular wherever one looks is refused
+        if option != "damping":  # a task that is singular wherever one looks is refused
             somewhere = algorithms.random(model, np.random.default_rng(0))
-            algorithms.task_space(model, somewhere, frame=frame, expressed=expressed, rows=rows)
+            limit = TOLERANCE if option is None else NOTHING
+            check_rank(model, somewhere, frame, expressed, rows, limit)
         lean = lean_model(model, regrouped=regrouped)
         task = Task(lean_frame(lean, frame), expressed, rows)
 
@@ -216,6 +218,7 @@ def task_maker(
     return make
 
 
+NOTHING = 1e-12  # singular value of a Jacobian that is zero up to rounding
 Q, V, ACCELERATION, FORCE = ("q",), ("q", "dq"), ("q", "dq", "ddq"), ("q", "dq", "tau")
 VECTOR, SQUARE, JACOBIAN = ("n",), ("n", "n"), ("6", "n")
 
