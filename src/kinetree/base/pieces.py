@@ -54,11 +54,6 @@ def is_recording() -> bool:
     return _active.get() is not None
 
 
-def is_recording() -> bool:
-    """Return True if the calls of pieces on this thread are handed to a recorder."""
-    return _active.get() is not None
-
-
 @contextmanager
 def recording(recorder: Recorder | None) -> Generator[None]:
     """Hand the calls of pieces on this thread to a recorder; None: to the functions again."""
