@@ -90,9 +90,9 @@ def compiled(monkeypatch) -> list[str]:
     texts = []
     assemble = engine.assemble
 
-    def watched(text, target):
+    def watched(text, target, effort=None):
         texts.append(text)
-        return assemble(text, target)
+        return assemble(text, target, effort)
 
     monkeypatch.setattr(engine, "assemble", watched)
     return texts

@@ -130,7 +130,7 @@ def test_an_error_is_logged_and_raised_where_the_code_is_needed(gate, monkeypatc
     kernel = chirp().compile("mass_matrix")
     before = answers(kernel)
 
-    def broken(text, target):
+    def broken(text, target, effort):
         raise CompileError("a defect of LLVM")
 
     monkeypatch.setattr(engine, "assemble", broken)

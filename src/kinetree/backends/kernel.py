@@ -118,7 +118,7 @@ class Kernel:
         """Wait until the kernel runs its own machine code; return it.
 
         The kernel of a large robot answers its first calls with code that is made at once and runs
-        several times as long. Results have the same bits before and after.
+        some ten times as long. Results have the same bits before and after.
         """
         if self._programs is not None and self._programs.is_first:
             background.finish(self._programs)

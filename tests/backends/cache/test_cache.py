@@ -102,7 +102,7 @@ def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch, scale)
     assert code is not None
     again = []
 
-    def assemble(text, target):
+    def assemble(text, target, effort=None):
         again.append(text)
         return code
 

@@ -105,9 +105,15 @@ def level(text: str) -> int:
     return 1 if text.count("\n") > LARGE else 2
 
 
-def assemble(text: str, target: Target) -> bytes:
-    """Object code of a module of LLVM IR: one object, or several in a row (`pack`)."""
-    effort = level(text)
+def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
+    """Object code of a module of LLVM IR: one object, or several in a row (`pack`).
+
+    Args:
+        text: the module.
+        target: the processor.
+        effort: of the code generator, 0 to 3; None: as suits the length of the text.
+    """
+    effort = level(text) if effort is None else effort
     modules = cut(text)
     objects: list[bytes] = [b""] * len(modules)
     seconds = [(0.0, 0.0)] * len(modules)
