@@ -106,7 +106,7 @@ class HostGpu:
     ndarray = HostArray
 
     def __init__(self, devices=1):
-        self.launches, self.streams, self.waits = [], [], 0
+        self.launches, self.streams, self.arguments, self.waits = [], [], [], 0
         self.events = []  # what was recorded and waited for, with the GPU of the stream
         self.stream = SimpleNamespace(
             ptr=0, synchronize=self.synchronize, record=self.record, wait_event=self.wait
@@ -159,6 +159,7 @@ class HostGpu:
         words = [ctypes.c_int64.from_address(x).value for x in pointers]
         self.launches.append(made)
         self.streams.append(stream)
+        self.arguments.append(arguments)
         made.compute(words)
 
 

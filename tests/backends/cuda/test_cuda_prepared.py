@@ -9,6 +9,7 @@ from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
 from kinetree.backends.cuda import kernel as kernels
+from kinetree.backends.cuda.emit import emit
 from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.cuda.prepared import KnownCalls
 from kinetree.compiler.interpret import interpret
@@ -128,12 +129,12 @@ def test_threads_do_not_share_arguments(kernel, cp):
     """Each launch finds its own addresses, though another thread comes in between."""
     first = state()
     kernel(*first)
-    (ready,) = kernel._ready._known.values()
-    blocks = [ready.prepared._block.address]
-    thread = threading.Thread(target=lambda: blocks.append(ready.prepared._block.address))
+    kernel(*first)
+    thread = threading.Thread(target=lambda: kernel(*first))
     thread.start()
     thread.join()
-    assert blocks[0] != blocks[1]
+    one, other = cp.arguments[-2:]
+    assert one != other and len(cp.launches) == 2
 
 
 def test_ever_new_shapes_are_forgotten():
@@ -155,5 +156,5 @@ def test_few_states_have_a_code_of_their_own(cp, kernel, monkeypatch):
 
 def test_sines_side_by_side_have_one_branch():
     kernel = CudaKernel(trace_quantity(kt.robots.panda().model, "inverse_dynamics"))
-    pairs, whole = (text.count("if (!(") for text in (kernel.source(), kernel.source(group=99)))
-    assert (pairs, whole) == (3, 1)
+    texts = (emit(kernel.graph, group=group) for group in (2, 4, 99))
+    assert [text.count("if (!(") for text in texts] == [3, 2, 1]

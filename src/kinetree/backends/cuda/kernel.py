@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from kinetree.backends.call.dispatch import Overload, core_signature
 from kinetree.backends.cuda.arguments import Batch, CudaArray, prepare, targets
-from kinetree.backends.cuda.body import GROUP
 from kinetree.backends.cuda.emit import ITEMSIZE, emit
 from kinetree.backends.cuda.launch import Launch, Loaded, load, load_with, require_device
 from kinetree.backends.cuda.layout import STATE_BYTES, Layout, plan
@@ -20,12 +19,12 @@ from kinetree.errors import ShapeError
 
 # Values that a thread may have in its 255 registers: the compiler needs some for its own purposes,
 # and a double takes two. The rest wait in rows that are free, and in some spare numbers.
-REGISTERS = {"float64": 80, "float32": 160}
-SPARE = 8
+REGISTERS = {"float64": 104, "float32": 208}
+SPARE = 10
 
 # A batch that leaves some quarters of the GPU without a warp takes as long as one state. For such
 # batches, kernels of up to so many operations are compiled once more.
-FEW_OPERATIONS, FEW_THREADS = 3000, 128
+FEW_OPERATIONS, FEW_THREADS, FEW_GROUP = 3000, 128, 4
 
 
 def few_states() -> int:
@@ -34,57 +33,52 @@ def few_states() -> int:
     return FEW_THREADS * device.attributes["MultiProcessorCount"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A call with arrays of CuPy that can be repeated: what to launch and what it returns.
+Repeat = Callable[[Sequence[CudaArray], object], Any]  # of the arrays and out
 
-    new: CuPy's type of arrays. current, stream: functions that return the current GPU and stream.
-    prepared: the launch. shapes, dtype: of new results. sizes: bytes of all arrays, inputs first.
-    device: the number of the GPU.
+
+def repeated(
+    cp: Any, prepared: Prepared, arrays: Sequence[CudaArray], made: Sequence[CudaArray]
+) -> Repeat:
+    """The function for calls like this one; what it needs is at hand, without a look-up.
+
+    It returns the results on the current stream, or None where a call is another one after all:
+    with another current GPU, or with arrays for its results that do not fit or overlap the inputs.
+    A warp may write what another has still to read.
     """
+    new, current, stream = cp.ndarray, cp.cuda.runtime.getDevice, cp.cuda.get_current_stream
+    enqueue, device, dtype = prepared.enqueue, current(), made[0].dtype
+    shapes, several = tuple(x.shape for x in made), len(made) > 1
+    read, written = [x.nbytes for x in arrays], [x.nbytes for x in made]
+    shape, wanted = shapes[0], described(made)
 
-    new: Any
-    current: Callable[[], int]
-    stream: Callable[[], Any]
-    prepared: Prepared
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: Any
-    sizes: tuple[int, ...]
-    device: int
-
-    def repeat(self, arrays: Sequence[CudaArray], out: object) -> Any:
-        """The results on the current stream, or None where this call is another one after all."""
-        if self.current() != self.device:
+    def repeat(arrays: Sequence[CudaArray], out: object) -> Any:
+        if current() != device:
             return None
-        if out is None:
-            new, dtype = self.new, self.dtype
-            made = [new(shape, dtype) for shape in self.shapes]
-        else:
-            made: list[CudaArray] = list(out) if isinstance(out, tuple) else [out]
-            if not self.fit(arrays, made):
-                return None
-        addresses = [x.data.ptr for x in (*arrays, *made)]
-        self.prepared.enqueue(self.stream().ptr, addresses)
-        return made[0] if len(made) == 1 else tuple(made)
+        addresses = [x.data.ptr for x in arrays]
+        if out is not None:
+            return into(addresses, out)
+        if several:
+            results = tuple([new(x, dtype) for x in shapes])
+            enqueue(stream().ptr, addresses + [x.data.ptr for x in results])
+            return results
+        result = new(shape, dtype)
+        addresses.append(result.data.ptr)
+        enqueue(stream().ptr, addresses)
+        return result
 
-    def fit(self, arrays: Sequence[CudaArray], made: Sequence[CudaArray]) -> bool:
-        """Return True if the kernel may write into the arrays of the caller.
+    def into(addresses: list[int], out: Any) -> Any:
+        results = out if type(out) is tuple else (out,)
+        if described(results) != wanted:
+            return None
+        places = [x.data.ptr for x in results]
+        for begin, size in zip(places, written, strict=True):
+            for first, length in zip(addresses, read, strict=True):
+                if begin < first + length and first < begin + size:
+                    return None
+        enqueue(stream().ptr, addresses + places)
+        return results if several else results[0]
 
-        They must not overlap the inputs: a warp may write what another has still to read.
-        """
-        if len(made) != len(self.shapes):
-            return False
-        read = [(x.data.ptr, x.data.ptr + n) for x, n in zip(arrays, self.sizes, strict=False)]
-        sizes = self.sizes[len(arrays) :]
-        for x, shape, size in zip(made, self.shapes, sizes, strict=True):
-            if type(x) is not self.new or x.shape != shape or x.dtype != self.dtype:
-                return False
-            if not x.flags.c_contiguous or x.data.device_id != self.device:
-                return False
-            begin = x.data.ptr
-            if any(begin < end and first < begin + size for first, end in read):
-                return False
-        return True
+    return repeat
 
 
 class CudaKernel:
@@ -119,7 +113,7 @@ class CudaKernel:
         self._budget = budget
         self._loaded = Loaded(self._load)
         self._few = Loaded(self._load_few)
-        self._ready = KnownCalls[Ready]()
+        self._ready = KnownCalls[Repeat]()
         call = self._compute
         self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
 
@@ -138,14 +132,11 @@ class CudaKernel:
         layout = plan(graph, ITEMSIZE[dtype], self._budget)
         return graph, replace(layout, spare=SPARE) if short else layout
 
-    def source(self, dtype: str = "float64", *, short: bool = False, group: int = GROUP) -> str:
-        """The code as CUDA C++.
-
-        short: as in `ordered`. group: angles whose sines are computed side by side.
-        """
+    def source(self, dtype: str = "float64", *, short: bool = False) -> str:
+        """The code as CUDA C++; `short` as in `ordered`."""
         graph, layout = self.ordered(dtype, short=short)
         most = REGISTERS[dtype] if short else None
-        return emit(graph, dtype, self._label, layout=layout, most=most, group=group)
+        return emit(graph, dtype, self._label, layout=layout, most=most)
 
     def launch(self, dtype: str = "float64", count: int | None = None) -> Launch:
         """The code on the current GPU for `count` states, compiled at the first request.
@@ -161,10 +152,10 @@ class CudaKernel:
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 
     def _load_few(self, dtype: str, short: bool) -> Launch:
-        """All sines side by side, and as many registers as that takes."""
-        shared = self.ordered(dtype)[1].warp_bytes
-        source = self.source(dtype, group=len(self.graph.nodes))
-        found = load_with(source, f"kt_{self._label}", shared, 0)
+        """More sines side by side, no way through shared memory, any number of registers."""
+        layout = plan(self.graph, ITEMSIZE[dtype], 0)
+        source = emit(self.graph, dtype, self._label, layout=layout, group=FEW_GROUP)
+        found = load_with(source, f"kt_{self._label}", layout.warp_bytes, 0)
         return self._loaded.on_this_gpu(dtype) if found.spills else found
 
     def __call__(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
@@ -186,7 +177,7 @@ class CudaKernel:
         """
         key = described(arrays)
         found = None if key is None else self._ready.get(key)
-        return None if found is None else found.repeat(arrays, out)
+        return None if found is None else found(arrays, out)
 
     def _compute(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         cp = require_device()
@@ -209,13 +200,8 @@ class CudaKernel:
         key = described(arrays)
         if key is None or any(x is not y for x, y in zip(arrays, batch.arrays, strict=True)):
             return
-        shapes = tuple(x.shape for x in made)
-        sizes = tuple(x.nbytes for x in (*batch.arrays, *made))
         prepared = self.prepare(batch.dtype, batch.count)
-        current, stream = cp.cuda.runtime.getDevice, cp.cuda.get_current_stream
-        device, dtype = current(), made[0].dtype
-        found = Ready(cp.ndarray, current, stream, prepared, shapes, dtype, sizes, device)
-        self._ready.keep(key, found)
+        self._ready.keep(key, repeated(cp, prepared, batch.arrays, made))
 
     @property
     def _label(self) -> str:

@@ -68,34 +68,46 @@ class Prepared:
         places: numbers of the arguments that are new in every call; neighbours are written at once.
     """
 
-    __slots__ = ("_block", "_call", "_launch", "_runs", "_sizes")
+    __slots__ = ("_launch", "enqueue")
 
     def __init__(
         self, cp: Any, launch: Launch, count: int, values: Sequence[int], places: Sequence[int]
     ) -> None:
         self._launch = launch  # keeps the module loaded
-        threads = launch.threads
-        grid, shared = -(-count // threads), launch.shared * threads // WARP
-        self._sizes = (int(launch.function.ptr), grid, 1, 1, threads, 1, 1, shared)
-        self._call: Callable[..., None] = cp.cuda.driver.launchKernel
-        self._runs = neighbours(places)
-        self._block = Block(cp, values)
+        self.enqueue: Callable[[int, Sequence[int]], None] = _enqueue(
+            cp.cuda.driver.launchKernel, launch, count, Block(cp, values), neighbours(places)
+        )
 
-    def enqueue(self, stream: int, addresses: Sequence[int]) -> None:
-        """Queue the work on a stream of the GPU, which must be the current one of this thread.
 
-        addresses: of contiguous arrays, in the order of `places`.
-        """
-        block = self._block
-        if len(self._runs) == 1:
-            pack, offset, _ = self._runs[0]
-            pack(block.values, offset, *addresses)
-        else:
-            begin = 0
-            for pack, offset, count in self._runs:
-                pack(block.values, offset, *addresses[begin : begin + count])
-                begin += count
-        self._call(*self._sizes, stream, block.address, 0)
+def _enqueue(
+    call: Callable[..., None],
+    launch: Launch,
+    count: int,
+    block: Block,
+    runs: Sequence[tuple[Callable[..., None], int, int]],
+) -> Callable[[int, Sequence[int]], None]:
+    """The function that queues the work; what it needs is at hand, without a look-up.
+
+    Its arguments are a stream of the GPU, which must be the current one of the thread, and the
+    addresses of contiguous arrays in the order of the places.
+    """
+    threads = launch.threads
+    sizes = (int(launch.function.ptr), -(-count // threads), 1, 1, threads, 1, 1)
+    shared = launch.shared * threads // WARP
+    whole, offset, _ = runs[0]
+
+    def at_once(stream: int, addresses: Sequence[int]) -> None:
+        whole(block.values, offset, *addresses)
+        call(*sizes, shared, stream, block.address, 0)
+
+    def in_runs(stream: int, addresses: Sequence[int]) -> None:
+        begin = 0
+        for pack, place, length in runs:
+            pack(block.values, place, *addresses[begin : begin + length])
+            begin += length
+        call(*sizes, shared, stream, block.address, 0)
+
+    return at_once if len(runs) == 1 else in_runs
 
 
 def neighbours(places: Sequence[int]) -> tuple[tuple[Callable[..., None], int, int], ...]:
