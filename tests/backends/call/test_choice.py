@@ -99,3 +99,59 @@ def test_a_choice_is_freed_with_its_kernels():
     del made, kernel
     gc.collect()
     assert freed() is None
+
+
+def placed():
+    """A choice by the second argument, which may be left out."""
+    seen = []
+
+    def function(*args, **options):
+        seen.append((args, options))
+        return "function"
+
+    made = Choice(function, "kind", 1)
+    made.add(None, scaled(5))
+    made.add("double", scaled(2))
+    return made, seen
+
+
+@needs_code
+def test_an_argument_may_be_given_by_position_by_name_or_not_at_all():
+    made, seen = placed()
+    for found, factor in (
+        (made.call(X), 5),
+        (made.call(X, None), 5),
+        (made.call(X, kind=None), 5),
+        (made.call(X, "double"), 2),
+        (made.call(X, kind="double"), 2),
+    ):
+        assert np.array_equal(found, factor * X)
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        ((), {}),
+        ((), {"kind": "double"}),
+        ((X, "triple"), {}),
+        ((X, "double", 1), {}),
+        ((X, "double"), {"kind": "double"}),
+        ((X, 2), {}),
+        ((X,), {"other": "double"}),
+    ],
+)
+def test_other_calls_of_an_argument_by_position_reach_the_function(args, options):
+    made, seen = placed()
+    assert made.call(*args, **options) == "function"
+    assert len(seen) == 1 and len(seen[0][0]) == len(args) and seen[0][1] == options
+
+
+@needs_code
+def test_a_value_is_added_once():
+    made, _ = placed()
+    room = made.room
+    made.add("double", scaled(3))
+    assert made.room == room and np.array_equal(made.call(X, "double"), 2 * X)
+    made.add("triple", object())  # not a kernel in machine code
+    assert made.room == room

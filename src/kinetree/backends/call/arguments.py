@@ -28,7 +28,7 @@ from kinetree.backends.call.plan import (
     WORDS,
 )
 
-LONGEST = 1 << 14  # numbers in lists that are copied to the stack
+LONGEST = 1 << 12  # numbers in lists that are copied to the stack
 EXACT = 2.0**53  # whole numbers up to this one are the same as floats
 
 
