@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
+from kinetree.backends.call import vectorcall
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import engine
 from kinetree.compiler.graph import Graph, Node, Port
@@ -77,16 +78,18 @@ def own_cache(cache_home, monkeypatch):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty cache of its own, not made yet."""
+def folder(tmp_path, monkeypatch, own_cache) -> Path:
+    """An empty cache of its own, not made yet; the code that all kernels share is elsewhere."""
+    vectorcall.usable()
     path = tmp_path / "cache"
     monkeypatch.setenv("KINETREE_CACHE_DIR", str(path))
     return path
 
 
 @pytest.fixture
-def compiled(monkeypatch) -> list[str]:
-    """The texts that had to be compiled."""
+def compiled(monkeypatch, own_cache) -> list[str]:
+    """The texts that had to be compiled, without that of the code that all kernels share."""
+    vectorcall.usable()
     texts = []
     assemble = engine.assemble
 
