@@ -7,7 +7,6 @@ from kinetree.algorithms.constraints.stepping import check_stepping
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
-from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.actuation import read_actuation
@@ -22,6 +21,7 @@ from kinetree.simulate.core.setup import (
     Plan,
     Setup,
     aligned_arguments,
+    check_once,
     read_plan,
     read_setup,
 )
@@ -177,7 +177,7 @@ def simulate(
             found = simulate_again(model, repeatable, (q0, dq0, tau))
             if found is not None:
                 return found
-    check_model(model)
+    check_once(model)
     fixed = find_method(method)
     check_stepping(model, parameters or ())
     plan = read_plan(model, method, duration, dt, limits, every, progress, closure_time)

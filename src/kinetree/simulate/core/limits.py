@@ -12,6 +12,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import KinetreeError
 from kinetree.kernels.forms import computation
+from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
 
@@ -85,7 +86,12 @@ class Violation:
 
 
 def joint_bounds(model: Model) -> tuple[Bound, ...]:
-    """The finite limits of all joints of one degree of freedom."""
+    """The finite limits of all joints of one degree of freedom, read once for each robot."""
+    return remembered(model, ("simulate", "bounds"), lambda: _read_bounds(model))
+
+
+def _read_bounds(model: Model) -> tuple[Bound, ...]:
+    """`joint_bounds`, from the joints."""
     found: list[Bound] = []
     for joint in model.joints:
         if joint.follows is not None or joint.type not in SCREW_TYPES:

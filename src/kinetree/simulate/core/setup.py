@@ -16,6 +16,7 @@ from kinetree.base.progress import Progress
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
+from kinetree.kernels.compile import check_model
 from kinetree.kernels.fingerprint import model_token
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
@@ -106,6 +107,13 @@ class Plan:
     def bar(self) -> Progress:
         """A progress bar over the times."""
         return Progress("simulating", float(self.times[-1]), self.progress)
+
+
+def check_once(model: Model) -> None:
+    """Raise ModelError for a robot that cannot be simulated; looked at once for each robot."""
+    if ("simulate", "checked") not in model.memo:
+        check_model(model)
+        model.memo["simulate", "checked"] = True
 
 
 def read_plan(

@@ -11,7 +11,6 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.kernels.compile import check_model
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.actuation import refuse_actuation
@@ -30,6 +29,7 @@ from kinetree.simulate.core.setup import (
     Plan,
     Setup,
     aligned_arguments,
+    check_once,
     read_plan,
     read_setup,
 )
@@ -96,7 +96,7 @@ def sensitivities(
             cannot be traced, forces that are functions.
     """
     without_constraints(model, "sensitivities")
-    check_model(model)
+    check_once(model)
     fixed, names = find_method(method), read_names(wrt)
     plan = read_plan(model, method, duration, dt, limits)
     if fixed is not None:
