@@ -1,5 +1,7 @@
 """Loops over links compute what straight-line code computes, for every joint type and batch."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -90,10 +92,23 @@ def test_looped_steps_and_simulations_agree_with_straight_line_ones(monkeypatch)
     assert np.abs(adaptive.q[-1] - usual.q[-1]).max() < 1e-6
 
 
-def test_a_looped_kernel_has_no_graph_to_differentiate(monkeypatch):
-    looped, _ = both(monkeypatch, ROBOTS["panda"](), "inverse_dynamics")
-    with pytest.raises(kt.errors.GraphError, match="loops over its many links"):
-        _ = looped.graph.nodes
+def test_a_looped_kernel_is_traced_where_its_graph_is_needed(monkeypatch):
+    model = ROBOTS["panda"]()
+    looped, straight = both(monkeypatch, model, "inverse_dynamics")
+    given = [x[0] for x in states(model, 1)]
+    slopes = [kt.derivative(kernel, "q")(*given) for kernel in (looped, straight)]
+    assert np.abs(slopes[0] - slopes[1]).max() < 1e-11
+    assert looped.graph.count() == straight.graph.count()
+
+
+def test_a_copy_of_a_looped_kernel_computes_but_has_no_graph(monkeypatch):
+    model = ROBOTS["panda"]()
+    looped, _ = both(monkeypatch, model, "inverse_dynamics")
+    given = states(model, 3)
+    copied = pickle.loads(pickle.dumps(looped))
+    assert np.array_equal(copied(*given), looped(*given))
+    with pytest.raises(kt.errors.GraphError, match="take it from the robot"):
+        _ = copied.graph.nodes
 
 
 def test_long_chains_are_looped_and_short_ones_are_not():

@@ -17,7 +17,7 @@ The order of the calls is chosen for long runs; slots are used again when nothin
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, cast
@@ -30,7 +30,7 @@ from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port, no_collection, prune
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.store import digest
-from kinetree.compiler.trace import TracedScalar, read, traced_array
+from kinetree.compiler.trace import TracedScalar, read, trace, traced_array
 from kinetree.errors import GraphError
 
 VARIANTS = 6  # patterns of a piece that get bodies of their own; more are made one
@@ -72,7 +72,7 @@ class Program:
 
     runs: (body, calls, first place, first constant) of each, (runs, 4). places: for each call the
     slots of its bundles and those of its sheaves, int32. constants: those of each call, float64.
-    slots: how many there are. The last runs write the outputs.
+    slots: how many there are. The last runs write the outputs. trace: makes the same as a graph.
     """
 
     inputs: tuple[Port, ...]
@@ -82,22 +82,31 @@ class Program:
     places: Array
     constants: Array
     slots: int
+    trace: Callable[[], Graph] | None = None
 
     @property
     def operations(self) -> int:
         """Floating-point operations for one state; sine and cosine are not counted."""
         return sum(int(count) * self.bodies[body].graph.operations for body, count, *_ in self.runs)
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """A program has no single graph, so whatever needs one is refused."""
-        raise GraphError(
-            f"{self.outputs[0].name} of this robot is computed by loops over its many links, which "
-            "have no graph that could be differentiated, exported or run on a GPU. Expected a "
-            "robot with fewer joints here."
-        )
+    @cached_property
+    def straight(self) -> Graph:
+        """The same as one graph, traced where it is needed: for derivatives, CUDA and so on."""
+        if self.trace is None:
+            raise GraphError(
+                f"{self.outputs[0].name} of this robot is computed by loops over its many links, "
+                "and as a copy from another process it has no single graph. Expected the kernel "
+                "of a robot of this process: take it from the robot."
+            )
+        return self.trace()
 
-    results = nodes
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(Graph, name):
+            raise AttributeError(name)
+        return getattr(self.straight, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"trace": None}  # a function of this process
 
     @cached_property
     def digest(self) -> str:
@@ -140,8 +149,10 @@ def recorded(
     inputs: Sequence[Port],
     outputs: Sequence[tuple[str, tuple[str, ...]]],
 ) -> Graph:
-    """Return the program of a function where a graph is expected: it has the same ports."""
-    return cast("Graph", record(function, inputs, outputs))
+    """Return the program of a function where a graph is expected: it becomes one when asked."""
+    program = record(function, inputs, outputs)
+    made = replace(program, trace=lambda: optimise(trace(function, inputs, outputs)))
+    return cast("Graph", made)
 
 
 @no_collection()
