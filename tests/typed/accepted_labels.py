@@ -30,6 +30,10 @@ one: float = robot.potential_energy(series)
 by_q, by_dq = robot.inverse_dynamics_derivatives(frame, frame, frame)
 both: pd.DataFrame = by_q + by_dq
 J: pd.DataFrame = robot.body_jacobian(series, "link2")
+twist: pd.Series = robot.frame_velocity(series, series, "link2", expressed="aligned")
+rates: pd.DataFrame = robot.frame_acceleration(frame, frame, state)
+A_G: pd.DataFrame = robot.centroidal_momentum_matrix(series)
+Y: pd.DataFrame = robot.reference_regressor(series, series, state, state)
 
 table = pl.DataFrame([state, state])
 columns: pl.DataFrame = robot.bias_forces(table, table)

@@ -15,6 +15,7 @@ robot.forward_dynamics(q, q, None)  # mistake: None is not a vector
 robot.step(q, q, q)  # mistake: dt is missing
 robot.step(q, q, q, 0.1, method="rk5")  # mistake: unknown method
 robot.task_space(q, expresed="space")  # mistake: misspelt option
+robot.frame_velocity(q, q, expressed="world")  # mistake: unknown axes
 robot.compile("inverse_dynamics", free="mass", target="gpu")  # mistake: unknown target
 robot.with_friction({"panda_joint1": 0.3})  # mistake: a number is not a Friction
 robot.to_urdf(losses="silent")  # mistake: unknown choice

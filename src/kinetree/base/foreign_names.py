@@ -50,8 +50,19 @@ SPELLINGS: dict[str, str] = {
     "robot.kinetic_energy(q, dq)": "computekineticenergy calckineticenergy",
     "robot.potential_energy(q)": "computepotentialenergy calcpotentialenergy",
     "robot.momentum(q, dq)": "calcspatialmomentuminworldaboutpoint spatialmomentum",
-    "robot.centroidal_momentum(q, dq)": """ccrba dccrba hg computecentroidalmomentum
-        centroidalmomentummatrix""",
+    "robot.centroidal_momentum(q, dq)": "hg computecentroidalmomentum",
+    "robot.centroidal_momentum_matrix(q), angular rows first": """ccrba ag
+        centroidalmomentummatrix getcentroidaltotalmomentumjacobian""",
+    "robot.centroidal_momentum_matrix_rate(q, dq), angular rows first": """dccrba dag
+        computecentroidalmomentumtimevariation""",
+    "robot.center_of_mass_jacobian(q)": """jacobiancenterofmass comjacobian jcom
+        getcenterofmassjacobian mjjacsubtreecom calcjacobiancenterofmasstranslationalvelocity""",
+    "robot.inverse_mass_matrix(q)": "computeminverse minv massmatrixinverse",
+    "robot.frame_velocity(q, dq, frame)": """getframevelocity getlinkvelocity framevelocity
+        calcpointvelocity6d evalbodyspatialvelocityinworld""",
+    "robot.frame_acceleration(q, dq, ddq, frame)": """getframeacceleration
+        getframeclassicalacceleration calcpointacceleration6d frameacceleration""",
+    "robot.task_space(q, dq, frame=frame)": "operationalspace lambdamatrix taskinertia",
     "robot.regressor(q, dq, ddq)": "computejointtorqueregressor inversedynamicsregressor",
     "robot.inverse_dynamics_derivatives(q, dq, ddq)": "computerneaderivatives",
     "robot.forward_dynamics_derivatives(q, dq, tau)": "computeabaderivatives mjdtransitionfd",
