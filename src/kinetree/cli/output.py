@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
 PATIENCE = 0.5  # s before a spinner is shown
+STARTED = time.monotonic() - time.process_time()  # of the program, imports included
 
 
 class Rows:
@@ -129,8 +131,9 @@ def print_text(text: str, output: Path | None = None) -> None:
 
 @contextmanager
 def waiting(text: str) -> Generator[None]:
-    """Show a spinner with `text` on stderr while the block runs, from half a second on.
+    """Show a spinner with `text` on stderr while the block runs.
 
+    It appears half a second after the start of the program or of the block, whichever was first.
     Nothing is shown if stderr is not a terminal.
     """
     if not sys.stderr.isatty():
@@ -146,7 +149,7 @@ def waiting(text: str) -> Generator[None]:
             if not done.is_set():
                 status.start()
 
-    timer = threading.Timer(PATIENCE, show)
+    timer = threading.Timer(max(0.0, PATIENCE - (time.monotonic() - STARTED)), show)
     timer.daemon = True
     timer.start()
     try:

@@ -422,10 +422,14 @@ class Result:
         return units(self.robot.model, quantity, self.degrees)
 
     def _energies(self, shown: "Trajectory") -> str:
+        from kinetree.cli.dynamics import function_of
+
         # of the shown numbers, converted back to SI
         model = self.robot.model
         q, dq = (getattr(shown, x)[[0, -1]] * factors(model, x, self.degrees) for x in ("q", "dq"))
-        start, end = self.robot.kinetic_energy(q, dq) + self.robot.potential_energy(q)
+        kinetic = function_of(self.robot, "kinetic_energy", rows=True)
+        potential = function_of(self.robot, "potential_energy", rows=True)
+        start, end = kinetic(q, dq) + potential(q)
         return f"{number(start, 6)} J at the start, {number(end, 6)} J at the end"
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 
 import kinetree as kt
 from kinetree.algorithms.configuration import rest_position
@@ -15,6 +16,8 @@ from kinetree.cli.tables import (
     clear_rounding,
     column_groups,
     matrix_tables,
+    plain_table,
+    rich_table,
     screen_table,
     unit_column,
 )
@@ -120,3 +123,22 @@ def test_rounding_is_cleared_by_size():
     x = np.array([1e-20, -1e-14, 3.0])
     assert clear_rounding(x, 1e-15).tolist() == [0, -1e-14, 3]
     assert clear_rounding(x, np.array([0, 1e-13, 10])).tolist() == [1e-20, 0, 0]
+
+
+@given(
+    cells=st.lists(
+        st.tuples(st.text("ab \u00fc1-.", max_size=9), st.text("12.-", max_size=7)), min_size=1
+    ),
+    heads=st.tuples(st.sampled_from(["joint", "q\nrad", "x"]), st.sampled_from(["tau\nN m", "g"])),
+    left=st.sampled_from([(), (0,), (0, 1)]),
+)
+def test_a_table_made_at_once_has_the_text_of_rich(cells, heads, left):
+    found, expected = (make(heads, cells, left, (0, 1)) for make in (plain_table, rich_table))
+    assert printed(found, 80) == printed(expected, 80)
+
+
+def test_a_long_table_has_every_row_and_styles_stay_with_rich():
+    rows = [[f"joint{k}", str(k)] for k in range(1000)]
+    lines = printed(screen_table("", ["joint", "q"], rows, width=80), 80)
+    assert [line.split() for line in lines[2:]] == rows
+    assert plain_table(["joint"], [[Text("a", style="red")]], (0,), (0,)) is None

@@ -137,3 +137,14 @@ def test_massless_links_leave_the_drives():
     state = random_state(model, 5)
     still = without_drives(frictionless(bare))
     assert not algorithms.inverse_dynamics(still, *state.motion).any()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_squares_of_many_rates_in_one_recursion_are_those_of_one_at_a_time(seed, monkeypatch):
+    model = any_robot(seed, 12)
+    state, apart = shares(model, seed)
+    monkeypatch.setattr("kinetree.explain.torque.MANY", 0)
+    _, together = shares(model, seed)
+    size = velocity_scale(model, state)
+    for name in ("centrifugal", "Coriolis"):
+        assert np.abs(together[name] - apart[name]).max(initial=0) <= CLOSE * size
