@@ -126,9 +126,14 @@ class Kernel:
         return self
 
     def _renew(self) -> None:
-        """Enter the code that is there now; code that calls may still run is kept alive."""
+        """Enter the code that is there now. `Programs` keeps the code that calls may still run.
+
+        This may happen in another thread while the kernel is put behind a door, so the general call
+        is left as it is.
+        """
         self._dispatch.renew()
-        self._enter_by(self._general)
+        self._code = self._compiled.present("float64")
+        vectorcall.move_entry(self, self._compiled.entry())
 
     def _enter_by(self, general: Callable[..., Any]) -> None:
         """Let calls begin in machine code; those that it does not take are for `general`.

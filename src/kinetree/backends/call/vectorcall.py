@@ -159,8 +159,13 @@ def set_entry(
     place = None if plan is None else ctypes.addressof(plan)
     pointer.from_address(id(instance) + PLAN).value = place
     set_limit(instance, limit)
-    # last: from here on the instance can be called
-    pointer.from_address(id(instance) + ENTRY).value = address
+    move_entry(instance, address)  # last: from here on the instance can be called
+
+
+def move_entry(instance: object, address: int) -> None:
+    """Let calls of `instance` enter at another address; it must keep the code there alive."""
+    assert isinstance(instance, entered_in_code())
+    ctypes.c_void_p.from_address(id(instance) + ENTRY).value = address
 
 
 def new_array(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
