@@ -52,7 +52,7 @@ def computation(
     """
     # the compiler is not imported for code that is stored on disk
     if looped:
-        from kinetree.compiler.program import recorded
+        from kinetree.compiler.recorder import recorded
 
         return recorded(function, inputs, outputs)
     from kinetree.compiler.optimise import optimise

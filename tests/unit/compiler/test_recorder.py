@@ -8,7 +8,7 @@ import pytest
 from kinetree.backends.kernel import Kernel
 from kinetree.base.pieces import piece, put_together, take_apart
 from kinetree.compiler.graph import Port
-from kinetree.compiler.program import VARIANTS, record
+from kinetree.compiler.recorder import VARIANTS, record
 from kinetree.scalars import cos, sin, tanh
 
 
