@@ -108,6 +108,17 @@ def test_the_code_takes_over_without_being_waited_for(gate):
     assert answers(kernel) == before
 
 
+def test_a_kernel_behind_a_door_stays_behind_it(gate):
+    robot = chirp()
+    q, dq, tau = np.array([0.3, -0.2]), np.array([0.5, 0.1]), np.array([1.0, 2.0])
+    before = bits(robot.step(q, dq, tau, 0.01))
+    gate.set()
+    idle()
+    assert bits(robot.step(q, dq, tau, 0.01)) == before
+    with pytest.raises(kt.errors.InputError, match="dt"):
+        robot.step(q, dq, tau, -0.01)
+
+
 def test_equal_graphs_are_compiled_once(gate, compiled):
     graph = chirp().compile("inverse_dynamics").graph
     others = [Kernel(graph) for _ in range(3)]
