@@ -181,13 +181,13 @@ def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
     """Return the files of the cache in `folder`; those that vanish meanwhile are left out."""
     found: list[tuple[Path, os.stat_result]] = []
     try:
-        names = os.listdir(folder)
+        entries = list(os.scandir(folder))
     except OSError:
         return []
-    for name in names:
-        if name.endswith(SUFFIX) or name.startswith(ASIDE):
+    for entry in entries:
+        if entry.name.endswith(SUFFIX) or entry.name.startswith(ASIDE):
             try:
-                found.append((folder / name, (folder / name).stat()))
+                found.append((Path(entry.path), entry.stat()))
             except OSError:
                 continue
     return found
