@@ -13,7 +13,7 @@ from kinetree.model import Model
 from kinetree.model.bounds import Bounds
 from kinetree.model.force_limits import curve_values
 from kinetree.motion.plan.path import Path
-from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
+from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile
 from kinetree.samples.limits.loads import load_factor, load_friction, static_forces
 
 ROUNDS = 40  # most repetitions of an iteration
@@ -107,14 +107,14 @@ def fastest(
     profile, friction = _settle(model, path, knots, limits)
     reserve = np.zeros((5, *knots.sense.shape))
     excess = _excess(model, profile, limits)
-    step, last = reserve, reserve
+    step, last, known = reserve, reserve, Known()
     for _ in range(ROUNDS):
         if _fits(excess, limits, margin):
             return profile
         step, last = _step(limits, excess, step, last), excess
         reserve = reserve + step
         near = friction_near(model, knots, profile.x) if friction is None else friction
-        found = fastest_profile(rows_of(knots, near, limits, reserve, profile.x))
+        found = fastest_profile(rows_of(knots, near, limits, reserve, profile.x), known)
         if found is None:
             break
         before, profile = profile, Profile(path, *found)

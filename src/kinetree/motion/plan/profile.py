@@ -101,16 +101,50 @@ class Rows:
     lengths: Array
 
 
-def fastest_profile(rows: Rows) -> tuple[Array, Array] | None:
+class Known:
+    """The largest x of the rows that were solved last, for rows of which most are the same."""
+
+    rows: Rows | None = None
+    own: Array
+
+    def largest(self, rows: Rows, length: Array, flat: Array) -> Array:
+        """The largest x that the rows of each interval allow by themselves, (N,)."""
+        last = self.rows
+        if last is None or last.a.shape != rows.a.shape:
+            changed, own = np.ones(len(length), bool), np.empty(len(length))
+        else:
+            changed, own = rows.most[:-1] != last.most[:-1], self.own.copy()
+            for new, old in ((rows.a, last.a), (rows.b, last.b), (rows.c, last.c)):
+                changed |= (new != old).any(axis=1)
+        # the next x, which is x + length u, must not be negative: a further row
+        one, zero = np.ones((int(changed.sum()), 1)), np.zeros((int(changed.sum()), 1))
+        own[changed] = largest_x(
+            np.concatenate([rows.a[changed], -length[changed, None]], axis=1),
+            np.concatenate([rows.b[changed], -one], axis=1),
+            np.concatenate([rows.c[changed], zero], axis=1),
+            rows.most[:-1][changed],
+            flat[changed],
+        )
+        self.rows, self.own = rows, own
+        return own
+
+
+def fastest_profile(rows: Rows, known: Known | None = None) -> tuple[Array, Array] | None:
     """x at the knots, (N + 1,), and u in the intervals, (N,), at rest at both ends.
 
     None if the rows do not allow the robot to move.
+
+    Args:
+        rows: bounds of u and x in every interval.
+        known: of rows that were solved before; it is brought up to date.
     """
     length = 2 * rows.lengths
     flat = FLAT * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
-    reach = _reachable(rows, length, flat)
-    if reach is None:
-        return None
+    own = (known or Known()).largest(rows, length, flat)
+    P, Q = _lines_back(rows, length, flat)
+    reach = scan(P[::-1], Q[::-1], own[::-1], np.full(len(length), -np.inf), 0.0)[::-1]
+    if not np.all(reach >= 0):
+        return None  # there is a knot from which the end cannot be reached
     P, Q = _lines_forward(rows, length, flat)
     cap = reach[1:].copy()
     cap[-1] = 0
@@ -118,18 +152,6 @@ def fastest_profile(rows: Rows) -> tuple[Array, Array] | None:
     if not np.all(np.maximum(x[1:], x[:-1]) > 0):
         return None  # at rest at both ends of an interval: the robot would never leave it
     return x, np.diff(x) / length
-
-
-def _reachable(rows: Rows, length: Array, flat: Array) -> Array | None:
-    """The largest x at each knot from which the end can be reached; None if there is none."""
-    # the next x, which is x + length u, must not be negative
-    own = (np.append(rows.a, -length[:, None], axis=1), np.pad(rows.b, ((0, 0), (0, 1))),
-           np.pad(rows.c, ((0, 0), (0, 1))))  # fmt: skip
-    own[1][:, -1] = -1
-    most = largest_x(*own, rows.most[:-1], flat)
-    P, Q = _lines_back(rows, length, flat)
-    found = scan(P[::-1], Q[::-1], most[::-1], np.full(len(length), -np.inf), 0.0)
-    return found[::-1] if np.all(found >= 0) else None
 
 
 def _lines_back(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:

@@ -1,5 +1,7 @@
 """The fastest profile along a path: what it keeps back, and how it is slowed down."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from kinetree.motion.plan.fastest import (
     fastest,
 )
 from kinetree.motion.plan.path import paths_of
-from kinetree.motion.plan.profile import FLAT, Profile, Rows, fastest_profile, largest_x
+from kinetree.motion.plan.profile import FLAT, Known, Profile, Rows, fastest_profile, largest_x
 from motion_robots import INERTIA, wheel
 
 EFFORT = 3.0
@@ -222,6 +224,12 @@ def test_profiles_are_those_of_a_loop_over_pairs_of_rows(seed):
     x, u = fastest_profile(rows)
     assert np.allclose(x, by_loops(rows), atol=1e-12)
     assert np.allclose(x[1:] - x[:-1], 2 * lengths * u, atol=1e-15)
+    known = Known()
+    assert np.array_equal(fastest_profile(rows, known)[0], x)
+    rows.c[::7] *= 0.9  # other rows of some intervals, in a new object
+    rows = replace(rows, c=rows.c.copy(), most=np.where(np.arange(n + 1) % 5, rows.most, 0.03))
+    known.rows = replace(known.rows, c=np.where(np.arange(n)[:, None] % 7, rows.c, rows.c / 0.9))
+    assert np.array_equal(fastest_profile(rows, known)[0], fastest_profile(rows)[0])
 
 
 def test_a_profile_of_bounded_acceleration_is_a_trapezoid_of_speed():
