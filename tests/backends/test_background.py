@@ -1,5 +1,6 @@
 """Large kernels answer at once, and their own code takes over without a change of any bit."""
 
+import itertools
 import logging
 import os
 import pickle
@@ -11,9 +12,13 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import scalars as s
 from kinetree.backends import background
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import engine
+from kinetree.compiler.graph import Port
+from kinetree.compiler.optimise import optimise
+from kinetree.compiler.trace import trace
 from kinetree.errors import CompileError
 
 RUN = background.Job.run
@@ -106,6 +111,30 @@ def test_the_code_takes_over_without_being_waited_for(gate):
     idle()
     assert kernel._compiled.entry() != entry
     assert answers(kernel) == before
+
+
+def test_special_values_keep_their_bits(gate):
+    def function(x, y):
+        found = [s.sin(x[0]), s.cos(x[0]), s.sin(x[0] * y), s.exp(x[1]), s.log(x[1]), s.tanh(x[2])]
+        found += [s.atan2(x[0], y), s.minimum(x[0], x[1]), s.maximum(y, x[2]), s.sign(x[0])]
+        found += [s.where(x[0], x[1], y), abs(x[2]), s.sqrt(x[1]), x[0] / y, -x[1], x[0] * y - 3]
+        return np.array([*found, x[0], 2.5])
+
+    graph = optimise(trace(function, [Port("x", (3,)), Port("y", ())]))
+    values = [0.0, -0.0, 1e-310, 1e300, -1e5, 4e5, np.inf, -np.inf, np.nan, 0.7]
+    grid = np.array(list(itertools.product(values, repeat=3)))
+    y = np.resize(values[::-1], len(grid))
+    kernel = Kernel(graph)
+    assert kernel._compiled.is_first
+
+    def results():
+        singles = zip(grid[::7], y[::7], strict=True)
+        return bits(kernel(grid, y)), [bits(kernel(*state)) for state in singles]
+
+    before = results()
+    gate.set()
+    kernel.wait()
+    assert results() == before
 
 
 def test_a_kernel_behind_a_door_stays_behind_it(gate):
