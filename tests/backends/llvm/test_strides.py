@@ -9,7 +9,10 @@ from llvm_graphs import chain
 from llvm_harness import Builder, Compiled, host, same_bits
 
 N = 21
-WIDTHS = [("float64", 1), ("float64", 2), ("float64", 8), ("float32", 4), ("float32", 16)]
+WIDTHS = [
+    *[("float64", lanes) for lanes in (1, 2, 4, 8)],
+    *[("float32", lanes) for lanes in (4, 16)],
+]
 
 
 def strided(a: np.ndarray, form: str) -> np.ndarray:

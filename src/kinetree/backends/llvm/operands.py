@@ -24,7 +24,7 @@ from kinetree.backends.llvm.text import SCALARS, Scalar, Writer, vector
 
 # more columns than this are handled in a loop instead of one after the other
 UNROLLED = 16
-RUN = 32  # bytes of a row that are read or written at once
+RUN = 32  # bytes of a row that are read or written at once, at most
 UNIT = 16  # bytes that x86 shuffles as a whole
 LINE = 64  # bytes of a line of the cache
 NEAR = 4096  # bytes of a block of all arrays up to which the next block is prefetched
@@ -54,10 +54,14 @@ class Operand:
         """The shape in a form that fits into names."""
         return "x".join(map(str, self.shape)) or "scalar"
 
-    @property
-    def width(self) -> int:
-        """Columns that are transposed together: a run of a row, or fewer if there are fewer."""
-        width = min(RUN // self.scalar.size, self.lanes)
+    def width(self, write: bool) -> int:
+        """Columns that are transposed together: a run of a row, or fewer if there are fewer.
+
+        Reading is quicker with runs of half a register: a load puts the other half in place.
+        """
+        register = self.scalar.size * self.lanes
+        run = RUN if write else min(RUN, max(UNIT, register // 2))
+        width = min(run // self.scalar.size, self.lanes)
         while width > self.size:
             width //= 2
         return width
@@ -66,7 +70,7 @@ class Operand:
 def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
     """Statements for a full block of contiguous rows between %array and %buffer."""
     w = Writer()
-    scalar, lanes, width = operand.scalar, operand.lanes, operand.width
+    scalar, lanes, width = operand.scalar, operand.lanes, operand.width(write)
     rows = ["%array"]
     for _ in range(lanes - 1):
         rows.append(w.at(rows[-1], "%outer"))
