@@ -77,6 +77,21 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
+def random_positions(model: Model, rng: np.random.Generator, count: int) -> Array:
+    """Random positions, (count, nq): those of `count` calls of `random`.
+
+    Args:
+        model: the robot.
+        rng: a NumPy generator.
+        count: number of positions.
+    """
+    own = _own(model)
+    if not all(joint.type in SCREW_TYPES for joint in own):
+        return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
+    ranges = np.array([_range(joint) for joint in own]).reshape(-1, 2)
+    return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
+
+
 def _range(joint: Joint) -> tuple[float, float]:
     """Limits of a random position of a joint of one degree of freedom."""
     reach = 0.5 if joint.type == PRISMATIC else pi

@@ -5,6 +5,7 @@ from html import escape
 
 import numpy as np
 
+from kinetree.algorithms.configuration import random_positions
 from kinetree.base.arrays import Array
 from kinetree.base.tables import page_number
 from kinetree.description.joints import FREE
@@ -131,7 +132,7 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
     if samples < 1:
         raise InputError(f"samples is {samples}; expected 1 or more random positions.")
     model, rng = robot.model, np.random.default_rng(SEED)
-    q = np.array([robot.random(rng) for _ in range(samples)])
+    q = random_positions(model, rng, samples)
     bounds, floating = bounds_of(model), []
     for joint in model.joints:
         if joint.type == FREE:
