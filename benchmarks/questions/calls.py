@@ -17,6 +17,7 @@ import kinetree as kt
 from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
+from kinetree.kernels.step import step_name
 
 QUANTITY = "inverse_dynamics"
 SIZES = (1, 16, 256, 4096, 65_536, 1_000_000)
@@ -53,7 +54,7 @@ def ask(robot: str, effort: Effort) -> Answer:
     """Every kind of array at every size on one core; then one state in other ways."""
     os.environ["KINETREE_BACKGROUND"] = "0"  # no compilation beside what is timed
     answer, case = Answer(), load(robot)
-    packages = {name: package(answer, name) for name in ("torch", "jax", "cupy")}
+    packages = {name: package(answer, name) for name in ("torch", "jax")}
     kt.threads(1)
     with one_core():
         for count in SIZES:
@@ -138,7 +139,7 @@ def one_state(case: Case, effort: Effort) -> list[Any]:
     q, dq, tau = states(case, QUANTITY, None)
     frame, F = case.model.link_names[-1], np.zeros((len(case.model.links), 6))
     names: dict[str, Any] = {"robot": robot, "q": q, "dq": dq, "tau": tau, "F": F, "frame": frame}
-    names |= {"f": robot.inverse_dynamics, "out": np.empty_like(q), "d": robot.forward_dynamics}
+    names |= {"f": robot.inverse_dynamics, "out": np.empty_like(q)}
     names |= {f"{k}4": x.astype(np.float32) for k, x in (("q", q), ("dq", dq), ("tau", tau))}
     names |= {f"{k}1": x[None] for k, x in (("q", q), ("dq", dq), ("tau", tau))}
     names |= {f"{k}s": x.tolist() for k, x in (("q", q), ("dq", dq), ("tau", tau))}
@@ -146,6 +147,7 @@ def one_state(case: Case, effort: Effort) -> list[Any]:
     names |= {"pose": robot.compile("pose", frame=frame)}
     names |= {"jacobian": robot.compile("body_jacobian", frame=frame)}
     names |= {"slopes": robot.forward_dynamics_derivatives}
+    names |= {"step": robot.compile(step_name("semi_implicit_euler"))}
     plain = "f(q, dq, tau)"
     for label, statement, beside in (
         ("out=", "f(q, dq, tau, out=out)", plain),
@@ -157,7 +159,7 @@ def one_state(case: Case, effort: Effort) -> list[Any]:
         ("pose of a frame", "robot.pose(q, frame)", "pose(q)"),
         ("Jacobian of a frame", "robot.body_jacobian(q, frame)", "jacobian(q)"),
         ("linearize", "robot.linearize(q, dq, tau)", "slopes(q, dq, tau)"),
-        ("step", "robot.step(q, dq, tau, 0.001)", "d(q, dq, tau)"),
+        ("step", "robot.step(q, dq, tau, 0.001)", "step(q, dq, tau, 0.001)"),
     ):
         jobs = {
             "kinetree": Job(statement, names, lambda: None),
