@@ -75,7 +75,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def ask(question: str, robot: str, quick: bool) -> Answer:
+def ask(question: str, robot: str, quick: bool, limit: float = LIMIT) -> Answer:
     """The answer of a process of its own; a crash or a hang becomes a note."""
     command = [sys.executable, "-m", "benchmarks.ask", question, *([robot] if robot else [])]
     name = f"{question} {title(robot)}".strip()
@@ -86,11 +86,11 @@ def ask(question: str, robot: str, quick: bool) -> Answer:
             cwd=Path(__file__).parent.parent,
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=limit,
         )
         return Answer.from_json(json.loads(done.stdout.splitlines()[-1]))
     except subprocess.TimeoutExpired:
-        return Answer(notes=[f"{name}: no answer within {LIMIT} s"])
+        return Answer(notes=[f"{name}: no answer within {limit:g} s"])
     except (IndexError, json.JSONDecodeError, KeyError, TypeError):
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return Answer(notes=[f"{name}: ended with status {done.returncode}: {last[:200]}"])
