@@ -10,6 +10,8 @@ and the quantity alone and never changes while a robot is used.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kinetree.algorithms.grouping import estimated
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.kernel import has_llvm
@@ -22,16 +24,20 @@ FORWARD = "forward_dynamics"
 EXPLICIT_STEPS = tuple(f"step_{name}" for name, method in METHODS.items() if not method.implicit)
 
 INVERSE = 165  # operations of inverse dynamics for one generic link
-STRAIGHT = 20_000  # estimated operations up to which code is straight-line
+ZEROS = 4  # zeros in the matrix of a turn about one axis
+PLAIN = 0.65  # share of these of a link that is turned about one axis of its parent, or not at all
+STRAIGHT = 13_000  # estimated operations up to which code is straight-line
 
 
 def is_looped(model: Model, name: str) -> bool:
     """Return True if a quantity of a robot is compiled as loops over its links."""
-    operations = INVERSE * len(model.links)
+    operations = float(INVERSE * len(model.links))
     if name == FORWARD or name in EXPLICIT_STEPS:
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False
+    plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
+    operations *= 1 - (1 - PLAIN) * float(plain.mean())
     return operations > STRAIGHT and model.constraints is None and has_llvm()
 
 
