@@ -26,7 +26,7 @@ EXPLICIT_STEPS = tuple(f"step_{name}" for name, method in METHODS.items() if not
 INVERSE = 165  # operations of inverse dynamics for one generic link
 ZEROS = 4  # zeros in the matrix of a turn about one axis
 PLAIN = 0.65  # share of these of a link that is turned about one axis of its parent, or not at all
-STRAIGHT = 13_000  # estimated operations up to which code is straight-line
+STRAIGHT = 15_000  # estimated operations up to which code is straight-line
 
 
 def is_looped(model: Model, name: str) -> bool:
