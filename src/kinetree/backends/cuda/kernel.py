@@ -152,8 +152,8 @@ class CudaKernel:
         return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
 
     def _load_few(self, dtype: str, short: bool) -> Launch:
-        """More sines side by side, no way through shared memory, any number of registers."""
-        layout = plan(self.graph, ITEMSIZE[dtype], 0)
+        """More sines side by side, and as many registers as that takes."""
+        layout = plan(self.graph, ITEMSIZE[dtype], self._budget)
         source = emit(self.graph, dtype, self._label, layout=layout, group=FEW_GROUP)
         found = load_with(source, f"kt_{self._label}", layout.warp_bytes, 0)
         return self._loaded.on_this_gpu(dtype) if found.spills else found
