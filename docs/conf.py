@@ -93,9 +93,9 @@ def block_math(translator, node) -> None:
 
 
 def draw_pictures(app) -> None:
-    """Draw the pictures that are made from a recording, unless they are there."""
-    path = Path(__file__).parents[1] / "tools" / "draw_identification.py"
-    runpy.run_path(str(path))["draw"]()
+    """Draw the pictures that are made from a recording and from a record."""
+    for name in ("draw_identification.py", "draw_growth.py"):
+        runpy.run_path(str(Path(__file__).parents[1] / "tools" / name))["draw"]()
 
 
 def setup(app) -> None:

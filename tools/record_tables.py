@@ -15,6 +15,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "accuracy.md")
 MARKER = re.compile(r"<!-- record: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+FAMILIES = {
+    "snake": "snake",
+    "chain": "random chain",
+    "tree": "binary tree",
+    "legs": "body with up to 102 legs",
+}
 ROBOTS = {"panda": "Panda, 7 joints", "ur5": "UR5, 6 joints", "talos": "Talos, 44 joints"}
 
 
@@ -110,7 +116,33 @@ def accuracy() -> str:
     return f"{table(['robot', 'joints', *quantities], rows)}\n\n{note}"
 
 
-TABLES: dict[str, Callable[[], str]] = {"speed": speed, "gpu": gpu, "accuracy": accuracy}
+def growth() -> str:
+    """Forward dynamics of mechanisms of many sizes beside Pinocchio, from their record."""
+    name, record = newest("*-growth.json")
+    ratios: dict[int, dict[str, str]] = {}
+    for row in record["rows"]:
+        asked = ("growth, a state", "forward_dynamics", "Pinocchio, Python loop")
+        if (row["question"], row["quantity"], row["who"]) == asked:
+            family, n = row["robot"].split()
+            ratios.setdefault(int(n), {})[family] = figure(row["ratio"])
+    rows = [
+        [f"{n:,}", *(by.get(family, "-") for family in FAMILIES)]
+        for n, by in sorted(ratios.items())
+    ]
+    note = (
+        f"`python -m benchmarks.growth` of {record['date']}: forward dynamics, times as fast as "
+        f"calls of `pin.aba` from Python; {record['machine']['processor']}, float64, one thread on "
+        f"one core, batches ([record](RESULTS/{name.replace('.json', '.md')}))."
+    )
+    return f"{table(['joints', *FAMILIES.values()], rows)}\n\n{note}"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "speed": speed,
+    "gpu": gpu,
+    "growth": growth,
+    "accuracy": accuracy,
+}
 
 
 def rewritten(page: Path) -> str:
