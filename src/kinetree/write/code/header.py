@@ -62,7 +62,7 @@ RESULTS = {
     "body_jacobian_rate": ("dJ_b", "time derivative of the body Jacobian"),
     "space_jacobian_rate": ("dJ_s", "time derivative of the space Jacobian"),
     "inverse_mass_matrix": ("M_inv", "inverse of the mass matrix"),
-    "transposed_coriolis_forces": ("f", f"C^T dq, C of the Christoffel symbols, {JOINT_FORCES}"),
+    "transposed_coriolis_forces": ("c_T", f"C^T dq, C of the Christoffel symbols, {JOINT_FORCES}"),
     "center_of_mass_jacobian": ("J_com", "velocity of the centre of mass is J_com dq"),
     "centroidal_momentum_matrix": ("A_G", "momentum about the centre of mass is A_G dq"),
     "centroidal_momentum_matrix_rate": ("dA_G", "time derivative of A_G"),
