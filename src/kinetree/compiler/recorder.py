@@ -19,8 +19,9 @@ from kinetree.compiler.program import Program
 from kinetree.compiler.trace import TracedScalar, read, trace, traced_array
 from kinetree.errors import GraphError
 
-VARIANTS = 6  # patterns of a piece that get bodies of their own; more are made one
-PLAIN = frozenset({0.0, 1.0, -1.0})  # constants that shorten a body
+VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
+PLAIN = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
+NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
 
 
 class Again(Exception):
@@ -85,6 +86,7 @@ class PieceRecorder:
         self.common = common
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
+        self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
 
     def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """Note a call; return its result around new nodes."""
@@ -92,16 +94,27 @@ class PieceRecorder:
         form = take_apart(arguments, numbers)
         known = self.builder.numbers
         flat = [
-            x.node if type(x) is TracedScalar and known[x.node] is None else self._number(x)
+            x.node + NODES if type(x) is TracedScalar and known[x.node] is None else self._number(x)
             for x in numbers
         ]
         kind = (function, form)
-        pattern = self._pattern(kind, flat)
-        values, constants = self._chosen(flat, pattern)
-        variant = self._variants.get((kind, pattern))
-        if variant is None:
-            variant = _traced(function, form, pattern)
-            self._variants[kind, pattern] = variant
+        seen: dict[int | float, int | str] = dict(PLAIN)
+        heads = tuple([seen.setdefault(x, k) for k, x in enumerate(flat)])
+        like = (kind, heads, tuple(map(type, flat)))
+        if like in self._known:
+            variant, chosen, fixed = self._known[like]
+            values = tuple([int(flat[k]) - NODES for k in chosen])
+            constants = tuple([flat[k] for k in fixed])
+        else:
+            pattern = self._pattern(kind, flat)
+            values, constants = self._chosen(flat, pattern)
+            variant = self._variants.get((kind, pattern))
+            if variant is None:
+                variant = self._variants[kind, pattern] = _traced(function, form, pattern)
+            own = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
+            chosen = [k for k in own if not pattern[k][2]]
+            if all(type(flat[k]) is int for k in chosen):
+                self._known[like] = variant, chosen, [k for k in own if pattern[k][2]]
         builder = self.builder
         first = builder.given(-1 - len(self.calls), variant.graph.outputs[0].size)
         self.calls.append(Call(variant, values, constants, first))
@@ -125,7 +138,7 @@ class PieceRecorder:
             if entry[2]:
                 constants.append(float(x))
             else:  # other calls have a value where this one has a constant
-                values.append(x if type(x) is int else self.builder.constant(float(x)))
+                values.append(x - NODES if type(x) is int else self.builder.constant(float(x)))
         return tuple(values), tuple(constants)
 
     def _number(self, x: Any) -> float:

@@ -9,6 +9,8 @@ by side into slots. Every lane has the same arithmetic, so results do not depend
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from kinetree.backends.llvm.block import StatesLoop
 from kinetree.backends.llvm.body import GraphCode, Item, order
 from kinetree.backends.llvm.careful import emit_careful, emit_table
@@ -373,9 +375,9 @@ def _tables(program: Program, name: str) -> str:
     )
     for what, data in tables:
         padded = data or bytes(8)
-        text = "".join(BYTES[b] for b in padded)
+        text = BYTES[np.frombuffer(padded, np.uint8)].tobytes().decode()
         lines.append(f'@{name}_{what} = internal constant [{len(padded)} x i8] c"{text}", align 64')
     return "\n".join(lines) + "\n"
 
 
-BYTES = [f"\\{b:02X}" for b in range(256)]
+BYTES = np.array([f"\\{b:02X}".encode() for b in range(256)])
