@@ -36,9 +36,10 @@ def is_looped(model: Model, name: str) -> bool:
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False
+    if operations <= STRAIGHT or model.constraints is not None or not has_llvm():
+        return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
-    operations *= 1 - (1 - PLAIN) * float(plain.mean())
-    return operations > STRAIGHT and model.constraints is None and has_llvm()
+    return operations * (1 - (1 - PLAIN) * float(plain.mean())) > STRAIGHT
 
 
 def computation(
