@@ -1,6 +1,7 @@
 """Find what the user names: a robot by its file or built-in name, one word of a list."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
 
 Word = TypeVar("Word", bound=str)
+LONG = 200_000  # bytes of a robot's file from which reading it is announced
 
 
 def choose(word: str, known: Iterable[Word], what: str) -> Word:
@@ -29,7 +31,9 @@ def find_robot(name: str, reading: BasicReading) -> Robot:
     from kinetree.loading import load
 
     check_folders(reading)
-    with waiting(f"reading {Path(name).name}"):
+    path = Path(name)
+    long = path.is_file() and path.stat().st_size > LONG
+    with waiting(f"reading {path.name}") if long else nullcontext():
         return load(name, **reading.options())
 
 
