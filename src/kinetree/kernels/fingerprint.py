@@ -12,13 +12,14 @@ The same applies to code that imports, or that looks up names while it runs (`ge
 """
 
 import abc
+import dataclasses
 import dis
 import functools
 import sys
 import types
 import typing
 from collections.abc import Hashable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -43,7 +44,9 @@ PURE = (
 IMPURE = frozenset({
     "random", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap",
     "empty", "empty_like", "datetime64", "geterr", "getbufsize", "testing", "ctypeslib", "lib",
-    "core", "_core", "vectorize",
+    "core", "_core", "vectorize", "attrgetter", "methodcaller", "get_printoptions",
+    "printoptions", "array2string", "array_repr", "array_str", "format_float_positional",
+    "format_float_scientific",
 })  # fmt: skip
 BUILTINS = frozenset({
     "abs", "all", "any", "bool", "bytes", "callable", "complex", "dict", "divmod", "enumerate",
@@ -58,11 +61,15 @@ BUILTINS = frozenset({
 # entries of a class that are made from others, or that no computation reads
 MADE = frozenset({
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__",
-    "__slots__", "__init__", "__post_init__", "__repr__", "__eq__", "__hash__", "__setattr__",
-    "__delattr__", "__replace__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
+    "__slots__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
     "__abstractmethods__", "_abc_impl", "__parameters__", "__orig_bases__", "__firstlineno__",
     "__static_attributes__", "__annotate__", "__annotations_cache__", "__conditional_annotations__",
     "__annotate_func__", "__protocol_attrs__", "_is_protocol", "__non_callable_proto_members__",
+})  # fmt: skip
+# methods that `dataclasses` writes where the user does not
+WRITTEN = frozenset({
+    "__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__",
+    "__lt__", "__le__", "__gt__", "__ge__", "__getstate__", "__setstate__",
 })  # fmt: skip
 CHANGING = ("IMPORT_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")  # instructions of CPython
 BASES = (object, abc.ABC, typing.Generic, typing.Protocol)  # classes without any state
@@ -95,6 +102,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.seen: dict[int, int] = {}
+        self.kept: list[object] = []  # the id of an object that is gone may be that of another
         self.left = MOST
 
     def read(self, x: Any, depth: int, names: frozenset[str]) -> Hashable:
@@ -106,7 +114,7 @@ class _Reader:
         if depth > DEPTH or self.left < 0:
             raise Unknown
         if isinstance(x, types.ModuleType):
-            return self.module(x, depth, names)
+            raise Unknown  # some code elsewhere may read any of its entries
         if isinstance(x, Model):
             return "model", model_token(x)
         if isinstance(x, Kernel | types.CodeType) or _is_pure(x):
@@ -114,6 +122,7 @@ class _Reader:
         if id(x) in self.seen:
             return "seen", self.seen[id(x)]
         self.seen[id(x)] = len(self.seen)
+        self.kept.append(x)
         return self.compound(x, depth + 1, names)
 
     def compound(self, x: Any, depth: int, names: frozenset[str]) -> Hashable:
@@ -166,32 +175,41 @@ class _Reader:
             found.append(self.read(part, depth, names))
         for name in sorted(names):
             if name in x.__globals__:
-                found.append((name, self.read(x.__globals__[name], depth, names)))
+                found.append((name, self.variable(x.__globals__[name], depth, names)))
             elif name in x.__builtins__ and name not in BUILTINS:
                 raise Unknown
         return *found, *(self.cell(cell, depth, names) for cell in x.__closure__ or ())
 
+    def variable(self, x: Any, depth: int, names: frozenset[str]) -> Hashable:
+        """Return the key of a variable of a code; names: all that the code reads."""
+        if isinstance(x, types.ModuleType):
+            return self.module(x, depth, names)
+        return self.read(x, depth, names)
+
     def cell(self, cell: types.CellType, depth: int, names: frozenset[str]) -> Hashable:
         """Return the key of a variable of the enclosing function."""
         try:
-            return self.read(cell.cell_contents, depth, names)
+            return self.variable(cell.cell_contents, depth, names)
         except ValueError:  # not bound yet
             raise Unknown from None
 
     def module(self, x: types.ModuleType, depth: int, names: frozenset[str]) -> Hashable:
-        """Return the key of a module: those of its entries that the code may read."""
+        """Return the key of a library: those of its entries that the code may read.
+
+        A module of the user may be handed on to code that reads other entries, so it is unknown.
+        """
         pure, own = _within(x.__name__, PURE), _within(x.__name__, ("kinetree",))
-        if pure and names & IMPURE & vars(x).keys():
+        if not (pure or own) or (pure and names & IMPURE & vars(x).keys()):
             raise Unknown
-        if "__getattr__" in vars(x) and not (pure or own):
-            raise Unknown  # it makes its entries when they are read
         # modules of kinetree import their entries at the first use
         entries = [name for name in sorted(names) if name in vars(x) or (own and hasattr(x, name))]
-        parts = [(name, self.read(getattr(x, name), depth + 1, names)) for name in entries]
+        parts = [(name, self.variable(getattr(x, name), depth + 1, names)) for name in entries]
         return "module", x.__name__, *parts
 
     def class_of_user(self, x: type, depth: int) -> Hashable:
         """Return the key of a class: itself, with everything that can be changed in it."""
+        if type(x).__module__ not in ("builtins", "abc", "typing"):
+            raise Unknown  # its own class decides what its entries are
         found: list[Hashable] = [x]
         for kind in x.__mro__:
             if kind in BASES or _within(kind.__module__, ("kinetree",)):
@@ -200,8 +218,13 @@ class _Reader:
                 raise Unknown  # a list, an array and the like with additions
             for name, value in sorted(vars(kind).items()):
                 # classes that are not written in Python have entries of types that are unknown here
-                if name not in MADE and not isinstance(value, types.MemberDescriptorType):
+                if name in MADE or isinstance(value, types.MemberDescriptorType):
+                    continue
+                if not _is_generated(kind, name, value):
                     found.append((name, self.read(value, depth, frozenset())))
+            for field in vars(kind).get("__dataclass_fields__", {}).values():
+                if field.default_factory is not MISSING:
+                    found.append(self.read(field.default_factory, depth, frozenset()))
         return tuple(found)
 
     def instance(self, x: Any, depth: int) -> Hashable:
@@ -270,6 +293,15 @@ def _is_pure(x: object) -> bool:
 
 def _within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def _is_generated(kind: type, name: str, value: object) -> bool:
+    """Return True for a method that `dataclasses` wrote from the fields of a class."""
+    if name not in WRITTEN or "__dataclass_fields__" not in vars(kind):
+        return False
+    if not isinstance(value, types.FunctionType):
+        return value is None  # __hash__ of a class that can be changed
+    return value.__code__.co_filename in ("<string>", dataclasses.__file__)
 
 
 def _slots(kind: type) -> list[str]:

@@ -1,5 +1,6 @@
 """Fingerprints of functions: equal for what computes the same, None where that is not known."""
 
+import dataclasses
 import functools
 import gc
 import math
@@ -131,13 +132,6 @@ def changed_table():
     yield law
 
 
-def changed_module():
-    law = lambda q: settings.gain * q  # noqa: E731
-    yield law
-    settings.gain += 1
-    yield law
-
-
 def changed_attribute():
     law = Gain(2.0)
     yield law
@@ -198,7 +192,7 @@ def changed_robot():
 
 
 CHANGES = [
-    changed_global, changed_table, changed_module, changed_attribute, changed_class, changed_method,
+    changed_global, changed_table, changed_attribute, changed_class, changed_method,
     changed_array, changed_cell, changed_function, changed_robot,
 ]  # fmt: skip
 
@@ -211,11 +205,86 @@ def test_a_change_of_anything_that_the_code_reads_is_seen(change):
     assert fingerprint(next(states)) not in (None, before)
 
 
-def test_what_the_code_does_not_read_does_not_count():
-    law = lambda q: settings.gain * q  # noqa: E731
+def weighed(weight, q):
+    return weight * q
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_every_partial_and_property_of_a_law_counts(count):
+    def law(*weights):
+        parts = [functools.partial(weighed, weight) for weight in weights]
+        return lambda q: sum(part(q) for part in parts)
+
+    keys = {fingerprint(law(*[1.0] * (count - 1), last)) for last in (1.0, 5.0, 9.0)}
+    assert len(keys) == 3 and None not in keys
+
+    def reading(*weights):
+        body = {f"p{k}": property(functools.partial(weighed, w)) for k, w in enumerate(weights)}
+        return type("Law", (), body)
+
+    kinds = [reading(*[1.0] * (count - 1), last) for last in (1.0, 5.0)]
+    assert fingerprint(kinds[0]()) != fingerprint(kinds[1]())
+
+
+def test_a_module_of_the_user_has_no_key_wherever_it_is():
+    gain_of = lambda module: module.gain  # noqa: E731
+    for law in (
+        lambda q: settings.gain * q,
+        lambda q: gain_of(settings) * q,
+        functools.partial(lambda module, q: module.gain * q, settings),
+        Gain(settings),
+    ):
+        assert fingerprint(law) is None
+
+
+OFFSET = [1.0]
+
+
+class Begun:
+    def __init__(self):
+        self.value = OFFSET[0]
+
+
+@dataclasses.dataclass
+class Prepared:
+    value: float = 0.0
+    parts: list = dataclasses.field(default_factory=lambda: list(OFFSET))
+
+    def __post_init__(self):
+        self.value = OFFSET[0]
+
+
+class Compared:
+    def __eq__(self, other):
+        return OFFSET[0] > 1
+
+    __hash__ = None
+
+
+class Kind(type):
+    value = property(lambda cls: OFFSET[0])
+
+
+class Classed(metaclass=Kind):
+    pass
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda q: Begun().value * q,
+        lambda q: Prepared().value * q,
+        lambda q: Prepared().parts[0] * q,
+        lambda q: (Compared() == 1) * q,
+        lambda q: Classed.value * q,
+    ],
+)
+def test_what_a_class_does_when_it_is_used_counts(law):
     before = fingerprint(law)
-    settings.unused = object()
-    assert fingerprint(law) == before is not None
+    OFFSET[0] = 2.0
+    after = fingerprint(law)
+    OFFSET[0] = 1.0
+    assert before is None or before != after
 
 
 def test_kernels_that_a_robot_compiles_later_are_no_change():

@@ -199,7 +199,7 @@ def largest_x(a: Array, b: Array, c: Array, most: Array, flat: Array) -> Array:
         bound = np.fmin.reduce(c / level_of_flat, axis=1, initial=np.inf)
     x = np.minimum(np.minimum(most, bound), FAR)
     open_ = np.arange(len(x))  # intervals in which x may still be too large
-    for _ in range(len(a[0]) ** 2):
+    for _ in range(a.shape[1] ** 2 if len(a) else 0):
         lines = level[:, open_] - tilt[:, open_] * x[open_, None]
         k, l = lines[0].argmin(axis=1), lines[1].argmax(axis=1)
         each = np.arange(len(open_))
