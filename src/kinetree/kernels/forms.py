@@ -1,10 +1,10 @@
 """The form of a kernel's code: straight-line, or loops over the links of a long robot.
 
-Straight-line code has every number of the robot in it and is the quickest to run, but the time to
-make it grows with its length. Loops run the same few pieces for every link, with the numbers of the
-robot in tables: they are made in the same short time for ten joints and for a thousand, and for
-long robots they run as quickly. The last bits of the two differ, so the form depends on the robot
-and the quantity alone and never changes while a robot is used.
+Straight-line code contains the numbers of the robot as constants. It runs fastest, but the longer
+it is, the longer it takes to compile. A loop runs the same few pieces of code for every link and
+reads the numbers of the robot from tables. It compiles in about the same time for ten joints and
+for a thousand, and for long robots it runs as fast. The last bits of the two forms differ.
+Therefore the form depends only on the robot and the quantity, and never changes.
 """
 
 from collections.abc import Callable, Sequence
