@@ -4,7 +4,8 @@
 function createOrbit(canvas, camera, changed) {
   const up = camera.up, side = unit(cross(up, camera.eye)), front = cross(side, up);
   const height = Math.asin(Math.max(-1, Math.min(1, dot(up, camera.eye))));
-  const home = () => ({ angle: 0, height, distance: camera.distance, target: [...camera.target] });
+  let first = { angle: 0, height, distance: camera.distance, target: [...camera.target] };
+  const home = () => ({ ...first, target: [...first.target] });
   let at = home();
   const fingers = new Map();
 
@@ -54,7 +55,8 @@ function createOrbit(canvas, camera, changed) {
   });
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   canvas.addEventListener("wheel", (event) => {
-    if (document.activeElement !== canvas) return; // the page scrolls until the view is clicked
+    // the page scrolls until the view is clicked, unless the view fills the page
+    if (document.activeElement !== canvas && canvas.dataset.wheel !== "always") return;
     event.preventDefault();
     zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.003));
   }, { passive: false });
@@ -69,9 +71,38 @@ function createOrbit(canvas, camera, changed) {
     keys[event.key]();
   });
 
+  // Half of what is seen at distance 1, to the side and upward.
+  function opening() {
+    const aspect = canvas.clientWidth / Math.max(1, canvas.clientHeight);
+    const half = Math.tan(camera.opening / 2) / Math.min(1, aspect);
+    return [half * aspect, half];
+  }
+
   return {
     eye,
+    axes,
+    opening,
+    position: () => plus(at.target, times(eye(), at.distance)),
     reset() { at = home(); },
+    get: () => ({ ...at, target: [...at.target] }),
+    set(other) { at = { ...at, ...other }; },
+    // The nearest point of view, in the present direction, from which all points of {s} are seen
+    // within `share` of the canvas; it becomes the one that `reset` returns to.
+    frame(points, share = 0.84) {
+      const rows = axes(), [wide, high] = opening().map((x) => x * share);
+      let target = at.target, distance = at.distance;
+      for (let round = 0; round < 4; round++) {
+        const seen = points.map((p) => rows.map((a) => dot(a, plus(p, times(target, -1)))));
+        distance = Math.max(1e-6, ...seen.map(([x, y, z]) => z + Math.max(Math.abs(x) / wide, Math.abs(y) / high)));
+        for (const k of [0, 1]) {
+          const shares = seen.map((x) => x[k] / Math.max(1e-9, distance - x[2]));
+          const middle = (Math.max(...shares) + Math.min(...shares)) / 2;
+          target = plus(target, times(rows[k], middle * distance));
+        }
+      }
+      first = { ...at, target, distance };
+      at = home();
+    },
     matrix() {
       const [right, above, back] = axes(), position = plus(at.target, times(back, at.distance));
       const look = poseOf([right, above, back], [right, above, back].map((a) => -dot(a, position)));

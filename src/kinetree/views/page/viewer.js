@@ -89,20 +89,68 @@ function floorLines(camera, extent) {
   return new Float32Array(points);
 }
 
+// The colour of the floor's lines, which is the CSS colour of the canvas: red, green, blue and
+// alpha from 0 to 1.
+function gridColour(canvas) {
+  const [r, g, b, alpha] = (getComputedStyle(canvas).color.match(/[\d.]+/g) || []).map(Number);
+  return [r / 255, g / 255, b / 255, alpha ?? 0.35];
+}
+
+// Lowest and highest corner of the box about points.
+function boxOf(corners) {
+  const box = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+  corners.forEach((x, k) => {
+    box[0][k % 3] = Math.min(box[0][k % 3], x);
+    box[1][k % 3] = Math.max(box[1][k % 3], x);
+  });
+  return box;
+}
+
+// Inverse of an affine map; null if it is flat.
+function inverseAffine(A) {
+  const rows = [0, 4, 8].map((k) => A.slice(k, k + 3)), volume = dot(rows[0], cross(rows[1], rows[2]));
+  if (!(Math.abs(volume) > 1e-18)) return null;
+  const columns = [[1, 2], [2, 0], [0, 1]].map(([i, j]) => times(cross(rows[i], rows[j]), 1 / volume));
+  const R = [0, 1, 2].map((i) => columns.map((column) => column[i]));
+  return poseOf(R, R.map((row) => -dot(row, [A[3], A[7], A[11]])));
+}
+
+// The least share of `way` at which the line from a point meets a triangle; Infinity: it meets none.
+function nearestHit(corners, from, way) {
+  let best = Infinity;
+  const at = (k) => [corners[k], corners[k + 1], corners[k + 2]];
+  for (let k = 0; k < corners.length; k += 9) {
+    const a = at(k), ab = plus(at(k + 3), times(a, -1)), ac = plus(at(k + 6), times(a, -1));
+    const p = cross(way, ac), size = dot(ab, p);
+    if (Math.abs(size) < 1e-15) continue;
+    const away = plus(from, times(a, -1)), u = dot(away, p) / size;
+    if (u < 0 || u > 1) continue;
+    const r = cross(away, ab), v = dot(way, r) / size;
+    if (v < 0 || u + v > 1) continue;
+    const share = dot(ac, r) / size;
+    if (share > 0 && share < best) best = share;
+  }
+  return best;
+}
+
 function createViewer(canvas, scene) {
   const gl = canvas.getContext("webgl", { antialias: true });
   if (!gl) return null;
   const at = compile(gl), meshes = {};
+  function addMesh(name, positions, normals, count) {
+    meshes[name] = { positions: upload(gl, positions), normals: upload(gl, normals), count, corners: positions };
+  }
   for (const [name, mesh] of Object.entries(scene.meshes)) {
     const { positions, normals, count } = expand(mesh);
-    meshes[name] = { positions: upload(gl, positions), normals: upload(gl, normals), count };
+    addMesh(name, positions, normals, count);
   }
   const lines = floorLines(scene.camera, scene.extent);
   const grid = { positions: upload(gl, lines), count: lines.length / 3 };
   const ties = { positions: gl.createBuffer(), count: 0 }; // lines between frames of constraints
   const orbit = createOrbit(canvas, scene.camera, () => viewer.draw());
   const shown = new Set(scene.shown);
-  let poses = [];
+  let poses = [], marks = [], clear = 1;
+  const placeOf = (part) => part.link < 0 ? part.A : multiply(poses[part.link], part.A);
 
   function drawParts(parts, alpha) {
     for (const part of parts) {
@@ -115,7 +163,7 @@ function createViewer(canvas, scene) {
       gl.uniformMatrix4fv(at.place, false, columns(multiply(T, part.A)));
       gl.uniformMatrix3fv(at.turn, false, turn);
       gl.uniform3fv(at.colour, part.colour.map((c) => c / 255));
-      gl.uniform1f(at.alpha, alpha);
+      gl.uniform1f(at.alpha, part.alpha ?? alpha);
       gl.bindBuffer(gl.ARRAY_BUFFER, mesh.positions);
       gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
       gl.bindBuffer(gl.ARRAY_BUFFER, mesh.normals);
@@ -127,8 +175,9 @@ function createViewer(canvas, scene) {
   function drawFloor() {
     gl.disableVertexAttribArray(1);
     gl.uniformMatrix4fv(at.place, false, columns(IDENTITY));
-    gl.uniform3f(at.colour, 0.5, 0.5, 0.5);
-    gl.uniform1f(at.alpha, 0.35);
+    const [r, g, b, alpha] = gridColour(canvas);
+    gl.uniform3f(at.colour, r, g, b);
+    gl.uniform1f(at.alpha, alpha);
     gl.uniform1f(at.flat_, 1);
     gl.bindBuffer(gl.ARRAY_BUFFER, grid.positions);
     gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
@@ -161,6 +210,42 @@ function createViewer(canvas, scene) {
     move(T) { poses = T; viewer.draw(); },
     show(group, on) { shown[on ? "add" : "delete"](group); viewer.draw(); },
     isShown: (group) => shown.has(group),
+    drawn: null, // called after each drawing
+    camera: orbit,
+    addMesh,
+    // Parts drawn besides the robot's, of link -1: arrows, ellipsoids; `front` ones hide the rest.
+    mark(parts) { marks = parts; },
+    // Opacity of the robot.
+    fade(alpha) { clear = alpha; },
+    // Corners of the boxes about the parts of some groups, in {s}.
+    corners(groups) {
+      const found = [];
+      for (const part of scene.parts) {
+        if (!groups.includes(part.group)) continue;
+        const A = placeOf(part), box = boxOf(meshes[part.mesh].corners);
+        for (let k = 0; k < 8; k++) found.push(placed(A, [0, 1, 2].map((i) => box[(k >> i) & 1][i])));
+      }
+      return found;
+    },
+    // Origin and direction in {s} of the line of sight through a pixel of the canvas.
+    ray(x, y) {
+      const [right, above, back] = orbit.axes(), [wide, high] = orbit.opening();
+      const side = (2 * x / canvas.clientWidth - 1) * wide, up = (1 - 2 * y / canvas.clientHeight) * high;
+      return [orbit.position(), plus(plus(times(right, side), times(above, up)), times(back, -1))];
+    },
+    // Link and point in {s} of the part of some groups that is seen at a pixel; null: there is none.
+    pick(x, y, groups) {
+      const [from, way] = viewer.ray(x, y);
+      let best = null;
+      for (const part of scene.parts) {
+        if (part.link < 0 || !groups.includes(part.group) || !shown.has(part.group)) continue;
+        const inverse = inverseAffine(placeOf(part));
+        if (!inverse) continue;
+        const share = nearestHit(meshes[part.mesh].corners, placed(inverse, from), turned(inverse, way));
+        if (share < (best ? best.share : Infinity)) best = { share, link: part.link };
+      }
+      return best && { link: best.link, point: plus(from, times(way, best.share)) };
+    },
     reset() { orbit.reset(); viewer.draw(); },
     // Where a point of {s} is seen, in pixels of the page from the canvas' upper left corner.
     project(p) {
@@ -184,12 +269,19 @@ function createViewer(canvas, scene) {
       gl.uniformMatrix4fv(at.see, false, columns(orbit.matrix()));
       gl.uniform3fv(at.eye, orbit.eye());
       const drawn = scene.parts.filter((part) => shown.has(part.group));
-      drawParts(drawn.filter((part) => part.group !== "inertia"), 1);
+      const solid = drawn.filter((part) => part.group !== "inertia");
+      const opaque = marks.filter((mark) => (mark.alpha ?? 1) === 1 && !mark.front);
+      drawParts(clear < 1 ? opaque : solid.concat(opaque), 1);
       drawTies();
       drawFloor();
       gl.depthMask(false);
+      if (clear < 1) drawParts(solid, clear);
       drawParts(drawn.filter((part) => part.group === "inertia"), 0.4);
+      drawParts(marks.filter((mark) => mark.alpha < 1), 1);
+      gl.disable(gl.DEPTH_TEST);
+      drawParts(marks.filter((mark) => mark.front), 1);
       gl.depthMask(true);
+      if (viewer.drawn) viewer.drawn();
     },
   };
   new ResizeObserver(() => viewer.draw()).observe(canvas);
