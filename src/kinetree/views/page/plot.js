@@ -1,0 +1,395 @@
+// Interactive plots: lines over time or over another quantity, with grid, limits, a cursor and zoom.
+//
+// createPlot(element, {title, unit, t, series, cursor}) draws into an empty or static element.
+//   series: [{name, values, limit: null | [low, high], t?, unit?, dots?, colour?}]; null is a gap;
+//     a limit is a number, null, or an array over t. `t` of a series replaces that of the plot.
+//   x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
+//   violations: [{start, end}], times that are shaded; computed from the limits if not given.
+// Move over it: values at that time. Click: the cursor goes there (onCursor). Drag: zoom; double
+// click: back. Arrow keys move the cursor. Names in the legend switch lines; double click: one alone.
+
+const createPlot = (() => {
+  const NEAR = 1.6; // limits are drawn up to this multiple of the largest value
+  const MOST_ROWS = 10; // of the table at the cursor
+  const SVG = (() => {
+    const holder = document.createElement("div");
+    holder.innerHTML = "<svg></svg>";
+    return holder.firstChild.namespaceURI;
+  })();
+
+  function drawn(tag, attributes = {}, words = null) {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (words !== null) node.textContent = words;
+    return node;
+  }
+  function made(tag, kind, words = null) {
+    const node = document.createElement(tag);
+    if (kind) node.className = kind;
+    if (words !== null) node.textContent = words;
+    return node;
+  }
+  const strokeOf = (k) => `c${k % 8} d${Math.floor(k / 8) % 4}`;
+  const readable = (x, digits = 4) => {
+    if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+    const size = Math.abs(x);
+    const text = size !== 0 && (size < 1e-3 || size >= 1e5)
+      ? Number(x.toPrecision(digits)).toExponential().replace("e+", "e")
+      : String(Number(x.toPrecision(digits)));
+    return text.replaceAll("-", "−");
+  };
+
+  // Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten.
+  function ticksBetween(low, high, about) {
+    if (!(high > low)) return [low];
+    const rough = (high - low) / Math.max(1, about), size = 10 ** Math.floor(Math.log10(rough));
+    const step = size * [1, 2, 5, 10].find((k) => size * k >= rough * (1 - 1e-9)), found = [];
+    for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++)
+      found.push(Number((k * step).toPrecision(12)));
+    return found;
+  }
+  // Ticks of an axis whose values are powers of ten: whole ones, or 1, 2 and 5 of each.
+  function powersBetween(low, high, about) {
+    const whole = [];
+    for (let k = Math.ceil(low - 1e-9); k <= Math.floor(high + 1e-9); k++) whole.push(k);
+    if (whole.length > 2) return whole.filter((k) => k % Math.ceil(whole.length / about) === 0);
+    const found = [];
+    for (let k = Math.floor(low); k <= Math.ceil(high); k++)
+      for (const m of [1, 2, 5]) if (k + Math.log10(m) >= low && k + Math.log10(m) <= high) found.push(k + Math.log10(m));
+    return found;
+  }
+  const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
+
+  // Index of the entry of sorted times that is nearest to a time.
+  function nearest(t, time) {
+    let low = 0, high = t.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (t[middle] <= time) low = middle; else high = middle;
+    }
+    return Math.abs(t[high] - time) < Math.abs(t[low] - time) ? high : low;
+  }
+
+  return function createPlot(element, options) {
+    const xAxis = { name: "t", unit: "s", log: false, ...options.x };
+    const yAxis = { unit: options.unit || "", log: false, ...options.y };
+    const series = options.series.map((one, k) => ({
+      ...one, t: one.t || options.t, limit: one.limit || [null, null], colour: one.colour ?? k,
+    }));
+    const times = series.find((one) => !one.dots)?.t || options.t || [];
+    const hidden = new Set(), listeners = [], zoomListeners = [];
+    let cursor = options.cursor ?? null, hover = null, heard = null, view = null, compare = null;
+    let width = 0, height = 0, box = null, scaleX = null, scaleY = null, timeAt = null, valueAt = null;
+
+    element.replaceChildren();
+    element.classList.add("chart");
+    const head = made("figcaption", "chart-head"), note = made("span", "soft");
+    head.append(made("b", "", options.title), note);
+    const area = made("div", "chart-area");
+    area.tabIndex = 0;
+    area.setAttribute("role", "group");
+    area.setAttribute("aria-label", `${options.title}: arrow keys move the cursor, Escape shows all`);
+    const table = made("div", "chart-table"), picture = drawn("svg", { class: "chart-svg", role: "img", "aria-label": options.title });
+    table.hidden = true;
+    table.setAttribute("aria-live", "polite");
+    area.append(picture, table);
+    const legend = made("ul", "legend");
+    element.append(head, area, legend);
+
+    const onX = (x) => xAxis.log ? Math.log10(x) : x, onY = (y) => yAxis.log ? Math.log10(y) : y;
+    const shown = () => series.filter((_, k) => !hidden.has(k));
+    const others = () => compare === null ? [] : compare.filter((one) => shown().some((own) => own.name === one.name));
+
+    function rangeOfX() {
+      if (view) return view.x;
+      const ends = [...series, ...(compare || [])].flatMap((one) => one.dots || one.t.length < 3
+        ? one.t : [one.t[0], one.t[one.t.length - 1]]).map(onX).filter(isNumber);
+      for (const mark of options.marks || []) ends.push(onX(mark.x));
+      const low = Math.min(...ends), high = Math.max(...ends);
+      return ends.length && high > low ? [low, high] : [low || 0, (low || 0) + 1];
+    }
+    function rangeOfY([from, to]) {
+      if (view && view.y) return view.y;
+      let low = Infinity, high = -Infinity;
+      for (const one of [...shown(), ...others()])
+        one.values.forEach((value, k) => {
+          const x = onX(one.t[k]), y = value === null ? NaN : onY(value);
+          if (!isNumber(y) || x < from || x > to) return;
+          low = Math.min(low, y);
+          high = Math.max(high, y);
+        });
+      if (!(low <= high)) [low, high] = [0, 1];
+      const reach = Math.max(Math.abs(low), Math.abs(high));
+      if (!view && !yAxis.log) {
+        for (const one of shown())
+          for (const bound of one.limit)
+            if (isNumber(bound) && Math.abs(bound) <= NEAR * reach) {
+              low = Math.min(low, bound);
+              high = Math.max(high, bound);
+            }
+        if (low > 0 && low < 0.5 * (high - low)) low = 0;
+        if (high < 0 && -high < 0.5 * (high - low)) high = 0;
+      }
+      const pad = high - low > 1e-9 * reach ? 0.06 * (high - low) : 0.1 * reach || 1;
+      return [low - pad, high + pad];
+    }
+    // Straight scales from values on the axes to pixels, and back.
+    function setScales() {
+      const xs = rangeOfX(), ys = rangeOfY(xs);
+      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(2, height / 46));
+      const labels = yTicks.map((y) => readable(yAxis.log ? 10 ** y : y, 6));
+      const left = Math.max(30, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
+      box = { left, right: width - 12, top: 22, bottom: height - 24 };
+      scaleX = (x) => box.left + (onX(x) - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
+      scaleY = (y) => box.bottom - (onY(y) - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
+      timeAt = (pixel) => xs[0] + (pixel - box.left) / (box.right - box.left) * (xs[1] - xs[0]);
+      valueAt = (pixel) => ys[0] + (box.bottom - pixel) / (box.bottom - box.top) * (ys[1] - ys[0]);
+      return { xs, ys, yTicks, labels };
+    }
+    function drawFrame({ xs, yTicks, labels }) {
+      const { left, right, top, bottom } = box;
+      yTicks.forEach((y, k) => {
+        const at = scaleY(yAxis.log ? 10 ** y : y);
+        picture.append(drawn("path", { class: y === 0 && !yAxis.log ? "axis zero" : "axis", d: `M${left} ${at.toFixed(1)}H${right}` }));
+        picture.append(drawn("text", { x: left - 6, y: (at + 4).toFixed(1), "text-anchor": "end" }, labels[k]));
+      });
+      const words = xAxis.unit ? `${xAxis.name}, ${xAxis.unit}` : xAxis.name;
+      const room = right - 7 * words.length - 8;
+      for (const x of (xAxis.log ? powersBetween : ticksBetween)(xs[0], xs[1], Math.max(2, width / 90))) {
+        const at = scaleX(xAxis.log ? 10 ** x : x), text = readable(xAxis.log ? 10 ** x : x, 6);
+        picture.append(drawn("path", { class: "axis", d: `M${at.toFixed(1)} ${top}V${bottom}` }));
+        if (at + 3.5 * text.length < room) picture.append(drawn("text", { x: at.toFixed(1), y: bottom + 17, "text-anchor": "middle" }, text));
+      }
+      picture.append(drawn("text", { x: right, y: bottom + 17, "text-anchor": "end" }, words));
+      picture.append(drawn("text", { x: left - 6, y: 13, "text-anchor": "end" }, yAxis.unit));
+    }
+    function pathOf(one, values) {
+      let d = "", pen = "M";
+      values.forEach((value, k) => {
+        if (!isNumber(value) || (yAxis.log && value <= 0)) { pen = "M"; return; }
+        d += `${pen}${(scaleX(one.t[k]) - box.left).toFixed(1)} ${(scaleY(value) - box.top).toFixed(1)}`;
+        if (one.dots) d += "h0"; else pen = "L";
+      });
+      return d;
+    }
+    // Times at which a shown line is beyond its limit.
+    function beyondLimits() {
+      if (options.violations) return options.violations;
+      const found = [];
+      for (const one of shown()) {
+        let start = null;
+        const at = (bound, k) => Array.isArray(bound) ? bound[k] : bound;
+        one.values.forEach((value, k) => {
+          const [low, high] = one.limit.map((bound) => at(bound, k));
+          const slack = 1e-9 * Math.abs(value);
+          const out = isNumber(value) && ((isNumber(high) && value > high + slack) || (isNumber(low) && value < low - slack));
+          if (out && start === null) start = one.t[k];
+          if (start !== null && (!out || k === one.values.length - 1)) {
+            found.push({ start, end: one.t[k] });
+            start = null;
+          }
+        });
+      }
+      return found;
+    }
+    function drawLimits(inside) {
+      const bounds = new Map(); // value to the lines that have it
+      for (const one of shown())
+        for (const bound of one.limit)
+          if (Array.isArray(bound)) inside.append(drawn("path", { class: `bound ${strokeOf(one.colour)}`, d: pathOf(one, bound) }));
+          else if (isNumber(bound)) bounds.set(bound, [...(bounds.get(bound) || []), one]);
+      const placed = [];
+      let away = 0;
+      for (const [bound, owners] of bounds) {
+        const y = scaleY(bound) - box.top, all = owners.length === shown().length;
+        if (!(y >= 0 && y <= box.bottom - box.top)) { away++; continue; }
+        inside.append(drawn("path", { class: `bound ${all ? "" : strokeOf(owners[0].colour)}`, d: `M0 ${y.toFixed(1)}H${box.right - box.left}` }));
+        const names = owners.length > 2 ? `${owners[0].name} and ${owners.length - 1} more` : owners.map((one) => one.name).join(", ");
+        const words = all ? "limit" : `limit of ${names}`, wide = 6.6 * words.length + 8;
+        const at = y < 14 ? y + 12 : y - 4;
+        for (let end = box.right - box.left - 4; end - wide > 0; end -= 40) {
+          if (placed.some((other) => Math.abs(other.at - at) < 13 && end > other.from && end - wide < other.end)) continue;
+          placed.push({ at, from: end - wide, end });
+          inside.append(drawn("text", { class: "bound-name", x: end, y: at.toFixed(1), "text-anchor": "end" }, words));
+          break;
+        }
+      }
+      note.textContent = away && !view ? "limits are beyond this range" : "";
+    }
+    function draw() {
+      if (width < 40 || height < 40) return;
+      const frame = setScales(), { left, right, top, bottom } = box;
+      picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      picture.replaceChildren();
+      drawFrame(frame);
+      const inside = drawn("svg", { x: left, y: top, width: right - left, height: bottom - top });
+      for (const { start, end } of beyondLimits()) {
+        const x = scaleX(start) - left;
+        inside.append(drawn("rect", { class: "beyond", x: x.toFixed(1), y: 0, width: Math.max(1.5, scaleX(end) - left - x).toFixed(1), height: bottom - top }));
+      }
+      drawLimits(inside);
+      for (const one of others()) {
+        const own = shown().find((other) => other.name === one.name);
+        inside.append(drawn("path", { class: `track other c${own.colour % 8}`, d: pathOf(one, one.values) }));
+      }
+      for (const one of shown())
+        inside.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: pathOf(one, one.values) }));
+      for (const mark of options.marks || []) {
+        const x = scaleX(mark.x) - left, late = x > (right - left) / 2;
+        inside.append(drawn("path", { class: "bound", d: `M${x.toFixed(1)} 0V${bottom - top}` }));
+        inside.append(drawn("text", { class: "bound-name", x: x + (late ? -5 : 5), y: 12, "text-anchor": late ? "end" : "start" }, mark.name));
+      }
+      inside.append(drawn("path", { class: "cursor" }), drawn("path", { class: "cursor hover" }), drawn("rect", { class: "zooming", width: 0, height: bottom - top }));
+      picture.append(inside);
+      placeCursor();
+    }
+    function placeCursor() {
+      const lines = picture.querySelectorAll(".cursor");
+      if (!lines.length) return;
+      [cursor, hover].forEach((time, k) => {
+        const x = time === null ? -9 : scaleX(time) - box.left;
+        lines[k].setAttribute("d", `M${x.toFixed(1)} 0V${box.bottom - box.top}`);
+      });
+    }
+    // The table of values at a time, beside it; of many lines those nearest to a level.
+    function showTable(time, level) {
+      const lines = shown().filter((one) => !one.dots && one.t.length);
+      if (time === null || !lines.length) { table.hidden = true; return; }
+      const rows = lines.map((one) => {
+        const other = others().find((x) => x.name === one.name);
+        return { one, value: one.values[nearest(one.t, time)], other: other ? other.values[nearest(other.t, time)] : undefined };
+      });
+      const far = (row) => isNumber(row.value) ? Math.abs(scaleY(row.value) - level) : Infinity;
+      const chosen = level === null ? rows.slice(0, MOST_ROWS)
+        : rows.filter((row) => rows.filter((x) => far(x) < far(row)).length < MOST_ROWS).slice(0, MOST_ROWS);
+      const grid = made("table"), top = made("tr"), title = made("th", "", `${xAxis.name} = ${readable(time)} ${xAxis.unit}`);
+      title.colSpan = 3;
+      top.append(title);
+      grid.append(top);
+      for (const { one, value, other } of chosen) {
+        const row = made("tr"), name = made("td");
+        name.append(sample(one), one.name);
+        row.append(name, made("td", "n", `${readable(value)} ${one.unit ?? yAxis.unit}`));
+        if (compare) row.append(made("td", "n soft", other === undefined ? "" : readable(other)));
+        grid.append(row);
+      }
+      table.replaceChildren(grid);
+      if (rows.length > chosen.length) table.append(made("small", "", `and ${rows.length - chosen.length} more`));
+      table.hidden = false;
+      const x = scaleX(time), wide = table.offsetWidth;
+      table.style.left = `${Math.max(0, x + 14 + wide < width ? x + 14 : x - 14 - wide)}px`;
+      table.style.top = `${Math.max(0, Math.min(26, level === null ? 26 : area.clientHeight - table.offsetHeight))}px`;
+    }
+    function sample(one) {
+      const small = drawn("svg", { viewBox: "0 0 22 8", "aria-hidden": "true" });
+      small.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: one.dots ? "M4 4h0M11 4h0M18 4h0" : "M0 4H22" }));
+      return small;
+    }
+    function drawLegend() {
+      legend.replaceChildren(...series.map((one, k) => {
+        const item = made("li"), button = made("button", "legend-name");
+        button.type = "button";
+        button.title = "click: hide or show; double click: this one alone";
+        button.setAttribute("aria-pressed", String(!hidden.has(k)));
+        button.append(sample(one), one.name);
+        button.addEventListener("click", () => plot.toggle(k));
+        button.addEventListener("dblclick", () => plot.alone(k));
+        item.append(button);
+        return item;
+      }));
+    }
+    function legendChanged() {
+      [...legend.querySelectorAll("button")].forEach((button, k) => button.setAttribute("aria-pressed", String(!hidden.has(k))));
+      draw();
+    }
+    const pixelOf = (event) => {
+      const place = area.getBoundingClientRect();
+      return [event.clientX - place.left, event.clientY - place.top];
+    };
+    const unscaled = (x) => xAxis.log ? 10 ** x : x;
+    const within = (x) => Math.max(box.left, Math.min(box.right, x));
+    function seek(time, tell = true) {
+      cursor = time;
+      placeCursor();
+      if (tell) for (const fn of listeners) fn(time);
+    }
+
+    area.addEventListener("pointermove", (event) => {
+      if (!box || !times.length) return;
+      const [x, y] = pixelOf(event);
+      if (heard) {
+        heard.to = [within(x), y];
+        const [from, to] = [heard.from[0], heard.to[0]].sort((a, b) => a - b), mark = picture.querySelector(".zooming");
+        mark.setAttribute("x", (from - box.left).toFixed(1));
+        mark.setAttribute("width", to - from < 5 ? 0 : (to - from).toFixed(1));
+      }
+      hover = times[nearest(times, unscaled(timeAt(within(x))))];
+      placeCursor();
+      showTable(hover, y);
+    });
+    area.addEventListener("pointerleave", () => { hover = null; placeCursor(); showTable(null, null); });
+    area.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !box) return;
+      const at = pixelOf(event);
+      heard = { from: [within(at[0]), at[1]], to: [within(at[0]), at[1]] };
+      if (event.pointerType === "mouse") area.setPointerCapture(event.pointerId);
+    });
+    area.addEventListener("pointercancel", () => { heard = null; });
+    area.addEventListener("pointerup", () => {
+      if (!heard) return;
+      const [[a, b], [c, d]] = [heard.from, heard.to];
+      heard = null;
+      if (Math.abs(c - a) < 5) { if (times.length && !xAxis.log) seek(times[nearest(times, timeAt(a))]); return; }
+      const sorted = (x, y) => x < y ? [x, y] : [y, x];
+      const tall = Math.abs(d - b) > 0.35 * (box.bottom - box.top);
+      zoom({ x: sorted(timeAt(a), timeAt(c)), y: tall ? sorted(valueAt(b), valueAt(d)) : null });
+    });
+    area.addEventListener("dblclick", () => zoom(null));
+    area.addEventListener("keydown", (event) => {
+      const last = times.length - 1, at = cursor === null ? 0 : nearest(times, cursor), stride = event.shiftKey ? 10 : 1;
+      const to = { ArrowLeft: at - stride, ArrowRight: at + stride, Home: 0, End: last }[event.key];
+      if (event.key === "Escape") { zoom(null); showTable(null, null); return; }
+      if (to === undefined || last < 0) return;
+      event.preventDefault();
+      seek(times[Math.max(0, Math.min(last, to))]);
+      showTable(cursor, null);
+    });
+    area.addEventListener("blur", () => showTable(null, null));
+    function zoom(to, tell = true) {
+      view = to;
+      draw();
+      if (tell) for (const fn of zoomListeners) fn(to ? to.x : null);
+    }
+
+    const plot = {
+      setCursor(time) { seek(time, false); },
+      onCursor(fn) { listeners.push(fn); },
+      setZoom(x) { zoom(x ? { x, y: null } : null, false); },
+      onZoom(fn) { zoomListeners.push(fn); },
+      // A second run, drawn dashed in the colours of the lines with the same names; null: none.
+      setCompare(second, t = options.t) {
+        compare = second ? second.map((one) => ({ ...one, t: one.t || t })) : null;
+        draw();
+      },
+      toggle(k) { hidden[hidden.has(k) ? "delete" : "add"](k); legendChanged(); },
+      alone(k) {
+        const only = shown().length === 1 && !hidden.has(k);
+        hidden.clear();
+        if (!only) series.forEach((_, other) => { if (other !== k) hidden.add(other); });
+        legendChanged();
+      },
+      resize() {
+        if (area.clientWidth === width && area.clientHeight === height) return;
+        [width, height] = [area.clientWidth, area.clientHeight];
+        draw();
+      },
+      state: () => ({ cursor, hover, view, x: rangeOfX(), shown: shown().map((one) => one.name) }),
+      remove() { watcher.disconnect(); element.replaceChildren(); },
+    };
+    drawLegend();
+    const watcher = new ResizeObserver(() => plot.resize());
+    watcher.observe(area);
+    plot.resize();
+    return plot;
+  };
+})();
