@@ -1,0 +1,112 @@
+"""Formulas in LaTeX become MathML with TeX's structure and spacing."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from kinetree.base.mathml import from_latex
+from kinetree.errors import InputError
+from kinetree.explain import words
+
+
+def tree(latex: str, display: bool = False) -> ElementTree.Element:
+    return ElementTree.fromstring(from_latex(latex, display=display))
+
+
+def texts(latex: str) -> str:
+    return "".join(tree(latex).itertext())
+
+
+def equations() -> list[str]:
+    tables = [part for table in words.EQUATIONS.values() for part in table.values()]
+    pairs = [pair for part in tables for pair in part.values()]
+    pairs += [*words.POSE.values(), *words.DRIVE.values(), words.TURNING_ARMATURE]
+    pairs += [words.STRIBECK, words.SIGMOID, words.LOAD, words.VISCOUS, words.OTHER]
+    pairs += [pair for symbol in words.SYMBOLS for pair in words.components(symbol)]
+    return [latex for _, latex in pairs] + [latex for latex, *_ in words.SYMBOLS.values()]
+
+
+def test_every_equation_of_an_explanation_converts_to_its_letters():
+    for latex in equations():
+        shown = texts(latex)
+        assert not set("\\{}_^$") & set(shown), (latex, shown)
+        for word in ("omega", "tau", "lambda", "dot", "mathrm", "times"):
+            assert word not in shown, (latex, shown)
+
+
+def test_a_term_is_a_group_with_its_name():
+    found = tree(r'a + \term{joint "rate"}{A \dot q_i} - \term{b}{c}').findall(".//*[@data-term]")
+    assert [part.get("data-term") for part in found] == ['joint "rate"', "b"]
+    assert ["".join(part.itertext()) for part in found] == ["Aq˙i", "c"]
+
+
+def test_an_accent_is_over_its_letter_and_scripts_are_beside_both():
+    (script,) = tree(r"\ddot q_i^2").iter("msubsup")
+    accent, low, high = script
+    assert (accent.tag, accent.get("accent")) == ("mover", "true")
+    assert ("".join(accent.itertext()), low.text, high.text) == ("q¨", "i", "2")
+
+
+def test_a_sign_is_spaced_only_between_two_operands():
+    def minus(latex: str) -> list[str | None]:
+        return [mo.get("lspace") for mo in tree(latex).iter("mo") if mo.text == "−"]
+
+    assert minus("a - b") == ["0.2222em"]
+    for alone in ("-b", "a = -b", "(-b)", r"a \times -b", r"\sin -b", "T^-"):
+        assert minus(alone) == ["0"], alone
+    assert minus("T_{i-1}") == ["0"]  # TeX sets no space in scripts
+
+
+def test_functions_have_a_thin_space_except_before_a_parenthesis():
+    assert len(tree(r"7 \cos \theta").findall(".//mspace")) == 2
+    assert len(tree(r"\cos(\theta)").findall(".//mspace")) == 0
+    assert len(tree(r"\cos\left(\theta\right)").findall(".//mspace")) == 0
+
+
+def test_delimiters_grow_only_around_tall_things():
+    def stretch(latex: str) -> set[str | None]:
+        return {mo.get("stretchy") for mo in tree(latex).iter("mo") if mo.text in "()[]"}
+
+    assert stretch(r"\left(\dot q_1^2\right)") == stretch(r"(\frac{a}{b})") == {"false"}
+    assert stretch(r"\left(\frac{a}{b}\right)") == {"true"}
+    assert stretch(r"\left[\begin{matrix}a\\b\end{matrix}\right]") == {"true"}
+
+
+@pytest.mark.parametrize("name", ["matrix", "bmatrix", "cases", "aligned"])
+def test_tables_keep_rows_and_columns(name):
+    table = tree(rf"\begin{{{name}}} a & b \\ c & d \\ e & -f \\ \end{{{name}}}").find(".//mtable")
+    assert table is not None
+    assert [["".join(cell.itertext()) for cell in row] for row in table] == [
+        ["a", "b"],
+        ["c", "d"],
+        ["e", "−f"],
+    ]
+
+
+def test_characters_mean_the_same_as_their_commands():
+    pairs = {r"\theta \times \Lambda": "θ × Λ", r"90\degree \leq q": "90° ≤ q", "a - b": "a − b"}
+    for command, character in pairs.items():
+        assert from_latex(command) == from_latex(character)
+
+
+def test_text_is_escaped():
+    assert "<b>" not in from_latex(r"\text{<b>} \term{<i>}{a < b}")
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"\unknown x", r"\unknown is not known"),
+        ("a }", "'}' has no beginning"),
+        ("{a", "'}' was expected"),
+        (r"\frac{a}", "argument is missing"),
+        (r"\begin{bmatrix} a", "not closed"),
+        (r"\begin{table} a \end{table}", "'table' is not known"),
+        ("a_b_c", "a second '_'"),
+        (r"\left( a", r"'\\\\right' was expected"),
+    ],
+)
+def test_errors_name_the_place(latex, words):
+    with pytest.raises(InputError, match="at character") as found:
+        from_latex(latex)
+    assert words in str(found.value) or words.replace("\\\\\\\\", "\\\\") in str(found.value)
