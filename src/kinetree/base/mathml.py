@@ -45,7 +45,7 @@ LETTERS = {
     "&": "&", "$": "$", "_": "_", "degree": "°",
 }  # fmt: skip
 SYMBOLS = {
-    **dict.fromkeys("+", (BIN, "+")), "-": (BIN, "−"), "*": (BIN, "∗"), "pm": (BIN, "±"),
+    "+": (BIN, "+"), "-": (BIN, "−"), "*": (BIN, "∗"), "pm": (BIN, "±"),
     "mp": (BIN, "∓"), "times": (BIN, "×"), "cdot": (BIN, "⋅"), "ast": (BIN, "∗"),
     "otimes": (BIN, "⊗"), "oplus": (BIN, "⊕"), "odot": (BIN, "⊙"), "wedge": (BIN, "∧"),
     "vee": (BIN, "∨"), "cup": (BIN, "∪"), "cap": (BIN, "∩"), "setminus": (BIN, "∖"),
@@ -159,7 +159,7 @@ class _Parser:
 
     def wrong(self, what: str) -> InputError:
         return InputError(
-            f"The formula {self.text!r} cannot be converted to MathML: {what}, at character "
+            f"The formula '{self.text}' cannot be converted to MathML: {what}, at character "
             f"{self.place + 1}. Write it with the commands that kinetree.base.mathml lists."
         )
 
@@ -181,7 +181,7 @@ class _Parser:
     def expect(self, token: str) -> None:
         found = self.take()
         if found != token:
-            raise self.wrong(f"{token!r} was expected and {found or 'the end'!r} was found")
+            raise self.wrong(f"{token} was expected and {found or 'the end'} was found")
 
     def atoms(self, *ends: str) -> list[Atom]:
         """Atoms up to one of the tokens, which is left, or to a closing brace or the end."""
@@ -421,9 +421,7 @@ class _Parser:
         kind = {"l": OPEN, "r": CLOSE, "m": REL}.get(side, kind)
         form = "postfix" if kind == CLOSE else "prefix"
         bounds = f'minsize="{size}" maxsize="{size}" lspace="0" rspace="0"'
-        return Atom(
-            f'<mo form="{form}" stretchy="true" symmetric="true" {bounds}>{sign}</mo>', kind
-        )
+        return Atom(f'<mo form="{form}" stretchy="true" {bounds}>{sign}</mo>', kind)
 
     def table(self) -> Atom:
         name = self.raw().rstrip("*")

@@ -98,15 +98,15 @@ def test_text_is_escaped():
     [
         (r"\unknown x", r"\unknown is not known"),
         ("a }", "'}' has no beginning"),
-        ("{a", "'}' was expected"),
+        ("{a", "} was expected"),
         (r"\frac{a}", "argument is missing"),
         (r"\begin{bmatrix} a", "not closed"),
         (r"\begin{table} a \end{table}", "'table' is not known"),
         ("a_b_c", "a second '_'"),
-        (r"\left( a", r"'\\\\right' was expected"),
+        (r"\left( a", r"\right was expected"),
     ],
 )
 def test_errors_name_the_place(latex, words):
     with pytest.raises(InputError, match="at character") as found:
         from_latex(latex)
-    assert words in str(found.value) or words.replace("\\\\\\\\", "\\\\") in str(found.value)
+    assert words in str(found.value)
