@@ -22,7 +22,6 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.messages import WARNING, notify, notify_missing
 from kinetree.cli.output import print_json, waiting
-from kinetree.errors import need
 
 if TYPE_CHECKING:
     from kinetree.views.workbench.view import Workbench
@@ -51,10 +50,10 @@ def view(
     """Open the workbench: the robot in the browser, with its joint forces as it moves.
 
     Sliders, joint forces by parts, the mass matrix, pushes by hand, simulations with plots, the
-    recursion step by step, equations. It needs `pip install 'kinetree[view]'`. Only this machine
-    can reach it, with the address that is printed; its token is new each time. Ctrl-C ends it,
-    with exit code 0. Meshes are read from the folder of the file, or from the first --folder, and
-    from nowhere else. JSON has address, port, robot.
+    recursion step by step, equations (which need `pip install 'kinetree[symbolic]'`). Only this
+    machine can reach it, with the address that is printed; its token is new each time. Ctrl-C ends
+    it, with exit code 0. Meshes are read from the folder of the file, or from the first --folder,
+    and from nowhere else. JSON has address, port, robot.
 
     For example:
 
@@ -72,8 +71,7 @@ def view(
 
 def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":
     """The workbench with a built-in robot or with one of a file; its page is not opened yet."""
-    need("viser", "view", "The workbench")
-    from kinetree.views.workbench.files import read_robot
+    from kinetree.views.workbench.shelf import read_robot
     from kinetree.views.workbench.view import view
 
     check_folders(reading)
@@ -112,10 +110,9 @@ def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
 
 def announce(workbench: "Workbench", json: bool) -> None:
     """Print the address of the workbench, flushed, so that a program can read it at once."""
-    bench = workbench.bench
     if json:
-        place = {"address": workbench.address, "port": bench.guard.port}
-        print_json(place | {"robot": bench.state.robot.name})
+        place = {"address": workbench.address, "port": workbench.guard.port}
+        print_json(place | {"robot": workbench.robot_name})
     else:
         print(f"The workbench is at {workbench.address}")
         print("Keep the address secret: everyone who has it can use the workbench. Ctrl-C ends it.")

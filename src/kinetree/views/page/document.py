@@ -13,7 +13,16 @@ from kinetree.base.tables import Cell, html_table
 LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029"}  # allowed in JSON but not in scripts
 
 
-def document(title: str, body: str, data: Mapping[str, object], scripts: Sequence[str]) -> str:
+def document(
+    title: str,
+    body: str,
+    data: Mapping[str, object],
+    scripts: Sequence[str],
+    *,
+    own_style: str = "",
+    own_scripts: Sequence[str] = (),
+    connect: str = "'none'",
+) -> str:
     """The page.
 
     Its Content-Security-Policy has the hashes of its own style and script, so text that got into
@@ -24,12 +33,17 @@ def document(title: str, body: str, data: Mapping[str, object], scripts: Sequenc
         body: markup, in which all text from outside has been escaped.
         data: data of the scripts, which read it as JSON from the element "data".
         scripts: names of files in this folder, run one after the other.
+        own_style: style of this page alone, after that of all pages.
+        own_scripts: texts of scripts of this page alone, run after the others.
+        connect: where scripts may send requests, as in the policy.
     """
-    style = resource("style.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(map(resource, scripts)) + "})();\n"
+    style = resource("style.css") + own_style
+    script = (
+        '"use strict";\n(() => {\n' + "\n".join([*map(resource, scripts), *own_scripts]) + "})();\n"
+    )
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
     page = f"""<!DOCTYPE html>
 <html lang="en">

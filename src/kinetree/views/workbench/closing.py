@@ -5,15 +5,12 @@ Phi(q) = 0, J dq = 0 and J ddq + gamma = 0. If there is no such state near, the 
 is and a sentence names the constraint that is open.
 """
 
-from html import escape
-
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 from kinetree.views.loops import openness, wrapped
-from kinetree.views.workbench.markup import reading
 from kinetree.views.workbench.state import State
 
 CUTOFF = 1e-9  # singular values of J below this part of the largest one are left out
@@ -47,7 +44,7 @@ def _positions(robot: Robot, q: Array, kept: int | None) -> Array:
     keep = [x.name for x in joints if kept is not None and kept in x.dofs]
     try:
         return wrapped(robot.model, np.asarray(robot.project(q, keep=keep), float))
-    except InputError:  # shown open, and reported by `closure_reading`
+    except InputError:  # shown open, and reported by `closure_words`
         return q
 
 
@@ -96,12 +93,3 @@ def closure_words(state: State) -> str:
     if max(rates, np.abs(change).max(initial=0.0)) > FORBIDDEN:
         return "The constraints are closed, but they do not allow these rates or accelerations."
     return "All constraints are closed; the other sliders follow the one that is moved."
-
-
-def closure_reading(state: State) -> str:
-    """The sentence as markup, marked if a constraint is open."""
-    words = closure_words(state)
-    if not words:
-        return ""
-    css = "" if words.startswith("All") else ' class="kt-over"'
-    return reading(f"<p{css} data-closure>{escape(words)}</p>")

@@ -1,35 +1,25 @@
-"""The guard of the workbench: which requests and which messages of a browser are let in.
+"""The guard of the workbench: which requests of a browser are let in.
 
-Every request is judged before any part of it is used. Messages are checked against a list, sizes
-and a rate: the viewer's own protocol has more than the workbench uses, such as the request for a
-public tunnel, and a message that is not listed is dropped before the viewer's server sees it.
+Every request is judged by its head, before any part of its body is read.
 """
 
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from kinetree.errors import InputError
 
 TOKEN_BYTES = 24  # 192 random bits cannot be guessed within the life of a process
-MESSAGE_BYTES = 1 << 20  # the viewer cuts uploads into parts of half of this
-MESSAGES_PER_SECOND = 400  # a slider that is dragged sends 20 per second
-UPLOAD_BYTES = 16 << 20
-UPLOAD_PARTS = 64
-UPLOADS_AT_ONCE = 2
-CONNECTIONS = 16
-ALLOWED = frozenset(
-    {
-        "ViewerCameraMessage",
-        "GuiUpdateMessage",
-        "TransformControlsUpdateMessage",
-        "TransformControlsDragStartMessage",
-        "TransformControlsDragEndMessage",
-        "FileTransferStartUpload",
-        "FileTransferPart",
-        "FileTransferPartAck",
-    }
-)
+BODY_BYTES = 1 << 20
+LARGE_BODIES = {"open": 96 << 20, "motion": 24 << 20, "save": 24 << 20, "record": 8 << 20}
+REQUESTS_PER_SECOND = 200  # a slider that is dragged sends at most 60 per second
+CONNECTIONS = 64  # a browser opens six for each page
+HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 60.0, 75.0
+JSON = "application/json"
+TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def new_token() -> str:
@@ -41,12 +31,19 @@ def new_token() -> str:
 class Guard:
     """The port of the workbench, and the token that a request must have.
 
-    The token is the first part of the path. The viewer opens its websocket at the path of its page,
-    so one secret covers both, and unlike a cookie it is never sent to another port.
+    The token is the first part of the path. Unlike a cookie it is never sent to another port, and
+    the page reads it from its own address.
     """
 
     port: int
     token: str = field(default_factory=new_token, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.token or not TOKEN_LETTERS.issuperset(self.token):
+            raise InputError(
+                "the token of the workbench has other characters than letters, digits, - and _, or "
+                "is empty. Leave it out to use a fresh one."
+            )
 
 
 @dataclass(frozen=True)
@@ -57,37 +54,68 @@ class Refusal:
     reason: str
 
 
+@dataclass(frozen=True)
+class Head:
+    """The head of a request: its method, its target as it was sent, and all values of headers."""
+
+    method: str
+    path: str
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    sites: Sequence[str] = ()  # Sec-Fetch-Site, which no script can set
+    types: Sequence[str] = ()
+    lengths: Sequence[str] = ()
+    codings: Sequence[str] = ()  # Transfer-Encoding
+
+
 def address(guard: Guard) -> str:
     """The address to open in a browser."""
     return f"http://127.0.0.1:{guard.port}/{guard.token}/"
 
 
-def judge(
-    guard: Guard, path: str, hosts: Sequence[str], origins: Sequence[str], websocket: bool
-) -> Refusal | None:
-    """Judge a request; None lets it in.
+def judge(guard: Guard, head: Head) -> Refusal | None:
+    """Judge a request by its head; None lets it in.
 
-    Args:
-        guard: the secret and the port.
-        path: the request's target as it was sent, with its query.
-        hosts: all Host headers. A name other than the loopback's is DNS rebinding: a foreign page
-            that had its own name resolved to this machine.
-        origins: all Origin headers. A browser sends one with every websocket, so a websocket
-            without one is refused as well.
-        websocket: whether the request asks for a websocket.
+    A Host other than the loopback's is DNS rebinding: a foreign page that had its own name resolved
+    to this machine. A browser sends an Origin with every request of a script that changes anything,
+    so a POST without one does not come from the page.
     """
-    names = own_hosts(guard.port)
-    if len(hosts) != 1 or hosts[0].lower() not in names:
+    if len(head.hosts) != 1 or head.hosts[0].lower() not in own_hosts(guard.port):
         return Refusal(403, "The Host header does not name this workbench.")
-    if len(origins) > 1 or (websocket and not origins):
+    asks = head.method == "POST"
+    if len(head.origins) > 1 or (asks and not head.origins):
         return Refusal(403, "Exactly one Origin is expected.")
-    if origins and origins[0].lower() != f"http://{hosts[0].lower()}":
+    if head.origins and head.origins[0].lower() != f"http://{head.hosts[0].lower()}":
         return Refusal(403, "The request comes from another page.")
-    token, _, rest = path.partition("?")[0].removeprefix("/").partition("/")
+    if asks and any(site != "same-origin" for site in head.sites):
+        return Refusal(403, "The request comes from another page.")
+    token, _, rest = head.path.partition("?")[0].removeprefix("/").partition("/")
     if not hmac.compare_digest(token.encode(), guard.token.encode()):
         return Refusal(403, "The address lacks the token that was printed at the start.")
-    if rest:
+    if head.method not in ("GET", "POST"):
+        return Refusal(405, "The workbench answers GET and POST.")
+    if asks != rest.startswith("api/") or (not asks and rest):
         return Refusal(404, "The workbench has a single page, at another address.")
+    return judge_body(head, rest.removeprefix("api/"))
+
+
+def judge_body(head: Head, name: str) -> Refusal | None:
+    """Judge the announced body of a request: JSON of a stated length, not too long."""
+    if head.codings or len(head.lengths) > 1:
+        return Refusal(411, "A body must have one Content-Length.")
+    announced = head.lengths[0] if head.lengths else "0"
+    if not (announced.isascii() and announced.isdigit() and len(announced) < 12):
+        return Refusal(400, "The Content-Length is not a number.")
+    if head.method == "GET":
+        return Refusal(413, "A GET has no body.") if int(announced) else None
+    if not head.lengths:
+        return Refusal(411, "A body must have one Content-Length.")
+    # other types could be sent by a form of a foreign page without asking first
+    if len(head.types) != 1 or head.types[0].partition(";")[0].strip().lower() != JSON:
+        return Refusal(415, f"The body must be of the type {JSON}.")
+    most = LARGE_BODIES.get(name, BODY_BYTES)
+    if int(announced) > most:
+        return Refusal(413, f"The request has {int(announced)} bytes; the limit is {most}.")
     return None
 
 
@@ -98,83 +126,21 @@ def own_hosts(port: int) -> frozenset[str]:
     return frozenset((*plain, *(f"{name}:{port}" for name in names)))
 
 
-class TooMuch(Exception):
-    """A message after which the connection is closed."""
+class Pace:
+    """The rate of requests: bursts of two seconds' worth pass, then one as each is earned."""
 
+    def __init__(self, per_second: float = REQUESTS_PER_SECOND) -> None:
+        self._rate, self._full = per_second, 2.0 * per_second
+        self._left, self._last = self._full, time.monotonic()
+        self._lock = threading.Lock()
 
-@dataclass
-class Permit:
-    """The account of one connection: bytes that its uploads may still send, and its rate."""
-
-    uploads: dict[str, int] = field(default_factory=dict)
-    tokens: float = 2.0 * MESSAGES_PER_SECOND
-    last: float | None = None
-
-
-def allows(permit: Permit, raw: bytes | str, message: object, now: float) -> bool:
-    """Return True if a message passes, False to drop it; TooMuch ends the connection.
-
-    Args:
-        permit: the account of the connection, changed by messages that pass.
-        raw: the message as it was received.
-        message: the same, decoded; None if it cannot be decoded.
-        now: a clock, s.
-    """
-    pace(permit, now)
-    if isinstance(raw, str) or len(raw) > MESSAGE_BYTES:
-        raise TooMuch(f"a message of text, or of more than {MESSAGE_BYTES} bytes")
-    kind = message.get("type") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(kind, str) or kind not in ALLOWED:
-        return False
-    if kind == "GuiUpdateMessage":
-        # other entries would be set on the server's own record of the element
-        updates = message.get("updates")
-        return isinstance(updates, dict) and set(updates) == {"value"}
-    if kind == "FileTransferStartUpload":
-        return starts(permit, message)
-    if kind == "FileTransferPart":
-        return continues(permit, message)
-    return True
-
-
-def pace(permit: Permit, now: float) -> None:
-    """Count a message against the rate; bursts of two seconds' worth of messages pass."""
-    elapsed = 0.0 if permit.last is None else max(now - permit.last, 0.0)
-    full = 2.0 * MESSAGES_PER_SECOND
-    permit.tokens = min(permit.tokens + elapsed * MESSAGES_PER_SECOND, full) - 1
-    permit.last = now
-    if permit.tokens < 0:
-        raise TooMuch(f"more than {MESSAGES_PER_SECOND} messages a second")
-
-
-def starts(permit: Permit, message: Mapping[str, Any]) -> bool:
-    """Check the announced size of an upload; one that is too large is refused as a whole."""
-    key = message.get("transfer_uuid")
-    size, parts = count(message.get("size_bytes")), count(message.get("part_count"))
-    if not isinstance(key, str) or size < 0 or parts < 0:
-        return False
-    if size > UPLOAD_BYTES or parts > UPLOAD_PARTS:
-        raise TooMuch(f"an upload of {size} bytes; the limit is {UPLOAD_BYTES}")
-    if key in permit.uploads or len(permit.uploads) >= UPLOADS_AT_ONCE:
-        raise TooMuch(f"more than {UPLOADS_AT_ONCE} uploads at once")
-    if size and parts:
-        permit.uploads[key] = size
-    return True
-
-
-def continues(permit: Permit, message: Mapping[str, Any]) -> bool:
-    """Check a part of an upload; all parts together must not exceed the announced size."""
-    key, content = message.get("transfer_uuid"), message.get("content")
-    if not isinstance(key, str) or key not in permit.uploads or not isinstance(content, bytes):
-        return False
-    permit.uploads[key] -= len(content)
-    if permit.uploads[key] < 0:
-        raise TooMuch("an upload that is longer than announced")
-    if permit.uploads[key] == 0:
-        del permit.uploads[key]
-    return True
-
-
-def count(x: object) -> int:
-    """x if it is a whole number, otherwise -1."""
-    return x if isinstance(x, int) and not isinstance(x, bool) else -1
+    def allows(self, now: float | None = None) -> bool:
+        """Count a request at a time of a clock, s; False if it is too much."""
+        with self._lock:
+            now = time.monotonic() if now is None else now
+            earned = self._rate * max(now - self._last, 0.0)
+            self._left, self._last = min(self._left + earned, self._full), now
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True

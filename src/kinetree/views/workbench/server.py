@@ -1,75 +1,259 @@
-"""The viewer's server behind the guard: on the loopback only, with a token, without a tunnel."""
+"""The server of the workbench: its page and its requests, on the loopback only, behind the guard."""
 
-import contextlib
-import http.client
 import io
+import json
 import logging
 import os
 import socket
 import threading
 import time
-import types
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
-from kinetree.errors import InputError, KinetreeError, MissingPackageError, need
+from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench.guard import (
+    BODY_SECONDS,
     CONNECTIONS,
-    MESSAGE_BYTES,
+    HEAD_SECONDS,
+    IDLE_SECONDS,
+    JSON,
     Guard,
-    Permit,
+    Head,
+    Pace,
     Refusal,
-    TooMuch,
-    allows,
     judge,
 )
-from kinetree.views.workbench.page import Page, headers, read_page
-
-if TYPE_CHECKING:
-    from viser import ViserServer
+from kinetree.views.workbench.page import Page, headers
+from kinetree.views.workbench.state import Request, plain
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
 LOOPBACK = "127.0.0.1"
-OLDEST = (1, 1)  # the first viser with panels at the edges of the page
-_starting = threading.Lock()  # the viewer's module is patched while its server starts
+COMMON = {  # headers of every answer
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",  # the token is in the address
+    "X-Content-Type-Options": "nosniff",
+}
+DEEPEST = 40  # nested lists of a request
+THREAD = "kinetree workbench"  # name of the server's threads
+
+Respond = Callable[[str, Request], object]  # answer of a request by its name
 
 
-def start_server(port: int = 0) -> "tuple[ViserServer, Guard]":
-    """Start a viser server that answers only requests with the token of the returned guard.
+class Server(ThreadingHTTPServer):
+    """A server that answers with one page and with JSON; a thread for each connection."""
 
-    Args:
-        port: port of 127.0.0.1; 0 means any free port.
-    """
-    viser = need("viser", "view", "The workbench")
-    if tuple(map(int, viser_version().split(".")[:2])) < OLDEST:
-        raise MissingPackageError(
-            f"The workbench needs viser {'.'.join(map(str, OLDEST))} or newer; installed is "
-            f"{viser_version()}. Update it with: pip install -U 'kinetree[view]'."
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, listening: socket.socket, guard: Guard, page: Page, respond: Respond):
+        super().__init__((LOOPBACK, guard.port), Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.guard, self.page, self.respond, self.pace = guard, page, respond, Pace()
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._turn = threading.Lock()
+        self._loop = threading.Thread(
+            target=self.serve_forever, args=(0.1,), name=THREAD, daemon=True
         )
-    listening = listen(port)
-    guard = Guard(listening.getsockname()[1])
-    page = read_page()
-    with _starting, quiet(), guarded(listening, guard, page):
-        server = viser.ViserServer(host=LOOPBACK, port=guard.port, verbose=False)
+        self._loop.start()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, or close it if there are too many."""
+        with self._turn:
+            if len(self._open) >= CONNECTIONS:
+                log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
+                self.shutdown_request(request)
+                return
+            thread = threading.Thread(
+                target=self.process_request_thread,
+                args=(request, client_address),
+                name=THREAD,
+                daemon=True,
+            )
+            self._open[request] = thread
+        thread.start()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._turn:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log an error of a connection; a browser that went away is not one."""
+        log.debug("A connection ended with an error.", exc_info=True)
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """End the server: close all connections and wait for their threads."""
+        self.shutdown()
+        self._loop.join()
+        with self._turn:
+            threads = list(self._open.values())
+            for connection in self._open:
+                with_no_error(lambda c=connection: c.shutdown(socket.SHUT_RDWR))
+        end = time.monotonic() + seconds
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(end - time.monotonic(), 0.0))
+        self.server_close()
+
+
+def with_no_error(action: Callable[[], object]) -> None:
+    """Close something that may be closed already."""
     try:
-        forget_tunnel(server)
-        check_guard(guard)
-    except BaseException:
-        stop_server(server)
-        raise
-    return server, guard
+        action()
+    except OSError:
+        pass
 
 
-def viser_version() -> str:
-    """Version of the installed viewer."""
-    return str(need("viser", "view", "The workbench").__version__)
+class TimedReader(io.RawIOBase):
+    """Bytes of a connection until a deadline, however slowly they come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.deadline = 0.0
+
+    def allow(self, seconds: float) -> None:
+        """Move the deadline to some seconds from now."""
+        self.deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes; TimeoutError after the deadline."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
 
 
-def stop_server(server: "ViserServer") -> None:
-    """End the server and its threads, without the viewer's message."""
-    with quiet():
-        server.stop()
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests of one connection, one after the other."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server  # type: ignore[assignment]
+
+    def setup(self) -> None:
+        """Open the two ends of the connection; reading has a deadline."""
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        self.rfile.close()
+        self.reader = TimedReader(self.connection)
+        self.rfile = io.BufferedReader(self.reader)
+
+    def handle_one_request(self) -> None:
+        """Wait for a request, read it and answer it."""
+        try:
+            self.reader.allow(IDLE_SECONDS)
+            if not self.rfile.peek(1):
+                self.close_connection = True
+                return
+            self.reader.allow(HEAD_SECONDS)
+            self.raw_requestline = self.rfile.readline(65537)
+            if len(self.raw_requestline) > 65536:
+                self.close_connection = True
+                return
+            if not self.parse_request():
+                return
+            self.connection.settimeout(BODY_SECONDS)  # of sending
+            self.respond()
+            self.wfile.flush()
+        except (TimeoutError, ConnectionError) as error:
+            log.debug("A connection was closed: %r.", error)
+            self.close_connection = True
+
+    def respond(self) -> None:
+        """Judge the request, then send the page or the answer."""
+        head = self.head()
+        refusal = judge(self.server.guard, head)
+        if refusal is None and not self.server.pace.allows():
+            refusal = Refusal(429, "Too many requests; try again in a second.")
+        if refusal is not None:
+            self.close_connection = True  # its body, if any, is not read
+            self.send(refusal.status, {"error": refusal.reason})
+        elif head.method == "GET":
+            self.send_bytes(200, self.server.page.body, headers(self.server.page))
+        else:
+            name = head.path.partition("?")[0].rpartition("/")[2]
+            self.reader.allow(BODY_SECONDS)
+            body = self.rfile.read(int(head.lengths[0]))
+            if len(body) < int(head.lengths[0]):
+                self.close_connection = True
+                return
+            self.send(*answered(self.server.respond, name, body))
+
+    def head(self) -> Head:
+        """The parts of the request that the guard judges."""
+
+        def all_of(name: str) -> tuple[str, ...]:
+            return tuple(x.strip() for x in self.headers.get_all(name, ()))
+
+        return Head(
+            self.command, self.path, all_of("Host"), all_of("Origin"), all_of("Sec-Fetch-Site"),
+            all_of("Content-Type"), all_of("Content-Length"), all_of("Transfer-Encoding"),
+        )  # fmt: skip
+
+    def send(self, status: int, content: object) -> None:
+        """Send an answer as JSON."""
+        body = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+        self.send_bytes(status, body, {"Content-Type": f"{JSON}; charset=utf-8"})
+
+    def send_bytes(self, status: int, body: bytes, fields: Mapping[str, str]) -> None:
+        """Send an answer."""
+        self.send_response_only(status)
+        closing = {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**COMMON, **fields, **closing}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that is not HTTP, without an echo of it."""
+        self.close_connection = True
+        self.send(int(code), {"error": HTTPStatus(code).phrase})
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        # all methods are answered in one place, by the guard
+        if name.startswith("do_"):
+            return self.respond
+        raise AttributeError(name)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing of requests: their paths have the token."""
+
+
+def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
+    """Status and answer of a request with a body of JSON."""
+    try:
+        request = read_json(body)
+        return 200, plain(respond(name, request))
+    except KinetreeError as error:
+        return 400, {"error": str(error)}
+    except Exception:
+        log.exception("The request %r failed.", name[:40])
+        return 500, {
+            "error": f"The request {name[:40]!r} failed because of an error of kinetree itself. "
+            "The terminal of the workbench shows it."
+        }
+
+
+def read_json(body: bytes) -> Request:
+    """The record that a body has; InputError if it is another thing."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The request is not JSON: {str(error)[:200]}") from None
+    if not isinstance(found, dict):
+        raise InputError("The request is not a record with named entries.")
+    return found
 
 
 def listen(port: int) -> socket.socket:
@@ -89,127 +273,4 @@ def listen(port: int) -> socket.socket:
             f"Port {port} of {LOOPBACK} cannot be used ({error.strerror or error}). "
             "Choose another with --port, or leave it out to use any free port."
         ) from error
-    listening.setblocking(False)
     return listening
-
-
-@contextlib.contextmanager
-def guarded(listening: socket.socket, guard: Guard, page: Page) -> Generator[None]:
-    """While active, a viewer's server that starts uses our socket, guard and page.
-
-    The viewer has no settings for these, so its reference to the websockets package is replaced.
-    """
-    infra = need("viser.infra._infra", "view", "The workbench")
-    original = infra.websockets
-
-    def serve(handler: Callable[..., Any], host: str, port: int, **options: Any) -> Any:
-        options |= serving(guard, page) | {"select_subprotocol": options["select_subprotocol"]}
-        return original.asyncio.server.serve(handler, sock=listening, **options)
-
-    inner = types.SimpleNamespace(serve=serve)
-    infra.websockets = types.SimpleNamespace(
-        asyncio=types.SimpleNamespace(server=inner),
-        exceptions=original.exceptions,
-        datastructures=original.datastructures,
-    )
-    try:
-        yield
-    finally:
-        infra.websockets = original
-
-
-def serving(guard: Guard, page: Page) -> dict[str, Any]:
-    """Options of the websocket server: requests are judged, then every message is checked."""
-    http11 = need("websockets.http11", "view", "The workbench")
-    structures = need("websockets.datastructures", "view", "The workbench")
-
-    def answer(status: int, reason: str, fields: dict[str, str], body: bytes) -> Any:
-        fields = fields | {"Content-Length": str(len(body)), "Connection": "close"}
-        return http11.Response(status, reason, structures.Headers(**fields), body)
-
-    def process_request(connection: Any, request: Any) -> Any:
-        upgrade = [x.lower() for x in request.headers.get_all("Upgrade")]
-        websocket = "websocket" in upgrade
-        hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
-        refusal = judge(guard, request.path, hosts, origins, websocket)
-        if refusal is None and websocket and len(connection.server.connections) > CONNECTIONS:
-            refusal = Refusal(503, f"More than {CONNECTIONS} pages are open.")
-        if refusal is not None:
-            text = {"Content-Type": "text/plain; charset=utf-8"}
-            return answer(refusal.status, "Refused", text, f"{refusal.reason}\n".encode())
-        return None if websocket else answer(200, "OK", headers(page, guard.port), page.body)
-
-    return {
-        "process_request": process_request,
-        "create_connection": connection_class(),
-        "max_size": MESSAGE_BYTES,
-        "compression": None,
-        "close_timeout": 1,  # s; a closed page does not delay the end
-        "server_header": None,
-        "logger": log,
-    }
-
-
-def connection_class() -> type:
-    """Class of connections that pass on only permitted messages."""
-    server = need("websockets.asyncio.server", "view", "The workbench")
-    msgspec = need("msgspec", "view", "The workbench")
-
-    class PermittedConnection(server.ServerConnection):  # type: ignore[misc, name-defined]
-        """A connection with its own permit."""
-
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
-            self.permit = Permit()
-
-        async def recv(self, decode: bool | None = None) -> Any:
-            """Return the next permitted message; a message that is too much ends the connection."""
-            while True:
-                raw = await super().recv(decode)
-                try:
-                    message = msgspec.msgpack.decode(raw) if isinstance(raw, bytes) else None
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    message = None
-                try:
-                    if allows(self.permit, raw, message, time.monotonic()):
-                        return raw
-                except TooMuch as error:
-                    log.warning("A connection was closed: %s.", error)
-                    await self.close(1008, str(error))
-
-    return PermittedConnection
-
-
-def forget_tunnel(server: "ViserServer") -> None:
-    """Remove the viewer's tunnel to a public address: its handlers, and the method they call."""
-    messages = need("viser._messages", "view", "The workbench")
-    for kind in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
-        server._websock_server._incoming_handlers.pop(kind, None)
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise KinetreeError("The workbench is never shared: it listens on this machine alone.")
-
-    server.request_share_url = refuse
-
-
-def check_guard(guard: Guard) -> None:
-    """Send a request without the token and one with a foreign Host; raise if either is answered."""
-    for path, host in (("/", f"{LOOPBACK}:{guard.port}"), (f"/{guard.token}/", "example.org")):
-        knock = http.client.HTTPConnection(LOOPBACK, guard.port, timeout=10)
-        try:
-            knock.request("GET", path, headers={"Host": host})
-            status = knock.getresponse().status
-        finally:
-            knock.close()
-        if status != 403:
-            raise KinetreeError(
-                f"The viewer's server answered {status} to a stranger, so it was stopped. "
-                f"viser {viser_version()} cannot be guarded; 1.1.1 can: pip install viser==1.1.1"
-            )
-
-
-@contextlib.contextmanager
-def quiet() -> Generator[None]:
-    """Suppress what the viewer prints."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield

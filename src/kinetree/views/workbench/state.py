@@ -1,13 +1,27 @@
-"""State: what the workbench shows, as one frozen record, and the wrench of the push in it."""
+"""State: what a request of the page is about, read from JSON and checked.
 
+The server keeps no state of the page: each request has all of it, and the answer is a function of
+the request alone.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
+from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.loops import closed_rest
+
+Request = Mapping[str, object]
+LARGEST = 1e12  # of any number of a request; larger ones overflow in squares and products
+UNIT = 1e-6  # a quaternion may differ from length 1 by this much
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,24 +39,23 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A robot in motion: q (nq,), dq and ddq (n,), the push on it, and the unit of angles."""
+    """A robot in motion: q (nq,), dq and ddq (n,), and the push on it."""
 
     robot: Robot
     q: Array
     dq: Array
     ddq: Array
     push: Push | None = None
-    degrees: bool = False
 
     def replace(self, **changes: Any) -> "State":
         """The same with some fields changed."""
         return replace(self, **changes)
 
 
-def at_rest(robot: Robot, *, degrees: bool = False) -> State:
+def at_rest(robot: Robot) -> State:
     """A robot that stands still in its position of rest, closed if it has constraints."""
     q, zero = closed_rest(robot)[0], np.zeros(robot.n)
-    return State(robot, q, zero, zero.copy(), degrees=degrees)
+    return State(robot, q, zero, zero.copy())
 
 
 def link_poses(state: State) -> Array:
@@ -62,3 +75,107 @@ def external_wrenches(state: State) -> Array:
         f, n = R_is @ push.force, R_is @ push.moment
         F[push.link] = np.concatenate([n + np.cross(push.point, f), f])
     return F
+
+
+# requests
+
+
+def read_state(request: Request, robot: Robot) -> State:
+    """The state of a request for a robot; rates and accelerations that are left out are zero."""
+    model, zero = robot.model, [0.0] * robot.n
+    q = numbers(request.get("q"), "q", model.coordinate_names)
+    check_quaternions(model, q)
+    dq = numbers(request.get("dq", zero), "dq", model.dof_names)
+    ddq = numbers(request.get("ddq", zero), "ddq", model.dof_names)
+    return State(robot, q, dq, ddq, read_push(request.get("push"), model))
+
+
+def check_quaternions(model: Model, q: Array) -> None:
+    """Raise InputError if a quaternion in q has another length than 1."""
+    for joint in model.joints:
+        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
+            length = float(np.linalg.norm(q[list(joint.coords[:4])]))
+            if abs(length - 1) > UNIT:
+                raise InputError(
+                    f"the quaternion of joint {joint.name!r} has the length {length:.6g}; expected "
+                    "1."
+                )
+
+
+def read_push(given: object, model: Model) -> Push | None:
+    """The push of a request; None without one."""
+    if given is None:
+        return None
+    push = record(given, "push")
+    link = push.get("link")
+    if not isinstance(link, int) or isinstance(link, bool) or link not in model.links:
+        raise InputError(
+            f"link of the push is {link!r}; expected a number from 0 to {len(model.links) - 1}."
+        )
+    vectors = (
+        numbers(push.get(name, [0.0] * 3), f"{name} of the push", tuple("xyz"))
+        for name in ("point", "force", "moment")
+    )
+    return Push(link, *vectors)
+
+
+def record(given: object, name: str) -> Request:
+    """An entry of a request that has entries of its own."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{name} is {given!r:.60}; expected a record with named entries.")
+    return cast("Request", given)
+
+
+def sequence(given: object, name: str) -> Sequence[object]:
+    """A list in a request."""
+    if not isinstance(given, list):
+        raise InputError(f"{name} is {given!r:.60}; expected a list.")
+    return cast("list[object]", given)
+
+
+def numbers(given: object, name: str, entries: Sequence[str]) -> Array:
+    """A list of finite numbers, one for each of `entries`, which the message names."""
+    found = sequence(given, name)
+    if len(found) != len(entries):
+        raise ShapeError(
+            f"{name} has {len(found)} entries; expected {len(entries)}: {listing(entries, 8)}."
+        )
+    return np.array([number(x, f"{name} of {e}") for x, e in zip(found, entries, strict=True)])
+
+
+def number(given: object, name: str) -> float:
+    """A finite number of a request."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InputError(f"{name} is {given!r:.60}; expected a number.")
+    if not math.isfinite(given) or abs(given) > LARGEST:
+        raise InputError(f"{name} is {given!r:.60}; expected a finite number up to {LARGEST:g}.")
+    return float(given)
+
+
+def text(given: object, name: str) -> str:
+    """A text of a request."""
+    if not isinstance(given, str):
+        raise InputError(f"{name} is {given!r:.60}; expected a text.")
+    return given
+
+
+# answers
+
+
+def plain(x: object) -> Any:
+    """An answer as JSON has it: arrays as lists, NaN and infinite numbers as null."""
+    if isinstance(x, Mapping):
+        named = cast("Mapping[str, object]", x)
+        return {key: plain(value) for key, value in named.items()}
+    if isinstance(x, np.ndarray):
+        found = np.asarray(x)
+        if found.dtype.kind == "f" and np.isfinite(found).all():
+            return found.tolist()
+        return plain(found.tolist())
+    if isinstance(x, list | tuple):
+        return [plain(value) for value in cast("Sequence[object]", x)]
+    if isinstance(x, float | np.floating):
+        return float(x) if math.isfinite(x) else None
+    if isinstance(x, np.integer):
+        return int(x)
+    return x

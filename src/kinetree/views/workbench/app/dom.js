@@ -1,0 +1,130 @@
+// Elements, numbers as text, markup of the server, and errors beside the control that caused them.
+
+// An element; attributes whose values are functions are listeners, `class` and `text` are meant as such.
+function make(tag, attributes = {}, ...content) {
+  const found = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") found.addEventListener(name, value);
+    else if (name === "text") found.textContent = value;
+    else found.setAttribute(name, value === true ? "" : value);
+  }
+  found.append(...content.filter((x) => x !== null && x !== undefined));
+  return found;
+}
+
+const byId = (id) => document.getElementById(id);
+const sum = (values) => values.reduce((total, x) => total + x, 0);
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+const zeros = (n) => new Array(n).fill(0);
+const DEGREE = Math.PI / 180;
+
+// A number with `digits` significant digits, without a sign on zero and with few characters.
+function numberText(x, digits = 4) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  if (Math.abs(x) < 1e-9) return "0";
+  const size = Math.abs(x);
+  const text = size >= 1e5 || size < 1e-3 ? x.toExponential(Math.max(0, digits - 2)) : String(+x.toPrecision(digits));
+  return text.replace("e+", "e").replaceAll("-", "−");
+}
+
+const vectorText = (v, digits = 4) => `(${v.map((x) => numberText(x, digits)).join(", ")})`;
+
+// The number that a user has typed; a comma may stand for the point. NaN: it is not a number.
+function typedNumber(text) {
+  const plain = text.trim().replace("−", "-").replace(",", ".").replace(/°$/, "");
+  return plain === "" ? NaN : Number(plain);
+}
+
+// Markup of the server as nodes: only elements that carry no program, and no attributes but these.
+const PLAIN_TAGS = new Set(["p", "div", "span", "h3", "h4", "b", "i", "em", "sub", "sup", "code", "ul", "ol",
+  "li", "br", "small", "table", "thead", "tbody", "tr", "th", "td", "caption", "details", "summary"]);
+const PLAIN_ATTRIBUTES = new Set(["class", "data-term", "display", "mathvariant", "columnalign", "stretchy",
+  "fence", "width", "lspace", "rspace", "accent", "title", "scope", "rowspacing", "columnspacing", "form", "separator", "largeop"]);
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+function safeMarkup(text) {
+  const found = new DOMParser().parseFromString(`<!DOCTYPE html><body>${text}`, "text/html").body;
+  for (const node of [...found.querySelectorAll("*")]) {
+    if (node.namespaceURI !== MATHML && !PLAIN_TAGS.has(node.localName)) node.remove();
+    for (const { name } of [...node.attributes]) if (!PLAIN_ATTRIBUTES.has(name)) node.removeAttribute(name);
+  }
+  const fragment = document.createDocumentFragment();
+  fragment.append(...found.childNodes);
+  return fragment;
+}
+
+// Show an error below a control until it is closed or `clearError` is called.
+function showError(control, text, kind = "error") {
+  clearError(control);
+  const close = make("button", { type: "button", class: "close", "aria-label": "Close this message", text: "×" });
+  const note = make("div", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "status" }, make("span", { text }), close);
+  close.addEventListener("click", () => clearError(control));
+  control.after(note);
+  control.noticeShown = note;
+  note.scrollIntoView({ block: "nearest" });
+}
+
+function clearError(control) {
+  if (control.noticeShown) control.noticeShown.remove();
+  control.noticeShown = null;
+}
+
+// Run a request; its error is shown beside the control, and the control is busy meanwhile.
+async function attempt(control, action) {
+  clearError(control);
+  control.setAttribute("aria-busy", "true");
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error;
+    if (!error.ended) showError(control, error.message);
+    return null;
+  } finally {
+    control.removeAttribute("aria-busy");
+  }
+}
+
+// Buttons of which one is chosen, as in a group of radio buttons; `choose` gets the name.
+function segments(label, choices, choose) {
+  const group = make("div", { class: "segments", role: "radiogroup", "aria-label": label });
+  const buttons = Object.entries(choices).map(([name, text]) =>
+    make("button", { type: "button", role: "radio", "data-name": name, text, click: () => choose(name) }));
+  group.append(...buttons);
+  group.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const next = buttons[(buttons.indexOf(document.activeElement) + by + buttons.length) % buttons.length];
+    next.focus();
+    choose(next.dataset.name);
+  });
+  group.select = (name) => buttons.forEach((button) => {
+    const chosen = button.dataset.name === name;
+    button.setAttribute("aria-checked", chosen);
+    button.tabIndex = chosen ? 0 : -1;
+  });
+  return group;
+}
+
+// A checkbox with its words.
+function checkbox(text, on, change, attributes = {}) {
+  const input = make("input", { type: "checkbox", ...attributes, change: () => change(input.checked) });
+  input.checked = on;
+  const label = make("label", { class: "check" }, input, make("span", { text }));
+  label.input = input;
+  return label;
+}
+
+// The colour of a CSS variable, red, green and blue from 0 to 255.
+function cssColour(name) {
+  const probe = byId("probe");
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+function download(name, content) {
+  const link = make("a", { href: URL.createObjectURL(content), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,1 @@
+// scripts of the workbench

@@ -1,0 +1,272 @@
+"""The shelf of the workbench: robots that are open, by id, and uploads read in a private folder.
+
+A built-in robot has its name as its id, an upload a hash of its files, so the same request gives
+the same robot whenever and however often it comes.
+"""
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kinetree import robots
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, listing, nearest
+from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
+from kinetree.kernels.memo import Recent
+from kinetree.loading import ROBOT_FILES, load
+from kinetree.robot import Robot
+from kinetree.views.page.stage import Stage, stage_of
+from kinetree.views.scene import scene
+from kinetree.views.shapes import Scene
+from kinetree.views.workbench.state import Request, number, numbers, record, sequence, text
+
+BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
+GIVEN = "given"  # id of the robot that the workbench was started with
+UPLOAD_BYTES = 64 << 20  # of all files of an upload
+MOST_FILES = 400
+MOST_UPLOADS, MOST_VARIANTS = 12, 16  # robots that are kept
+LONGEST_NAME, DEEPEST = 200, 8  # characters, and folders, of the name of an uploaded file
+FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a file should have
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A robot that is open: its stage, the file or name that it came from, and remarks on it."""
+
+    id: str
+    robot: Robot
+    stage: Stage
+    source: str
+    remarks: tuple[str, ...] = ()
+
+
+class Shelf:
+    """All robots that are open, and the folder for uploads, which `close` removes."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
+        self.given: Opened | None = None
+        self._built_in: dict[str, Opened] = {}
+        self._uploads: Recent[Opened] = Recent(MOST_UPLOADS)
+        self._variants: Recent[Robot] = Recent(MOST_VARIANTS)
+        self._turn = threading.Lock()  # one robot is read at a time
+
+    def close(self) -> None:
+        """Remove the folder of the uploads."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def give(
+        self, robot: Robot, drawn: Scene | None, source: str, remarks: Sequence[str] = ()
+    ) -> Opened:
+        """Put the robot that the workbench starts with on the shelf."""
+        stage = stage_of(robot, drawn=drawn)
+        self.given = Opened(GIVEN, robot, stage, source, tuple(remarks))
+        return self.given
+
+    def find(self, key: str) -> Opened:
+        """The robot of an id; built-in robots are opened when they are asked for."""
+        if key == GIVEN and self.given is not None:
+            return self.given
+        if key in BUILT_IN:
+            with self._turn:
+                if key not in self._built_in:
+                    robot = getattr(robots, key)()
+                    self._built_in[key] = Opened(key, robot, stage_of(robot), key)
+            return self._built_in[key]
+        found = self._uploads.get(key)
+        if found is None:
+            raise NameLookupError(
+                f"the robot {key[:60]!r} is not open here any more, or there is no built-in robot "
+                f"of that name.{nearest(key, BUILT_IN)} Open it again."
+            )
+        return found
+
+    def upload(self, files: object, main: object) -> Opened:
+        """Open the robot of uploaded files; the files are removed when it is read."""
+        contents = read_files(files)
+        chosen = main_file(contents, main)
+        digest = hashlib.sha256(chosen.encode())
+        for name in sorted(contents):
+            digest.update(f"\0{name}\0{len(contents[name])}\0".encode() + contents[name])
+        key = f"upload-{digest.hexdigest()[:24]}"
+        with self._turn:
+            found = self._uploads.get(key)
+            if found is None:
+                found = read_upload(key, contents, chosen, self.folder)
+                self._uploads.put(key, found)
+        return found
+
+    def robot(self, request: Request) -> Robot:
+        """The robot of a request, with the gravity and the payload that it asks for."""
+        robot = self.find(text(request.get("robot"), "robot")).robot
+        gravity, payload = request.get("gravity"), request.get("payload")
+        if gravity is None and payload is None:
+            return robot
+        return self._variant(text(request["robot"], "robot"), robot, gravity, payload)
+
+    def _variant(self, key: str, robot: Robot, gravity: object, payload: object) -> Robot:
+        g = None if gravity is None else numbers(gravity, "gravity", tuple("xyz"))
+        load = None if payload is None else read_payload(payload)
+        wanted = (
+            key,
+            None if g is None else tuple(g.tolist()),
+            None if load is None else (load[0], tuple(load[1].tolist())),
+        )
+
+        def make() -> Robot:
+            changed = robot if g is None else robot.with_gravity(g)
+            return changed if load is None else changed.with_payload(*load)
+
+        return self._variants.find(wanted, make)
+
+
+def read_payload(given: object) -> tuple[float, Array]:
+    """Mass, kg, and centre of mass in the tool frame, m, of a payload."""
+    payload = record(given, "payload")
+    mass = number(payload.get("mass"), "mass of the payload")
+    if mass < 0:
+        raise InputError(f"mass of the payload is {mass:g} kg; expected 0 or more.")
+    com = numbers(payload.get("com", [0.0] * 3), "centre of mass of the payload", tuple("xyz"))
+    return mass, com
+
+
+# uploads
+
+
+def read_files(given: object) -> dict[str, bytes]:
+    """Contents of the files of an upload by their names, which are relative and with slashes."""
+    found: dict[str, bytes] = {}
+    total = 0
+    files = sequence(given, "files")
+    if not 1 <= len(files) <= MOST_FILES:
+        raise InputError(
+            f"The upload has {counted(len(files), 'file')}; expected 1 to {MOST_FILES}."
+        )
+    for file in files:
+        entry = record(file, "a file of the upload")
+        name = safe_name(text(entry.get("name"), "the name of a file"))
+        if name.lower() in map(str.lower, found):
+            raise InputError(f"The upload has two files {name!r}; expected each name once.")
+        found[name] = decoded(entry.get("base64"), name)
+        total += len(found[name])
+        if total > UPLOAD_BYTES:
+            raise InputError(
+                f"The files have more than {UPLOAD_BYTES >> 20} MB together. Start the workbench "
+                "with the file instead: kinetree view FILE --folder FOLDER"
+            )
+    return found
+
+
+def decoded(given: object, name: str) -> bytes:
+    """The bytes of a file from base64."""
+    try:
+        return base64.b64decode(text(given, f"the content of {name}"), validate=True)
+    except (binascii.Error, ValueError):
+        raise InputError(f"The content of {name} is not base64.") from None
+
+
+def safe_name(name: str) -> str:
+    """The name of an uploaded file as a relative path inside the upload; InputError otherwise."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    parts = path.parts
+    if (
+        not parts
+        or path.is_absolute()
+        or any(
+            part == ".." or part.endswith((".", " ")) or len(part) > LONGEST_NAME for part in parts
+        )
+        or FORBIDDEN.search(name)
+        or len(parts) > DEEPEST
+        or not name.isprintable()
+    ):
+        raise InputError(
+            f"A file of the upload has the name {name[:80]!r}; expected a name inside the chosen "
+            "folder, without .. and without special characters."
+        )
+    return str(path)
+
+
+def main_file(contents: Mapping[str, bytes], main: object) -> str:
+    """The file of the robot: the one that was chosen, or the only robot file of the upload."""
+    endings = ", ".join(ROBOT_FILES)
+    if main is not None:
+        chosen = safe_name(text(main, "main"))
+        if chosen not in contents:
+            raise InputError(f"The upload has no file {chosen!r}; it has {listing(contents, 5)}.")
+        if PurePosixPath(chosen).suffix.lower() not in ROBOT_FILES:
+            raise InputError(
+                f"{chosen} is not a robot file; expected a file that ends with {endings}."
+            )
+        return chosen
+    found = [x for x in contents if PurePosixPath(x).suffix.lower() in ROBOT_FILES]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(
+            f"The upload has {listing(contents, 3)}; expected a robot file, which ends with {endings}."
+        )
+    raise InputError(
+        f"The upload has {len(found)} robot files: {listing(sorted(found), 5)}. Choose the one to open."
+    )
+
+
+def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path) -> Opened:
+    """The robot of uploaded files, which are written into a folder of their own and removed.
+
+    Messages name files as the user does: the private folder is taken out of them.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        private = Path(place).resolve()
+        for name, content in contents.items():
+            path = private / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                raise InputError(f"The file {name} cannot be stored ({error.strerror}).") from None
+        try:
+            robot, drawn, remarks = read_robot(private / main, private)
+        except KinetreeError as error:
+            raise type_of(error)(without_folder(str(error), private)) from None
+        remarks = [without_folder(text, private) for text in remarks]
+        own = Robot(robot.model)  # without the report, whose file is removed
+        return Opened(key, own, stage_of(own, drawn=drawn), main, tuple(remarks))
+
+
+def type_of(error: KinetreeError) -> type[KinetreeError]:
+    """The class for a message that is raised again: a parse error or a wrong input."""
+    return ParseError if isinstance(error, ParseError) else InputError
+
+
+def without_folder(message: str, folder: Path) -> str:
+    """A message with the names of a folder's files as the user gave them."""
+    for place in {str(folder), str(folder.resolve())}:
+        message = message.replace(f"{place}{os.sep}", "").replace(place, "the upload")
+    return message
+
+
+def read_robot(
+    path: Path, folder: Path | None = None, **options: Any
+) -> tuple[Robot, Scene, list[str]]:
+    """The robot of a file, its shapes, and the warnings of its reader as text.
+
+    folder: the only folder that meshes are read from; None means the folder of the file.
+    options: options of `kinetree.load`.
+    """
+    options.setdefault("folders", () if folder is None else (folder,))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", KinetreeWarning)
+        robot = load(path, **options)
+    notes = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
+    drawn = scene(robot, path, folder)
+    return robot, drawn, [*notes, *drawn.remarks]
