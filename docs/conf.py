@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import latex2mathml.converter
@@ -9,12 +10,14 @@ from docutils import nodes
 
 import kinetree
 
+sys.path.insert(0, str(Path(__file__).parent))  # docs/extension
+
 project = "kinetree"
 author = "the kinetree developers"
 copyright = "the kinetree developers, Apache-2.0"
 version = release = kinetree.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "extension"]
 html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -26,7 +29,7 @@ html_title = f"kinetree {release}"
 html_static_path = ["_static"]
 html_css_files = ["math.css", "layout.css"]
 templates_path = []
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_made"]
 default_role = "code"
 
 autodoc_member_order = "bysource"

@@ -1,0 +1,66 @@
+"""The ```python blocks of a page, run in order, so that figures show what the page computes."""
+
+import contextlib
+import io
+import os
+import re
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+
+
+def snippets_before(page: Path, line: int) -> list[str]:
+    """Code of the blocks of a page that end above a line (counted from 1)."""
+    text = page.read_text(encoding="utf-8")
+    end = sum(len(x) + 1 for x in text.split("\n")[: line - 1])
+    return [found[2] for found in BLOCK.finditer(text) if found.end() <= end]
+
+
+class Session:
+    """The names of a page after its first blocks; blocks run once, in a temporary folder."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"__name__": "page"}
+        self.done: list[str] = []
+
+    def run(self, blocks: list[str]) -> dict[str, Any]:
+        """Names after these blocks."""
+        if self.done != blocks[: len(self.done)]:
+            self.__init__()
+        for code in blocks[len(self.done) :]:
+            run(code, self.names)
+            self.done.append(code)
+        return dict(self.names)
+
+
+def run(code: str, names: dict[str, Any]) -> Any:
+    """Run statements; the value is that of the last one if it is an expression."""
+    import ast
+
+    tree = ast.parse(code)
+    last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    if last is not None:
+        tree.body.pop()
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        os.chdir(folder)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(compile(tree, "<snippet>", "exec"), names)
+                if last is None:
+                    return None
+                return eval(compile(ast.Expression(last.value), "<snippet>", "eval"), names)
+        finally:
+            os.chdir(here)
+
+
+SESSIONS: dict[str, Session] = {}
+
+
+def names_of(page: Path, blocks: list[str]) -> dict[str, Any]:
+    """Names of a page after these blocks."""
+    return SESSIONS.setdefault(str(page), Session()).run(blocks)
