@@ -9,6 +9,7 @@ from kinetree.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
+from kinetree.views.raster import View
 
 OPENING = 0.6  # angle of view, rad
 
@@ -36,19 +37,28 @@ class Camera:
 
 def camera(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Camera:
     """The camera that shows the parts of some groups at all positions q, (k, nq)."""
+    return camera_of(model, drawn_points(model, parts, q, groups), q[0])
+
+
+def drawn_points(model: Model, parts: Parts, q: Array, groups: tuple[str, ...]) -> Array:
+    """Corners (k, 3) in {s} of the parts of some groups at all positions q, and the origin, m."""
     points = [np.zeros((1, 3))]
     drawn = [part for part in parts.parts if part.group in groups]
     for poses in (link_poses(model, row) for row in q):
         for part in drawn:
             A = poses[part.link] @ part.A
             points.append(parts.meshes[part.mesh].vertices @ A[:3, :3].T + A[:3, 3])
-    cloud = np.concatenate(points)
+    return np.concatenate(points)
+
+
+def camera_of(model: Model, cloud: Array, q: Array) -> Camera:
+    """The camera that shows all points of a cloud, (k, 3) in {s}; q: first position, (nq,)."""
     low, high = cloud.min(axis=0), cloud.max(axis=0)
     up = upward(model)
     radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
     distance = 1.1 * radius / np.sin(OPENING / 2)
     floor = float((cloud @ up).min())
-    eye = direction(model, link_poses(model, q[0]), up)
+    eye = direction(model, link_poses(model, q), up)
     return Camera((low + high) / 2, eye, up, distance, floor)
 
 
@@ -84,37 +94,51 @@ WIDTH, HEIGHT = 720, 470
 
 
 def picture(
-    parts: Parts, poses: dict[int, Array], camera: Camera, groups: tuple[str, ...], label: str
+    parts: Parts,
+    poses: dict[int, Array],
+    camera: Camera,
+    groups: tuple[str, ...],
+    label: str,
+    view: View | None = None,
+    behind: str = "",
 ) -> str:
     """A still picture as SVG, for print and for readers without scripts.
 
-    Triangles are painted from far to near. label: escaped text for screen readers.
+    Triangles are painted from far to near. label: escaped text for screen readers. view: size and
+    projection; None: the middle of WIDTH by HEIGHT pixels. behind: markup that is painted first.
     """
-    scale = HEIGHT / 2 / np.tan(OPENING / 2)
+    view = view_of(camera, (WIDTH, HEIGHT)) if view is None else view
     triangles: list[tuple[float, str]] = []
     for part in parts.parts:
         if part.group not in groups:
             continue
         mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
         corners = (mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles]
-        triangles += _visible(corners, part.colour, camera, scale)
+        triangles += _visible(corners, part.colour, camera, view)
     triangles.sort(key=lambda x: -x[0])
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" '
+        f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
         'stroke-width="0.6" stroke-linejoin="round">'
-        f"{''.join(text for _, text in triangles)}</svg>"
+        f"{behind}{''.join(text for _, text in triangles)}</svg>"
     )
 
 
+def view_of(camera: Camera, size: tuple[int, int]) -> View:
+    """The projection of a camera onto a picture of (width, height), as in orbit.js."""
+    width, height = size
+    scale = min(size) / 2 / float(np.tan(OPENING / 2))
+    return View(width, height, scale, width / 2, height / 2, camera.distance / 100)
+
+
 def _visible(
-    corners: Array, colour: tuple[int, int, int], camera: Camera, scale: float
+    corners: Array, colour: tuple[int, int, int], camera: Camera, view: View
 ) -> list[tuple[float, str]]:
     """Depth and markup of the triangles (m, 3, 3) that face the camera, lit from there."""
     seen = (corners - camera.target) @ camera.axes.T
     depth = camera.distance - seen[..., 2]
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = WIDTH / 2 + scale * seen[..., 0] / depth
-        y = HEIGHT / 2 - scale * seen[..., 1] / depth
+        x = view.cx + view.scale * seen[..., 0] / depth
+        y = view.cy - view.scale * seen[..., 1] / depth
         normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
         normals /= np.linalg.norm(normals, axis=1)[:, None]
     to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)

@@ -1,0 +1,277 @@
+"""render: a robot or its motion as a picture or a movie, without a window or a browser."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import nearest
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.inputs import coordinates
+from kinetree.robot import Robot
+from kinetree.samples.inputs import check_single
+from kinetree.trajectory import Trajectory
+from kinetree.views.camera import Camera
+from kinetree.views.loops import closed_rest
+from kinetree.views.movie import ffmpeg, replaced, write_gif, write_mp4, write_png
+from kinetree.views.parts import parts_of
+from kinetree.views.scene import numeric_model, scene
+from kinetree.views.shapes import Scene
+from kinetree.views.studio import PAPER, SHOWN, Studio, studio
+
+STILL, MOVING = (".png", ".svg"), (".gif", ".mp4")
+SMALLEST, LARGEST = 16, 8192  # width and height, pixels
+FASTEST_GIF = 50  # frames per second: browsers slow down delays below 2/100 s
+MOST_FRAMES = 5000
+LONGEST_TRACE = 1000  # points
+STILL_SAMPLES, MOVIE_SAMPLES = 3, 2
+AROUND = 6.0  # s of a turn of the camera about a robot without a motion
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A written picture or movie.
+
+    Args:
+        path: the file.
+        size: width and height, pixels.
+        frames: number of frames; 1: a picture.
+        duration: of the movie, s; 0: a picture.
+        not_drawn: visuals of the robot's file that could not be drawn, and why.
+    """
+
+    path: Path
+    size: tuple[int, int]
+    frames: int
+    duration: float
+    not_drawn: tuple[str, ...]
+
+
+def render(
+    robot: Robot | Model,
+    trajectory: Trajectory | None = None,
+    *,
+    path: str | os.PathLike[str],
+    q: ArrayLike | None = None,
+    time: float | None = None,
+    size: tuple[int, int] = (640, 480),
+    fps: float = 25,
+    speed: float = 1,
+    theme: Literal["light", "dark"] = "light",
+    camera: Camera | tuple[float, float] | None = None,
+    zoom: float = 1,
+    add: Sequence[str] = (),
+    hide: Sequence[str] = (),
+    transparent: bool = False,
+    source: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    drawn: Scene | None = None,
+    progress: Progress | None = None,
+) -> Rendering:
+    """Draw a robot into a PNG or SVG file, or its motion into a GIF or MP4 file.
+
+    The camera has the whole motion in view. A movie without a trajectory goes once around the
+    robot. The file appears when it is complete; an interruption leaves none behind. MP4 needs the
+    program ffmpeg.
+
+    Args:
+        robot: the robot or its model, of numbers.
+        trajectory: one motion of it; None: it does not move.
+        path: file that ends with .png, .svg, .gif or .mp4.
+        q: joint positions, shape (nq,), rad or m; None: those of rest, closed if the robot has
+            constraints. Not with a trajectory.
+        time: of the trajectory, s, that a picture shows; None: its end.
+        size: width and height, pixels, from 16 to 8192; even for MP4.
+        fps: frames per second of a movie, 1/s; at most 50 for GIF.
+        speed: of the movie, dimensionless; 2 plays twice as fast.
+        theme: "light" or "dark".
+        camera: its turn about the vertical from the usual place and its height above the horizon,
+            rad; or a Camera, which is used as it is; None: the usual place.
+        zoom: factor on the size of the robot in the picture, dimensionless.
+        add: drawn besides the usual, some of "body", "joint", "loop", "visual", "inertia",
+            "frame", "floor", "gravity", "trace".
+        hide: not drawn, of the same names.
+        transparent: whether the background is left out, of PNG and SVG.
+        source, folder: as in `report_page`.
+        drawn: the robot's scene, if it is known already; source and folder are then not used.
+        progress: called with the number of frames done and of all frames.
+    """
+    file = Path(path)
+    kind = check_kind(file, transparent)
+    width, height = check_size(size, kind)
+    check_numbers(fps, speed, zoom, kind)
+    if theme not in PAPER:
+        raise InputError(f"theme is {theme!r}; expected one of {', '.join(PAPER)}.")
+    model = numeric_model(robot)
+    robot = Robot(model) if isinstance(robot, Model) else robot
+    motion = check_motion(robot, trajectory, q, time, kind)
+    if kind == ".mp4":
+        ffmpeg()  # an error before the work
+    drawn = scene(robot, source, folder) if drawn is None else drawn
+    shown = check_shown(drawn, add, hide)
+    moments = frame_times(motion, fps, speed) if kind in MOVING else np.zeros(1)
+    seen, rows = positions(robot, motion, q, time, kind, moments * speed)
+    place = studio(
+        model, drawn, parts_of(drawn.shapes), seen, shown=shown, size=(width, height), theme=theme,
+        camera=camera, zoom=zoom, around=motion is None and kind in MOVING,
+    )  # fmt: skip
+    if kind == ".svg":
+        with replaced(file) as other:
+            other.write_text(place.svg(rows[0], transparent), encoding="utf-8")
+    elif kind == ".png":
+        picture = place.frame(rows[0], STILL_SAMPLES, transparent=transparent)
+        write_png(file, picture if transparent else picture[..., :3])
+    else:
+        turns = 2 * np.pi * moments / AROUND if motion is None else np.zeros(len(moments))
+        frames = movie_frames(place, rows, turns, progress)
+        if kind == ".gif":
+            write_gif(file, frames, np.append(moments, len(moments) / fps))
+        else:
+            write_mp4(file, frames, fps, (width, height))
+    duration = len(moments) / fps if kind in MOVING else 0.0
+    return Rendering(file, (width, height), len(moments), duration, drawn.remarks)
+
+
+def movie_frames(
+    place: Studio, q: Array, turns: Array, progress: Progress | None
+) -> Iterator[Array]:
+    """Frames, uint8 (height, width, 3), at positions q (k, nq) and turns of the camera (k,)."""
+    for k, (row, turn) in enumerate(zip(q, turns, strict=True)):
+        yield place.frame(row, MOVIE_SAMPLES, float(turn))[..., :3]
+        if progress is not None:
+            progress(k + 1, len(q))
+
+
+def frame_times(motion: Trajectory | None, fps: float, speed: float) -> Array:
+    """When each frame of a movie begins, s from its start; the last is at the motion's end."""
+    if motion is None:
+        count = max(1, round(AROUND * fps))
+    else:
+        count = int(motion.duration / speed * fps * (1 + 1e-12)) + 1
+    if count > MOST_FRAMES:
+        raise InputError(
+            f"the movie would have {count} frames; expected at most {MOST_FRAMES}. Choose fewer "
+            "frames per second (fps=10) or a larger speed (speed=10)."
+        )
+    return np.arange(count) / fps
+
+
+def positions(
+    robot: Robot,
+    motion: Trajectory | None,
+    q: ArrayLike | None,
+    time: float | None,
+    kind: str,
+    moments: Array,
+) -> tuple[Array, Array]:
+    """Positions that have to be in view, and those of the frames, both (k, nq)."""
+    model = robot.model
+    if motion is None:
+        if q is None:
+            row = closed_rest(robot)[:1]
+        else:
+            row = np.asarray(coordinates(model, q, "q"), float)[None]
+        return row, np.broadcast_to(row[0], (len(moments), model.nq))
+    step = max(1, -(-len(motion) // LONGEST_TRACE))
+    seen = np.asarray(motion.q, float)[::step]
+    if kind in STILL:
+        at = motion.t[-1] if time is None else time
+        return seen, np.asarray(motion.resample([at]).q, float)
+    at = np.minimum(motion.t[0] + moments, motion.t[-1])
+    return seen, np.asarray(motion.resample(at).q, float)
+
+
+def check_kind(file: Path, transparent: bool) -> str:
+    """The ending of the file; InputError if it is not known or cannot be written."""
+    kind = file.suffix.lower()
+    if kind not in (*STILL, *MOVING):
+        raise InputError(
+            f"the file is {str(file)!r}; expected a name that ends with .png or .svg (a picture), "
+            ".gif or .mp4 (a movie)."
+        )
+    if transparent and kind in MOVING:
+        raise InputError(
+            f"{kind} has no half transparent pixels, which smooth edges need; expected .png or .svg "
+            "for a transparent background."
+        )
+    if not file.parent.is_dir():
+        raise InputError(
+            f"there is no folder {str(file.parent)!r} for {file.name!r}; make it first."
+        )
+    if file.is_dir():
+        raise InputError(f"{str(file)!r} is a folder; expected the name of a file.")
+    return kind
+
+
+def check_size(size: tuple[int, int], kind: str) -> tuple[int, int]:
+    """Width and height as whole numbers; InputError if there are others."""
+    found = [int(x) for x in size if float(x) == int(x)]
+    if len(found) != 2 or len(size) != 2 or not all(SMALLEST <= x <= LARGEST for x in found):
+        raise InputError(
+            f"size is {' x '.join(map(str, size))}; expected width x height, whole numbers from "
+            f"{SMALLEST} to {LARGEST}."
+        )
+    if kind == ".mp4" and any(x % 2 for x in found):
+        raise InputError(f"size is {found[0]} x {found[1]}; .mp4 needs even numbers.")
+    return found[0], found[1]
+
+
+def check_numbers(fps: float, speed: float, zoom: float, kind: str) -> None:
+    """Raise InputError if a number is not in its range."""
+    for name, x, most in (("fps", fps, 1000.0), ("speed", speed, 1e6), ("zoom", zoom, 1000.0)):
+        if not 0 < x <= most:
+            raise InputError(f"{name} is {x:g}; expected more than 0 and at most {most:g}.")
+    if kind == ".gif" and fps > FASTEST_GIF:
+        raise InputError(
+            f"fps is {fps:g}; expected at most {FASTEST_GIF} for .gif, which counts time in 1/100 s."
+        )
+
+
+def check_motion(
+    robot: Robot,
+    trajectory: Trajectory | None,
+    q: ArrayLike | None,
+    time: float | None,
+    kind: str,
+) -> Trajectory | None:
+    """The motion; InputError if it is of another robot, or if others contradict it."""
+    if trajectory is None:
+        if time is not None:
+            raise InputError(
+                "time is of a trajectory, and there is none; expected both or neither."
+            )
+        return None
+    if q is not None:
+        raise InputError("q and the trajectory both give positions; expected one of them.")
+    if time is not None and kind in MOVING:
+        raise InputError(f"time is for pictures, and {kind} is a movie; expected .png or .svg.")
+    check_single(trajectory, "a picture of a motion")
+    names = robot.model.coordinate_names
+    if trajectory.coordinate_names != names:
+        raise InputError(
+            f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
+            f"has {', '.join(names)}. Give the robot of the trajectory."
+        )
+    return trajectory
+
+
+def check_shown(drawn: Scene, add: Sequence[str], hide: Sequence[str]) -> frozenset[str]:
+    """Names of what is drawn: the usual, what is added, without what is hidden."""
+    for option, given in (("add", add), ("hide", hide)):
+        for name in (given,) if isinstance(given, str) else given:
+            if name not in SHOWN:
+                raise InputError(
+                    f"{option} names {name!r}; expected some of {', '.join(SHOWN)}."
+                    f"{nearest(name, SHOWN)}"
+                )
+    both = [x for x in add if x in hide]
+    if both:
+        raise InputError(f"add and hide both name {both[0]!r}; expected it in one of them.")
+    return frozenset({*drawn.shown, "floor", *add}) - {*hide}

@@ -1,0 +1,285 @@
+"""Studio: a robot, a camera and what is to be drawn, turned into frames of pixels or SVG."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.views.bodies import along, link_poses
+from kinetree.views.camera import Camera, camera_of, drawn_points, picture, upward, view_of
+from kinetree.views.loops import tie_lines
+from kinetree.views.parts import Part, Parts, coarser, stretch, unit_cylinder
+from kinetree.views.raster import Layer, View, corner_normals, paint, ribbons
+from kinetree.views.shapes import GROUPS, LOOP, Colour, Scene, TriangleMesh
+
+SHOWN = (*GROUPS, "floor", "gravity", "trace")
+PAPER: dict[str, Colour] = {"light": (255, 255, 255), "dark": (20, 24, 30)}  # --paper of style.css
+GRID = {"light": 0.35, "dark": 0.28}  # opacity of the floor's lines
+GRAVITY: Colour = (142, 68, 173)
+TRACE: Colour = (192, 57, 43)
+GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
+MARGIN = 0.06  # of the picture's width and height, on each side of the robot
+MOST_SEEN = 24  # positions of a motion that the camera is chosen from
+SVG_TRIANGLES = 4000
+FINE = 3_000_000  # pixels of the finer picture that are drawn at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Studio:
+    """A robot before a camera.
+
+    Args:
+        model: the robot.
+        scene: its shapes.
+        parts: its shapes as meshes, in the frames of the links.
+        shown: what is drawn, names of SHOWN.
+        camera: the point of view.
+        view: the projection onto the picture.
+        theme: "light" or "dark".
+        path: positions of the tool over the motion in {s}, shape (k, 3), m, for the trace.
+    """
+
+    model: Model
+    scene: Scene
+    parts: Parts
+    shown: frozenset[str]
+    camera: Camera
+    view: View
+    theme: str
+    path: Array
+
+    def frame(self, q: Array, samples: int, turn: float = 0.0, transparent: bool = False) -> Array:
+        """The picture at position q, uint8 (height, width, 4).
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            samples: fine pixels per pixel in both directions.
+            turn: angle of the camera about the vertical, rad.
+            transparent: whether the background is left out.
+        """
+        poses, camera = link_poses(self.model, q), turned(self.camera, turn)
+        background = (*(x / 255 for x in PAPER[self.theme]), 0.0 if transparent else 1.0)
+        rows = max(1, FINE // (samples * samples * self.view.width))
+        bands: list[Array] = []
+        layers = self.layers(poses, camera)
+        for top in range(0, self.view.height, rows):
+            height = min(rows, self.view.height - top)
+            band = replace(self.view, height=height, cy=self.view.cy - top)
+            bands.append(paint(layers, band, background, samples))
+        return np.concatenate(bands)
+
+    def layers(self, poses: dict[int, Array], camera: Camera) -> list[Layer]:
+        """What is seen: solid parts, lines, the floor, and inertia ellipsoids through which one sees."""
+        solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
+        glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
+        found = [self.lit(solid, poses, camera)]
+        lines = [(self.path_lines(), TRACE, 2.5, 1.0), (self.tie_lines(poses), LOOP, 1.5, 1.0)]
+        grid = (127, 127, 127)
+        lines.append((self.floor(), grid, 1.0, GRID[self.theme]))
+        for ends, colour, width, alpha in lines:
+            if len(ends):
+                corners = ribbons(before_eye(camera, ends), self.view, width)
+                found.append(Layer(corners, _rows(colour, len(corners)), None, alpha))
+        if glass:
+            found.append(replace(self.lit(glass, poses, camera), alpha=GLASS))
+        return found
+
+    def lit(self, parts: list[Part], poses: dict[int, Array], camera: Camera) -> Layer:
+        """Triangles of parts, with normals in the frame of the camera."""
+        corners, normals, colours = [np.zeros((0, 3, 3))], [np.zeros((0, 3, 3))], [np.zeros((0, 3))]
+        for part in parts:
+            mesh, A = self.parts.meshes[part.mesh], poses[part.link] @ part.A
+            points = before_eye(camera, mesh.vertices @ A[:3, :3].T + A[:3, 3])
+            corners.append(points[mesh.triangles])
+            N = np.linalg.pinv(A[:3, :3]).T  # takes normals along
+            normals.append(self.normals[part.mesh] @ (camera.axes @ (N / np.abs(N).max())).T)
+            colours.append(_rows(part.colour, len(mesh.triangles)))
+        return Layer(*map(np.concatenate, (corners, colours, normals)))
+
+    @cached_property
+    def normals(self) -> dict[str, Array]:
+        """Normals at the corners of every mesh."""
+        return {name: corner_normals(mesh) for name, mesh in self.parts.meshes.items()}
+
+    def floor(self) -> Array:
+        """Ends (k, 2, 3) of the floor's lines in {s}; empty if it is not shown."""
+        if "floor" not in self.shown:
+            return np.zeros((0, 2, 3))
+        return floor_lines(self.camera, self.scene.extent)
+
+    def path_lines(self) -> Array:
+        """Ends (k, 2, 3) of the trace in {s}; empty if it is not shown."""
+        if "trace" not in self.shown:
+            return np.zeros((0, 2, 3))
+        return np.stack([self.path[:-1], self.path[1:]], 1)
+
+    def tie_lines(self, poses: dict[int, Array]) -> Array:
+        """Ends (k, 2, 3) of the lines between frames of constraints in {s}, if they are shown."""
+        if "loop" not in self.shown:
+            return np.zeros((0, 2, 3))
+        return tie_lines(self.model, poses)
+
+    def svg(self, q: Array, transparent: bool = False) -> str:
+        """The picture at position q as an SVG file; lines are behind the robot."""
+        parts = Parts(coarser(self.parts.meshes, SVG_TRIANGLES), self.parts.parts)
+        groups = tuple(x for x in (*GROUPS, "gravity") if x in self.shown)
+        poses, view = link_poses(self.model, q), self.view
+        behind: list[str] = []
+        if not transparent:
+            fill = "#{:02x}{:02x}{:02x}".format(*PAPER[self.theme])
+            behind.append(f'<rect width="{view.width}" height="{view.height}" fill="{fill}"/>')
+        strokes = [(self.floor(), "#7f7f7f", 1.0, GRID[self.theme])]
+        strokes.append((self.path_lines(), "#{:02x}{:02x}{:02x}".format(*TRACE), 2.5, 1.0))
+        for ends, colour, width, alpha in strokes:
+            seen = before_eye(self.camera, ends)
+            seen = view.project(seen[(seen[..., 2] > view.near).all(axis=1)])
+            way = "".join(f"M{a:.1f},{b:.1f}L{c:.1f},{d:.1f}" for (a, b), (c, d) in seen)
+            if way:
+                behind.append(
+                    f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width}" '
+                    f'stroke-opacity="{alpha}"/>'
+                )
+        label = escape(self.model.name)
+        text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{view.width}" '
+        return text.replace("<svg ", f'{head}height="{view.height}" ', 1) + "\n"
+
+
+def studio(
+    model: Model,
+    scene: Scene,
+    parts: Parts,
+    q: Array,
+    *,
+    shown: Collection[str],
+    size: tuple[int, int],
+    theme: str,
+    camera: Camera | tuple[float, float] | None,
+    zoom: float,
+    around: bool = False,
+) -> Studio:
+    """The studio of a robot that moves through positions q, (k, nq).
+
+    Args:
+        model, scene, parts: the robot and what can be drawn of it.
+        q: positions that have to be in view, shape (k, nq), rad or m.
+        shown: what is drawn, names of SHOWN.
+        size: width and height, pixels.
+        theme: "light" or "dark".
+        camera: a camera, which is used as it is; or its turn about the vertical from the usual
+            place and its height above the horizon, rad; None: the usual place. The picture is
+            filled with the robot unless a camera is given.
+        zoom: factor on the size of the robot in the picture.
+        around: whether the camera goes around the robot.
+    """
+    some = q[np.unique(np.linspace(0, len(q) - 1, MOST_SEEN).round().astype(int))]
+    groups = tuple(x for x in GROUPS if x in shown)
+    cloud = drawn_points(model, parts, some, groups)
+    path = tool_path(model, q) if "trace" in shown else np.zeros((0, 3))
+    cloud = np.concatenate([cloud, path])
+    place = camera if isinstance(camera, Camera) else camera_of(model, cloud, q[0])
+    if isinstance(camera, tuple):
+        place = raised(turned(place, camera[0]), camera[1])
+    if "gravity" in shown:
+        arrow = gravity_arrow(model, place, cloud, scene.extent)
+        parts = Parts(parts.meshes | {"arrow": arrow_mesh()}, (*parts.parts, arrow))
+        cloud = np.concatenate([cloud, arrow_mesh().vertices @ arrow.A[:3, :3].T + arrow.A[:3, 3]])
+    view = view_of(place, size)
+    if not isinstance(camera, Camera):
+        turns = np.linspace(0, 2 * np.pi, 12, endpoint=False) if around else np.zeros(1)
+        view = fitted(view, [before_eye(turned(place, x), cloud) for x in turns])
+    # about the middle of the picture
+    cx, cy = ((1 - zoom) * x / 2 + zoom * y for x, y in zip(size, (view.cx, view.cy), strict=True))
+    view = replace(view, scale=zoom * view.scale, cx=cx, cy=cy)
+    return Studio(model, scene, parts, frozenset(shown), place, view, theme, path)
+
+
+def tool_path(model: Model, q: Array) -> Array:
+    """Positions (k, 3) of the tool in {s} at positions q, (k, nq), m."""
+    tool = model.frame()
+    p = np.asarray(tool.T_if, float)[:, 3]
+    return np.array([(link_poses(model, row)[tool.link] @ p)[:3] for row in q])
+
+
+def before_eye(camera: Camera, points: Array) -> Array:
+    """Points (..., 3) of {s} as (x to the right, y upward, depth) before the eye, m."""
+    seen = (points - camera.target) @ camera.axes.T
+    return seen * [1, 1, -1] + [0, 0, camera.distance]
+
+
+def fitted(view: View, clouds: list[Array]) -> View:
+    """The view with its scale and middle changed so that all clouds before the eye fill it."""
+    flat = np.concatenate([x[:, :2] / x[:, 2:] for x in clouds])
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    room = np.array([view.width, view.height]) * (1 - 2 * MARGIN)
+    scale = float((room / np.maximum(high - low, 1e-9)).min())
+    x, y = (low + high) / 2
+    return replace(view, scale=scale, cx=view.width / 2 - scale * x, cy=view.height / 2 + scale * y)
+
+
+def turned(camera: Camera, angle: float) -> Camera:
+    """The camera moved about the vertical through its target; positive to the right."""
+    if angle == 0:
+        return camera
+    side = camera.axes[0]
+    front, height = np.cross(side, camera.up), camera.eye @ camera.up
+    level = np.cos(angle) * front + np.sin(angle) * side
+    eye = np.sqrt(max(0.0, 1 - height**2)) * level + height * camera.up
+    return replace(camera, eye=eye)
+
+
+def raised(camera: Camera, height: float) -> Camera:
+    """The camera at an angle `height` above the horizon, rad."""
+    front = np.cross(camera.axes[0], camera.up)
+    return replace(camera, eye=np.cos(height) * front + np.sin(height) * camera.up)
+
+
+def floor_lines(camera: Camera, extent: float) -> Array:
+    """Ends (k, 2, 3) of the lines of a square grid under the robot, as in viewer.js."""
+    side = camera.axes[0]
+    front = np.cross(side, camera.up)
+    power = 10.0 ** np.floor(np.log10(extent))
+    step = power * (0.5 if extent / power > 4 else 0.2)
+    half = int(np.ceil(0.9 * extent / step))
+    middle = camera.floor * camera.up
+    middle = middle + sum(np.round(camera.target @ x / step) * step * x for x in (side, front))
+    lines = [
+        [middle + step * (k * a + end * b) for end in (-half, half)]
+        for k in range(-half, half + 1)
+        for a, b in ((side, front), (front, side))
+    ]
+    return np.array(lines)
+
+
+def gravity_arrow(model: Model, camera: Camera, cloud: Array, extent: float) -> Part:
+    """An arrow along gravity at the left of the robot; without gravity it has no length."""
+    seen = (cloud - camera.target) @ camera.axes.T
+    length = 0.22 * extent if np.any(np.asarray(model.gravity, float)[3:]) else 1e-9
+    left = camera.target + (seen[:, 0].min() - 0.08 * extent) * camera.axes[0]
+    top = left + (float((cloud @ camera.up).max()) - left @ camera.up) * camera.up
+    down = -upward(model)
+    A = along(top, top + down, 0.0) @ stretch(length, length, length)
+    return Part("arrow", WORLD, A, GRAVITY, "gravity")
+
+
+def arrow_mesh() -> TriangleMesh:
+    """Arrow of length 1 along z from the origin: a thin cylinder and a cone."""
+    rod = unit_cylinder()
+    shaft = rod.vertices * [0.035, 0.035, 0.72] + [0, 0, 0.36]
+    around = len(rod.vertices) // 2 - 1
+    phi = 2 * np.pi * np.arange(around) / around
+    rim = np.column_stack([0.1 * np.cos(phi), 0.1 * np.sin(phi), np.full(around, 0.7)])
+    n, k = len(shaft), np.arange(around)
+    following, tip, middle = np.roll(k, -1), n + around, n + around + 1
+    cone = np.column_stack([n + k, n + following, np.full(around, tip)])
+    disc = np.column_stack([n + following, n + k, np.full(around, middle)])
+    points = np.concatenate([shaft, rim, [[0, 0, 1], [0, 0, 0.7]]])
+    return TriangleMesh(points, np.concatenate([rod.triangles, cone, disc]))
+
+
+def _rows(colour: Colour, count: int) -> Array:
+    return np.broadcast_to(np.array(colour) / 255, (count, 3))
