@@ -198,8 +198,8 @@ def check_kind(file: Path, transparent: bool) -> str:
         )
     if transparent and kind in MOVING:
         raise InputError(
-            f"{kind} has no half transparent pixels, which smooth edges need; expected .png or .svg "
-            "for a transparent background."
+            f"{kind} has no half transparent pixels, which smooth edges need; expected .png or "
+            ".svg for a transparent background."
         )
     if not file.parent.is_dir():
         raise InputError(
@@ -230,7 +230,8 @@ def check_numbers(fps: float, speed: float, zoom: float, kind: str) -> None:
             raise InputError(f"{name} is {x:g}; expected more than 0 and at most {most:g}.")
     if kind == ".gif" and fps > FASTEST_GIF:
         raise InputError(
-            f"fps is {fps:g}; expected at most {FASTEST_GIF} for .gif, which counts time in 1/100 s."
+            f"fps is {fps:g}; expected at most {FASTEST_GIF} for .gif, which counts time in "
+            "hundredths of a second."
         )
 
 

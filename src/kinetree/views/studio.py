@@ -73,7 +73,7 @@ class Studio:
         return np.concatenate(bands)
 
     def layers(self, poses: dict[int, Array], camera: Camera) -> list[Layer]:
-        """What is seen: solid parts, lines, the floor, and inertia ellipsoids through which one sees."""
+        """Solid parts, lines, the floor, and transparent inertia ellipsoids."""
         solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
         glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
         found = [self.lit(solid, poses, camera)]
@@ -98,7 +98,7 @@ class Studio:
             N = np.linalg.pinv(A[:3, :3]).T  # takes normals along
             normals.append(self.normals[part.mesh] @ (camera.axes @ (N / np.abs(N).max())).T)
             colours.append(_rows(part.colour, len(mesh.triangles)))
-        return Layer(*map(np.concatenate, (corners, colours, normals)))
+        return Layer(np.concatenate(corners), np.concatenate(colours), np.concatenate(normals))
 
     @cached_property
     def normals(self) -> dict[str, Array]:
