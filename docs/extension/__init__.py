@@ -3,6 +3,7 @@
     {drawing} NAME key=value ...   a line drawing by a function of docs/extension/drawings
     {plot}                         a plot of values of the snippets of the same page
     {scene} ROBOT                  a movable robot, or one that plays a motion
+    {picture} ROBOT                a shaded picture of a robot
     {solution}                     text that is hidden until the reader opens it
 
 Everything is drawn while the documentation is built, by our own code, and stored by content in
@@ -10,7 +11,7 @@ docs/_made, so that an unchanged figure is not drawn twice.
 """
 
 from extension import store
-from extension.directives import Drawing, Plot, Scene, Solution, copy_scenes
+from extension.directives import Drawing, Picture, Plot, Scene, Solution, copy_figures
 
 
 def setup(app):
@@ -18,9 +19,10 @@ def setup(app):
     app.add_directive("drawing", Drawing)
     app.add_directive("plot", Plot)
     app.add_directive("scene", Scene)
+    app.add_directive("picture", Picture)
     app.add_directive("solution", Solution)
     app.add_config_value("figure_code", store.sources(), "env")  # other code draws all pages anew
     app.add_css_file("figures.css")
     app.add_js_file("copy.js", loading_method="defer")
-    app.connect("build-finished", copy_scenes)
+    app.connect("build-finished", copy_figures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ import ast
 import os
 import shutil
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,11 +16,11 @@ from extension import snippets, store
 from extension.drawings import DRAWINGS
 from extension.plots import plot
 
-SCENES = "scenes"  # folder of the built site
+FIGURES = "figures"  # folder of the built site
 
 
 class Figure(SphinxDirective):
-    """A figure whose caption is the directive's last paragraph of text."""
+    """A figure; text of the body is its caption."""
 
     has_content = True
 
@@ -28,9 +29,8 @@ class Figure(SphinxDirective):
         found = nodes.figure("", nodes.raw("", markup, format="html"), classes=["kt"])
         if any(line.strip() for line in caption):
             holder = nodes.Element()
-            self.state.nested_parse(
-                type(self.content)(caption, "caption"), self.content_offset, holder
-            )
+            lines = type(self.content)(caption, "caption")
+            self.state.nested_parse(lines, self.content_offset, holder)
             words = nodes.caption("", "")
             for paragraph in holder.children:
                 words += paragraph.children
@@ -49,6 +49,40 @@ class Figure(SphinxDirective):
             return found
         return [found[int(k) - 1] for k in wanted.replace("none", "").split()]
 
+    def value(self, code: str, blocks: list[str]) -> Any:
+        """Value of code that runs after blocks of the page; a failure names the page's line."""
+        names = snippets.names_of(self.page(), blocks) if blocks else {}
+        try:
+            return snippets.run(code, with_kinetree(names))
+        except Exception as error:
+            raise self.error(f"{type(error).__name__}: {error}, in the code\n{code}") from error
+
+    def robot(self, blocks: list[str]) -> Any:
+        """The robot of the first argument: a built-in name, or an expression of the page."""
+        what = self.arguments[0].strip()
+        return self.value(f"kt.robots.{what}()" if is_robot(what) else what, blocks)
+
+    def robot_blocks(self) -> list[str]:
+        """Snippets that the robot and the motion need."""
+        named = is_robot(self.arguments[0].strip()) and "trajectory" not in self.options
+        return [] if named else self.blocks()
+
+    def position(self, blocks: list[str]) -> list[float] | None:
+        """Joint positions of the option q."""
+        q = self.options.get("q")
+        return None if q is None else [float(x) for x in self.value(f"[{q.strip('[] ')}]", blocks)]
+
+    def key(self, kind: str, *parts: str) -> str:
+        """Name of this figure, of all that makes it."""
+        return store.key_of(kind, *self.arguments, repr(sorted(self.options.items())), *parts)
+
+    def address(self, path: Path) -> str:
+        """Address of a file of the store, which is copied to the site, seen from this page."""
+        data = self.env.metadata.setdefault(self.env.docname, {})
+        data["figures"] = f"{data.get('figures', '')} {path.name}"
+        folder = os.path.dirname(self.env.docname) or "."
+        return f"{os.path.relpath(FIGURES, folder)}/{path.name}".replace(os.sep, "/")
+
 
 class Drawing(Figure):
     """{drawing} NAME key=value ...: SVG by the function of this name; the body is the caption."""
@@ -62,8 +96,7 @@ class Drawing(Figure):
         if name not in DRAWINGS:
             raise self.error(f"no drawing {name!r}; there are: {', '.join(sorted(DRAWINGS))}")
         options = {key: literal(value) for key, _, value in (x.partition("=") for x in settings)}
-        key = store.key_of("drawing", self.arguments[0])
-        markup = store.stored(key, lambda: DRAWINGS[name](**options))
+        markup = store.stored(self.key("drawing"), lambda: DRAWINGS[name](**options))
         return self.figure(markup, list(self.content))
 
 
@@ -83,13 +116,9 @@ class Plot(Figure):
         lines = list(self.content)
         cut = lines.index("---") if "---" in lines else len(lines)
         code, caption, blocks = "\n".join(lines[:cut]), lines[cut + 1 :], self.blocks()
-
-        def make() -> str:
-            names = snippets.names_of(self.page(), blocks)
-            return plot(snippets.run(code, names), self.options)
-
-        key = store.key_of("plot", code, repr(sorted(self.options.items())), *blocks)
-        return self.figure(store.stored(key, make), caption)
+        key = self.key("plot", code, *blocks)
+        made = store.stored(key, lambda: plot(self.value(code, blocks), self.options))
+        return self.figure(made, caption)
 
 
 class Scene(Figure):
@@ -106,41 +135,59 @@ class Scene(Figure):
 
     def run(self) -> list[nodes.Node]:
         """The figure."""
-        what, blocks = self.arguments[0].strip(), self.blocks()
-        needs_names = not what.isidentifier() or not is_robot(what) or "trajectory" in self.options
-        blocks = blocks if needs_names else []
-
-        def make() -> str:
-            from extension.scenes import motion_scene, robot_scene
-
-            names = dict(snippets.names_of(self.page(), blocks)) if blocks else {}
-            robot = snippets.run(
-                f"kt.robots.{what}()" if is_robot(what) else what, with_kinetree(names)
-            )
-            shown = tuple(self.options["show"].split()) if "show" in self.options else None
-            if "trajectory" in self.options:
-                motion = snippets.run(self.options["trajectory"], with_kinetree(names))
-                return motion_scene(robot, motion, shown)
-            q = self.options.get("q")
-            at = (
-                None
-                if q is None
-                else [float(x) for x in snippets.run(f"[{q.strip('[]')}]", with_kinetree(names))]
-            )
-            return robot_scene(robot, at, shown)
-
-        key = store.key_of("scene", what, repr(sorted(self.options.items())), *blocks)
-        store.stored(key, make, "html")
-        self.env.metadata.setdefault(self.env.docname, {}).setdefault("scenes", "")
-        self.env.metadata[self.env.docname]["scenes"] += f" {key}"
-        up = os.path.relpath(SCENES, os.path.dirname(self.env.docname) or ".").replace(os.sep, "/")
-        title = self.options.get("alt", f"{what}, drawn; drag to turn it")
-        height = self.options.get("height", 430)
+        blocks = self.robot_blocks()
+        key = self.key("scene", *blocks)
+        store.stored(key, lambda: self.markup(blocks), "html")
+        title = self.options.get("alt", f"{self.arguments[0]}, drawn; drag to turn it")
         frame = (
-            f'<iframe class="scene" src="{up}/{key}.html" loading="lazy" height="{height}" '
-            f'title="{nodes.unescape(title)}"></iframe>'
+            f'<iframe class="scene" src="{self.address(store.FOLDER / f"{key}.html")}" '
+            f'loading="lazy" height="{self.options.get("height", 430)}" '
+            f'title="{escape(title)}"></iframe>'
         )
         return self.figure(frame, list(self.content))
+
+    def markup(self, blocks: list[str]) -> str:
+        """The page inside the frame."""
+        from extension.scenes import motion_scene, robot_scene
+
+        robot = self.robot(blocks)
+        shown = tuple(self.options["show"].split()) if "show" in self.options else None
+        if "trajectory" in self.options:
+            return motion_scene(robot, self.value(self.options["trajectory"], blocks), shown)
+        return robot_scene(robot, self.position(blocks), shown)
+
+
+class Picture(Figure):
+    """{picture} ROBOT: a shaded picture without a background; the body is the caption."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        name: directives.unchanged
+        for name in ("q", "trajectory", "time", "add", "hide", "zoom", "camera", "size", "width",
+                     "snippets", "alt")
+    }  # fmt: skip
+
+    def run(self) -> list[nodes.Node]:
+        """The figure."""
+        blocks = self.robot_blocks()
+        key = self.key("picture", *blocks)
+        path = store.stored_file(key, lambda file: self.draw(file, blocks), "png")
+        width = self.options.get("width", "")
+        style = f' style="width: {escape(width)}"' if width else ""
+        alt = escape(self.options.get("alt", f"{self.arguments[0]}, drawn"))
+        image = f'<img class="picture" src="{self.address(path)}" alt="{alt}"{style}>'
+        return self.figure(image, list(self.content))
+
+    def draw(self, path: Path, blocks: list[str]) -> None:
+        """Write the picture."""
+        motion = self.options.get("trajectory")
+        rest: dict[str, Any] = {"q": self.position(blocks)}
+        if motion is not None:
+            rest = {"trajectory": self.value(motion, blocks)}
+            if "time" in self.options:
+                rest["time"] = float(self.options["time"])
+        still(path, self.robot(blocks), self.options, **rest)
 
 
 class Solution(SphinxDirective):
@@ -155,7 +202,7 @@ class Solution(SphinxDirective):
         title = self.arguments[0] if self.arguments else "Solution"
         holder = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, holder)
-        begin = f'<details class="solution"><summary>{title}</summary>'
+        begin = f'<details class="solution"><summary>{escape(title)}</summary>'
         return [
             nodes.raw("", begin, format="html"),
             *holder.children,
@@ -187,12 +234,25 @@ def literal(value: str) -> Any:
         return value
 
 
-def copy_scenes(app, error) -> None:
-    """Copy the scenes of all pages into the built site."""
+def still(path: Path, robot: Any, options: Any, **rest: Any) -> None:
+    """Write a shaded picture of a robot, with the settings of a directive."""
+    from kinetree.views import render
+
+    size = tuple(int(x) for x in options.get("size", "1120x760").split("x"))
+    camera = options.get("camera")
+    render(
+        robot, path=path, size=size, transparent=True, zoom=float(options.get("zoom", 1)),
+        camera=None if camera is None else tuple(float(x) for x in camera.split(",")),
+        add=options.get("add", "").split(), hide=options.get("hide", "floor").split(), **rest,
+    )  # fmt: skip
+
+
+def copy_figures(app, error) -> None:
+    """Copy scenes and pictures of all pages into the built site."""
     if error is not None or app.builder.format != "html":
         return
-    target = Path(app.outdir) / SCENES
+    target = Path(app.outdir) / FIGURES
     target.mkdir(parents=True, exist_ok=True)
     for data in app.env.metadata.values():
-        for key in data.get("scenes", "").split():
-            shutil.copyfile(store.FOLDER / f"{key}.html", target / f"{key}.html")
+        for name in data.get("figures", "").split():
+            shutil.copyfile(store.FOLDER / name, target / name)

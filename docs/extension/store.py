@@ -1,6 +1,7 @@
 """Figures stored by content: docs/_made/figures/KEY, where KEY is a hash of all that made them."""
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,18 @@ def stored(key: str, make: Callable[[], str], suffix: str = "svg") -> str:
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
         text = make()
-        part = path.with_suffix(f".{id(text)}.part")
+        part = path.with_suffix(f".{os.getpid()}.part")
         part.write_text(text, encoding="utf-8")
         part.replace(path)  # several builds may draw the same figure
     return path.read_text(encoding="utf-8")
+
+
+def stored_file(key: str, make: Callable[[Path], None], suffix: str) -> Path:
+    """The file of a key, written by `make` if it is not in the folder."""
+    path = FOLDER / f"{key}.{suffix}"
+    if not path.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        part = FOLDER / f"{key}.{os.getpid()}.{suffix}"
+        make(part)
+        part.replace(path)
+    return path
