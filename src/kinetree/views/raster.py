@@ -72,13 +72,14 @@ class Layer:
         corners: points before the eye (x, y, depth), shape (m, 3, 3), m.
         colours: red, green and blue of each triangle, 0 to 1, shape (m, 3).
         normals: at the corners, of any length, shape (m, 3, 3); None: not lit, as lines are.
-        alpha: 1 hides what is behind; less lets it shine through.
+        alpha: opacity of each triangle, shape (m,), of a layer that does not hide what is behind;
+            None: it hides it.
     """
 
     corners: Array
     colours: Array
     normals: Array | None = None
-    alpha: float = 1.0
+    alpha: Array | None = None
 
 
 def paint(
@@ -107,10 +108,11 @@ def paint(
         pixels, triangles = pixels[seen], triangles[seen]
         shade = np.ones((len(pixels), 4), np.float32)
         shade[:, :3] = layer.colours[triangles] * light(layer, triangles, pixels, fine)[:, None]
-        if layer.alpha == 1:
+        if layer.alpha is None:
             colour[pixels], nearest[pixels] = shade, inverse[seen]
         else:
-            colour[pixels] = layer.alpha * shade + np.float32(1 - layer.alpha) * colour[pixels]
+            alpha = layer.alpha[triangles, None].astype(np.float32)
+            colour[pixels] = alpha * shade + (1 - alpha) * colour[pixels]
     return averaged(colour, view, samples)
 
 
@@ -135,9 +137,9 @@ def clipped(layer: Layer, near: float) -> Layer:
         return layer
     normals = np.zeros_like(layer.corners) if layer.normals is None else layer.normals
     both = np.concatenate([layer.corners, normals], axis=-1)
-    kept, colours = [both[count == 3]], [layer.colours[count == 3]]
+    kept, origin = [both[count == 3]], [np.flatnonzero(count == 3)]
     for inside in (1, 2):
-        some, own = both[count == inside], layer.colours[count == inside]
+        some = both[count == inside]
         # turned about so that the corner that is alone on its side comes first
         alone = np.argmax(before[count == inside] == (inside == 1), axis=1)
         some = np.take_along_axis(some, (alone[:, None, None] + np.arange(3)[:, None]) % 3, 1)
@@ -145,10 +147,11 @@ def clipped(layer: Layer, near: float) -> Layer:
         ab, ac = (a + (near - a[:, 2:3]) / (x[:, 2:3] - a[:, 2:3]) * (x - a) for x in (b, c))
         pieces = [(a, ab, ac)] if inside == 1 else [(ab, b, c), (ab, c, ac)]
         kept += [np.stack(piece, axis=1) for piece in pieces]
-        colours += [own] * len(pieces)
-    found = np.concatenate(kept)
+        origin += [np.flatnonzero(count == inside)] * len(pieces)
+    found, own = np.concatenate(kept), np.concatenate(origin)
     normals = None if layer.normals is None else found[..., 3:]
-    return Layer(found[..., :3], np.concatenate(colours), normals, layer.alpha)
+    alpha = None if layer.alpha is None else layer.alpha[own]
+    return Layer(found[..., :3], layer.colours[own], normals, alpha)
 
 
 def visible(corners: Array, view: View) -> tuple[Array, Array, Array]:
@@ -278,16 +281,15 @@ def corner_normals(mesh: TriangleMesh) -> Array:
 
 
 def ribbons(lines: Array, view: View, width: float) -> Array:
-    """Lines (k, 2, 3) before the eye as triangles (2k, 3, 3) that are `width` pixels wide."""
-    depth = lines[..., 2]
-    lines = lines[(depth > view.near).any(axis=1)]
-    a, b = lines[:, 0], lines[:, 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = (view.near - a[:, 2:]) / (b[:, 2:] - a[:, 2:])
-        cut = a + t * (b - a)
-    lines = np.stack([np.where(a[:, 2:] > view.near, a, cut),
-                      np.where(b[:, 2:] > view.near, b, cut)], 1)  # fmt: skip
-    lines[..., 2] = np.maximum(lines[..., 2], view.near * (1 + 1e-9))
+    """Lines (k, 2, 3) before the eye as triangles (2k, 3, 3) that are `width` pixels wide.
+
+    A line that is partly behind the eye is cut; one that is wholly behind it has no width.
+    """
+    a, b, near = lines[:, 0], lines[:, 1], view.near * (1 + 1e-9)
+    gap = b[:, 2:] - a[:, 2:]
+    cut = a + (near - a[:, 2:]) / np.where(gap == 0, 1, gap) * (b - a)
+    lines = np.stack([np.where(x[:, 2:] > near, x, cut) for x in (a, b)], 1)
+    lines[(a[:, 2] <= near) & (b[:, 2] <= near)] = (0, 0, near)
     flat = view.project(lines)
     along = flat[:, 1] - flat[:, 0]
     size = np.linalg.norm(along, axis=1)[:, None]

@@ -18,9 +18,11 @@ from kinetree.views.shapes import GROUPS, LOOP, Colour, Scene, TriangleMesh
 
 SHOWN = (*GROUPS, "floor", "gravity", "trace")
 PAPER: dict[str, Colour] = {"light": (255, 255, 255), "dark": (20, 24, 30)}  # --paper of style.css
-GRID = {"light": 0.35, "dark": 0.28}  # opacity of the floor's lines
+GRID: Colour = (127, 127, 127)
+OPACITY = {"light": 0.5, "dark": 0.4}  # of the floor's lines under the robot
 GRAVITY: Colour = (142, 68, 173)
 TRACE: Colour = (192, 57, 43)
+TRACE_WIDTH, TIE_WIDTH = 2.5, 1.5  # pixels
 GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
 MARGIN = 0.06  # of the picture's width and height, on each side of the robot
 MOST_SEEN = 24  # positions of a motion that the camera is chosen from
@@ -77,16 +79,19 @@ class Studio:
         solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
         glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
         found = [self.lit(solid, poses, camera)]
-        lines = [(self.path_lines(), TRACE, 2.5, 1.0), (self.tie_lines(poses), LOOP, 1.5, 1.0)]
-        grid = (127, 127, 127)
-        lines.append((self.floor(), grid, 1.0, GRID[self.theme]))
-        for ends, colour, width, alpha in lines:
-            if len(ends):
-                corners = ribbons(before_eye(camera, ends), self.view, width)
-                found.append(Layer(corners, _rows(colour, len(corners)), None, alpha))
+        for ends, colour, width in (
+            (self.path_lines(), TRACE, TRACE_WIDTH),
+            (self.tie_lines(poses), LOOP, TIE_WIDTH),
+        ):
+            corners = ribbons(before_eye(camera, ends), self.view, width)
+            found.append(Layer(corners, _rows(colour, len(corners))))
+        ends, alpha = self.floor()
+        corners = ribbons(before_eye(camera, ends), self.view, 1.0)
+        found.append(Layer(corners, _rows(GRID, len(corners)), None, np.tile(alpha, 2)))
         if glass:
-            found.append(replace(self.lit(glass, poses, camera), alpha=GLASS))
-        return found
+            clear = self.lit(glass, poses, camera)
+            found.append(replace(clear, alpha=np.full(len(clear.corners), GLASS)))
+        return [layer for layer in found if len(layer.corners)]
 
     def lit(self, parts: list[Part], poses: dict[int, Array], camera: Camera) -> Layer:
         """Triangles of parts, with normals in the frame of the camera."""
@@ -105,11 +110,12 @@ class Studio:
         """Normals at the corners of every mesh."""
         return {name: corner_normals(mesh) for name, mesh in self.parts.meshes.items()}
 
-    def floor(self) -> Array:
-        """Ends (k, 2, 3) of the floor's lines in {s}; empty if it is not shown."""
+    def floor(self) -> tuple[Array, Array]:
+        """Ends (k, 2, 3) of the floor's lines in {s}, and opacities; empty if it is not shown."""
         if "floor" not in self.shown:
-            return np.zeros((0, 2, 3))
-        return floor_lines(self.camera, self.scene.extent)
+            return np.zeros((0, 2, 3)), np.zeros(0)
+        lines, strength = floor_lines(self.camera, self.scene.extent)
+        return lines, strength * OPACITY[self.theme]
 
     def path_lines(self) -> Array:
         """Ends (k, 2, 3) of the trace in {s}; empty if it is not shown."""
@@ -130,23 +136,29 @@ class Studio:
         poses, view = link_poses(self.model, q), self.view
         behind: list[str] = []
         if not transparent:
-            fill = "#{:02x}{:02x}{:02x}".format(*PAPER[self.theme])
+            fill = _code(PAPER[self.theme])
             behind.append(f'<rect width="{view.width}" height="{view.height}" fill="{fill}"/>')
-        strokes = [(self.floor(), "#7f7f7f", 1.0, GRID[self.theme])]
-        strokes.append((self.path_lines(), "#{:02x}{:02x}{:02x}".format(*TRACE), 2.5, 1.0))
-        for ends, colour, width, alpha in strokes:
-            seen = before_eye(self.camera, ends)
-            seen = view.project(seen[(seen[..., 2] > view.near).all(axis=1)])
-            way = "".join(f"M{a:.1f},{b:.1f}L{c:.1f},{d:.1f}" for (a, b), (c, d) in seen)
-            if way:
-                behind.append(
-                    f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width}" '
-                    f'stroke-opacity="{alpha}"/>'
-                )
+        lines, alpha = self.floor()
+        shades = np.ceil(alpha * 10 / OPACITY[self.theme]) / 10 * OPACITY[self.theme]
+        for shade in np.unique(shades):
+            behind.append(self.stroke(lines[shades == shade], GRID, 1.0, float(shade)))
+        behind.append(self.stroke(self.path_lines(), TRACE, TRACE_WIDTH, 1.0))
         label = escape(self.model.name)
         text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
         head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{view.width}" '
         return text.replace("<svg ", f'{head}height="{view.height}" ', 1) + "\n"
+
+    def stroke(self, lines: Array, colour: Colour, width: float, alpha: float) -> str:
+        """Lines (k, 2, 3) in {s} as markup of SVG; those that reach behind the eye are left out."""
+        seen = before_eye(self.camera, lines)
+        flat = self.view.project(seen[(seen[..., 2] > self.view.near).all(axis=1)])
+        way = "".join(f"M{a:.1f},{b:.1f}L{c:.1f},{d:.1f}" for (a, b), (c, d) in flat)
+        if not way:
+            return ""
+        return (
+            f'<path d="{way}" fill="none" stroke="{_code(colour)}" stroke-width="{width}" '
+            f'stroke-opacity="{alpha:.3g}"/>'
+        )
 
 
 def studio(
@@ -238,21 +250,27 @@ def raised(camera: Camera, height: float) -> Camera:
     return replace(camera, eye=np.cos(height) * front + np.sin(height) * camera.up)
 
 
-def floor_lines(camera: Camera, extent: float) -> Array:
-    """Ends (k, 2, 3) of the lines of a square grid under the robot, as in viewer.js."""
+def floor_lines(camera: Camera, extent: float) -> tuple[Array, Array]:
+    """Sides (k, 2, 3) of the squares of a grid under the robot, and strengths (k,), 0 to 1.
+
+    The grid is that of viewer.js, larger, and fades towards its edge.
+    """
     side = camera.axes[0]
     front = np.cross(side, camera.up)
     power = 10.0 ** np.floor(np.log10(extent))
     step = power * (0.5 if extent / power > 4 else 0.2)
-    half = int(np.ceil(0.9 * extent / step))
+    half = int(np.ceil(1.6 * extent / step))
     middle = camera.floor * camera.up
     middle = middle + sum(np.round(camera.target @ x / step) * step * x for x in (side, front))
+    k, j = np.meshgrid(np.arange(-half, half + 1), np.arange(-half, half), indexing="ij")
+    k, j = k.ravel()[:, None], j.ravel()[:, None]
     lines = [
-        [middle + step * (k * a + end * b) for end in (-half, half)]
-        for k in range(-half, half + 1)
-        for a, b in ((side, front), (front, side))
+        np.stack([k * a + j * b, k * a + (j + 1) * b], 1) for a, b in ((side, front), (front, side))
     ]
-    return np.array(lines)
+    found = np.concatenate(lines)
+    strength = 1 - (np.linalg.norm(found.mean(axis=1), axis=1) / half) ** 2
+    kept = strength > 0
+    return middle + step * found[kept], strength[kept]
 
 
 def gravity_arrow(model: Model, camera: Camera, cloud: Array, extent: float) -> Part:
@@ -279,6 +297,10 @@ def arrow_mesh() -> TriangleMesh:
     disc = np.column_stack([n + following, n + k, np.full(around, middle)])
     points = np.concatenate([shaft, rim, [[0, 0, 1], [0, 0, 0.7]]])
     return TriangleMesh(points, np.concatenate([rod.triangles, cone, disc]))
+
+
+def _code(colour: Colour) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def _rows(colour: Colour, count: int) -> Array:
