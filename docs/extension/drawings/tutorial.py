@@ -1,12 +1,13 @@
 """Drawings of the tutorial: velocities along an arm, stacked matrices, Euler's steps, ellipses."""
 
+from itertools import pairwise
 from math import cos, radians, sin
 
 import numpy as np
 
 import kinetree as kt
 from extension.drawings import drawing
-from extension.sketch import Sketch, plane
+from extension.sketch import Sketch, plane, text
 
 
 def arm_points(q: tuple[float, float]) -> list[np.ndarray]:
@@ -17,7 +18,7 @@ def arm_points(q: tuple[float, float]) -> list[np.ndarray]:
 
 def draw_arm(sketch: Sketch, points: list[np.ndarray], shift: np.ndarray) -> None:
     """Links and joints of the planar arm, moved by a shift."""
-    for a, b in zip(points, points[1:], strict=False):
+    for a, b in pairwise(points):
         sketch.link(a + shift, b + shift)
     for p in points[:-1]:
         sketch.ring(p + shift)
@@ -45,28 +46,37 @@ def velocities(height: float = 340.0) -> str:
 
 
 @drawing
-def stacked(height: float = 200.0) -> str:
-    """Blocks of A, W and L for three links in a row."""
-    sketch = Sketch(plane("xy"))
-    filled = {
-        "A": {(i, i): f"A_{i + 1}" for i in range(3)},
-        "W": {(1, 0): "Ad_{21}", (2, 1): "Ad_{32}"},
-        "L": {(i, i): "1" for i in range(3)}
-        | {(1, 0): "Ad_{21}", (2, 1): "Ad_{32}", (2, 0): "Ad_{31}"},
-    }
-    left = 0.0
-    for name, blocks in filled.items():
-        wide = 0.55 if name == "A" else 1.0  # A has one column per joint, the others six
-        sketch.label((left - 0.12, -1.5, 0), f"{name} =", "ink", (-1.0, 0.0), 2.0)
-        for i in range(3):
-            for j in range(3):
-                x, y = left + wide * j, -float(i)
-                corners = [(x, y, 0), (x + wide, y, 0), (x + wide, y - 1, 0), (x, y - 1, 0)]
-                sketch.line(corners, "fill" if (i, j) in blocks else "thin", closed=True)
-                if (i, j) in blocks:
-                    sketch.label((x + wide / 2, y - 0.5, 0), blocks[i, j], "accent", (0, 0), 0.0)
-        left += 3 * wide + 1.15
-    return sketch.svg("blocks of the stacked matrices A, W and L", 640.0, height=height)
+def stacked() -> str:
+    """Blocks of A, W and L for three links in a row; A has one column per joint."""
+    diagonal = {(i, i): "1" for i in range(3)}
+    below = {(1, 0): "21", (2, 1): "32"}
+    matrices = (
+        ("A", 46, {(i, i): f"A_{i + 1}" for i in range(3)}),
+        ("W", 62, below),
+        ("L", 62, diagonal | below | {(2, 0): "31"}),
+    )
+    high, left, top, parts = 44, 40.0, 10, []
+    for name, wide, blocks in matrices:
+        parts.append(text(left - 22, top + 1.5 * high + 5, f"{name} ="))
+        for i, j in np.ndindex(3, 3):
+            x, y, words = left + wide * j, top + high * i, blocks.get((i, j))
+            box = f"M{x} {y}h{wide}v{high}h{-wide}Z"
+            parts.append(f'<path class="k-{"fill" if words else "thin"}" d="{box}"/>')
+            middle = x + wide / 2, y + high / 2 + 5
+            if words and words.isdigit() and len(words) == 2:  # Ad of a pose, upright
+                parts.append(
+                    f'<text class="k-accent" x="{middle[0]}" y="{middle[1]}" text-anchor="middle">'
+                    f'Ad<tspan class="small" dy="4">{words}</tspan></text>'
+                )
+            elif words:
+                parts.append(text(*middle, words, "k-accent"))
+        left += 3 * wide + 62
+    size = f"{left - 46:.0f} {3 * high + 2 * top}"
+    width, height = size.split()
+    return (
+        f'<svg class="sketch" viewBox="0 0 {size}" width="{width}" height="{height}" role="img" '
+        f'aria-label="blocks of the stacked matrices A, W and L">{"".join(parts)}</svg>'
+    )
 
 
 @drawing
@@ -86,7 +96,7 @@ def euler_steps(height: float = 320.0) -> str:
         sketch.line(points, kind)
         for p in points:
             sketch.dot(p, kind, size=3.0)
-        sketch.label(points[steps // 2], words, kind, (0.8, 0.7))
+        sketch.label(points[-1], words, kind, (-1.0, 0.3))
     sketch.dot((1, 0, 0), "ink", "start", 4.5)
     return sketch.svg("Euler's method leaves a circle on the outside", height=height)
 
@@ -107,7 +117,7 @@ def mass_ellipses(height: float = 300.0) -> str:
         tip = points[2] + shift
         turn = np.linspace(0, 2 * np.pi, 73)
         flat = scale * axes @ (values[:, None] * np.array([np.cos(turn), np.sin(turn)]))
-        sketch.line([tip + [x, y, 0] for x, y in flat.T[:-1]], "mass", closed=True)
+        sketch.line([tip + np.array([x, y, 0]) for x, y in flat.T[:-1]], "mass", closed=True)
         for value, axis in zip(values, axes.T, strict=True):
             sketch.arrow(tip, tip + scale * value * np.array([*axis, 0]), "mass", f"{value:.0f} kg")
-    return sketch.svg("effective mass of the tip at three positions of the arm", 640.0, height=height)
+    return sketch.svg("effective mass of the tip, three positions", 640.0, height=height)
