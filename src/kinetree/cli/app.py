@@ -44,6 +44,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "info": ("info:info", "ROBOT"),
         "view": ("view:view", "[ROBOT]"),
         "report": ("report:report", "ROBOT"),
+        "render": ("render:render", "ROBOT [TRAJECTORY] --output FILE"),
     },
     "Compute": {
         "id": ("dynamics:inverse_dynamics", "ROBOT [DATA]"),
