@@ -3,15 +3,18 @@
 import gzip
 import re
 from dataclasses import dataclass
-from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 
-from kinetree import __version__
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
-SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js")
-OWN = ("workbench.js",)
+SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js")
+APP_SCRIPTS = (
+    "dom.js", "api.js", "state.js", "pose.js", "marks.js", "layout.js", "stage.js", "sliders.js",
+    "torques.js", "matrix.js", "unfolding.js", "push.js", "recursion.js", "run.js", "player.js",
+    "panels.js", "files.js", "keyboard.js", "main.js",
+)  # fmt: skip
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
@@ -25,14 +28,14 @@ class Page:
 
 def make_page(first: str, degrees: bool) -> Page:
     """The page that opens the robot with the id `first`."""
-    data = {"first": first, "degrees": degrees, "version": __version__}
+    data = {"first": first, "degrees": degrees, "version": version("kinetree")}
     html = document(
         "kinetree workbench",
         own("workbench.html"),
         data,
         SHARED,
         own_style=own("workbench.css"),
-        own_scripts=[own(name) for name in OWN],
+        own_scripts=[own(name) for name in APP_SCRIPTS],
         connect="'self'",
     )
     found = POLICY.search(html)
@@ -40,7 +43,6 @@ def make_page(first: str, degrees: bool) -> Page:
     return Page(gzip.compress(html.encode()), f"{found[1]}; frame-ancestors 'none'")
 
 
-@cache
 def own(name: str) -> str:
     """A file of the folder app/."""
     return files(__package__ or "").joinpath("app", name).read_text(encoding="utf-8")

@@ -1,0 +1,159 @@
+// Robots, motions and scenes are opened by the chooser, the button, dropped files, links and scene files.
+
+const robots = new Map(); // key -> description of an opened robot
+const uploads = new Map(); // number of an upload -> {files, main}
+let builtIn = [], lastUpload = 0;
+
+const ROBOT_ENDINGS = [".urdf", ".xacro", ".mjcf", ".xml", ".csv", ".json"];
+const robotKey = (opened) => JSON.stringify(opened.upload !== undefined ? { upload: opened.upload } : opened);
+const endsWith = (name, ...endings) => endings.some((ending) => name.toLowerCase().endsWith(ending));
+
+// The description of a robot; it is asked for once.
+async function describeRobot(opened) {
+  const key = robotKey(opened);
+  if (!robots.has(key)) {
+    const request = opened.upload !== undefined ? uploads.get(opened.upload) : opened;
+    const found = await ask("open", request);
+    robots.set(key, { ...found, opened: opened.upload === undefined && found.opened ? found.opened : opened });
+    robots.set(robotKey(robots.get(key).opened), robots.get(key));
+  }
+  return robots.get(key);
+}
+
+// Open a robot at its position of rest.
+async function openRobot(opened, control) {
+  const robot = await attempt(control, () => describeRobot(opened));
+  showChoices();
+  if (!robot) return null;
+  bench.store.change({ ...freshState(robot), frame: null, shown: null });
+  return robot;
+}
+
+async function setUpChooser() {
+  const choice = byId("robot-choice");
+  choice.addEventListener("change", () => openRobot(JSON.parse(choice.value), byId("message-anchor")));
+  builtIn = (await ask("robots")).built_in;
+  showChoices();
+}
+
+// The chooser has the built-in robots and the opened ones; the shown robot is chosen.
+function showChoices() {
+  const choice = byId("robot-choice"), option = (opened, text) => make("option", { value: robotKey(opened), text });
+  const names = new Set(builtIn.map((x) => robotKey({ name: x.name })));
+  const own = [...new Set([...robots.values()])].filter((robot) => !names.has(robotKey(robot.opened)));
+  choice.replaceChildren(
+    ...(own.length ? [make("optgroup", { label: "Opened" }, ...own.map((robot) => option(robot.opened, robot.source && robot.opened.upload !== undefined ? robot.opened.main : robot.name)))] : []),
+    make("optgroup", { label: "Built in" }, ...builtIn.map((x) => option({ name: x.name }, `${x.title || x.name}`))));
+  if (bench.robot) choice.value = robotKey(bench.robot.opened);
+}
+
+// Files of a drop or a dialog: a scene, a motion, or a robot with its meshes.
+async function openFiles(files, control) {
+  clearError(control);
+  const list = [...files];
+  if (!list.length) return;
+  const scenes = list.filter((file) => endsWith(file.name, ".json")), motions = list.filter((file) => endsWith(file.name, ".csv"));
+  if (list.length === 1 && scenes.length) return openScene(await scenes[0].text(), control);
+  if (list.length === 1 && motions.length) {
+    if (!isOpen("run")) openPanel("run");
+    return openMotion(motions[0], control);
+  }
+  const mains = list.filter((file) => endsWith(file.name, ".urdf", ".xacro", ".mjcf")), others = list.filter((file) => endsWith(file.name, ".xml"));
+  const main = mains.length === 1 ? mains[0] : mains.length === 0 && others.length === 1 ? others[0] : list.length === 1 ? list[0] : null;
+  if (!main) {
+    showError(control, `${list.map((file) => file.name).join(", ")}: expected one robot file (.urdf, .mjcf or .xml) with its meshes; found ${mains.length + others.length}. Choose them again with one robot file.`);
+    return;
+  }
+  const opened = { upload: ++lastUpload, main: main.name };
+  uploads.set(opened.upload, { main: main.name, files: await Promise.all(list.map(async (file) => ({ name: file.webkitRelativePath || file.name, base64: await asBase64(file) }))) });
+  await openRobot(opened, control);
+}
+
+function setUpFiles() {
+  const input = byId("robot-files"), button = byId("open-robot"), drop = byId("drop"), anchor = byId("message-anchor");
+  button.addEventListener("click", () => input.click());
+  input.addEventListener("change", async () => {
+    await openFiles(input.files, anchor);
+    input.value = "";
+  });
+  const hasFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+  addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    drop.hidden = false;
+  });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) drop.hidden = true; });
+  addEventListener("drop", (event) => {
+    drop.hidden = true;
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    openFiles(event.dataTransfer.files, anchor);
+  });
+  byId("copy-link").addEventListener("click", copyLink);
+  byId("save-scene").addEventListener("click", saveScene);
+  addEventListener("hashchange", () => { if (location.hash.length > 1) openLink(anchor); });
+}
+
+const presentScene = (files) => storedScene(bench.scene, bench.viewer ? bench.viewer.camera.get() : null, runs, files);
+
+function sceneLink() {
+  return `${location.href.split("#")[0]}#${encodeScene(presentScene(null))}`;
+}
+
+async function copyLink() {
+  const link = sceneLink(), anchor = byId("message-anchor");
+  history.replaceState(null, "", link);
+  try {
+    await navigator.clipboard.writeText(link);
+    showError(anchor, "The link is copied. It restores this scene as long as this workbench runs; a saved scene lasts.", "done");
+  } catch {
+    showError(anchor, "The link is in the address line; copy it from there.", "done");
+  }
+  setTimeout(() => clearError(anchor), 5000);
+}
+
+function saveScene() {
+  const text = JSON.stringify(presentScene((upload) => uploads.get(upload)));
+  download(`${bench.robot.name}.scene.json`, new Blob([text], { type: "application/json" }));
+}
+
+const openLink = (control) => openSafely(control, () => decodeScene(location.hash.slice(1)));
+const openScene = (text, control) => openSafely(control, () => readScene(text));
+
+async function openSafely(control, read) {
+  let stored;
+  try {
+    stored = read();
+  } catch (error) {
+    showError(control, error instanceof SyntaxError || error.name === "InvalidCharacterError" ? "This link is damaged: its end was changed or is missing. Copy it again." : error.message);
+    return false;
+  }
+  return await attempt(control, async () => { await restoreScene(stored, control); return true; }) === true;
+}
+
+// Bring back a stored scene: its robot, its state, its runs, and the camera.
+async function restoreScene(stored, control) {
+  const { kinetree, camera, robot: source, run, kept, ...rest } = stored;
+  let opened = source;
+  if (source.file !== undefined) throw new AskError(`This link belongs to the file ${source.file}, which a link does not contain. Open the file, or use “Save scene”, which contains it.`);
+  if (source.files) {
+    opened = { upload: ++lastUpload, main: source.main };
+    uploads.set(opened.upload, { files: source.files, main: source.main });
+  }
+  const robot = await describeRobot(opened), fresh = freshState(robot);
+  if (rest.q.length !== robot.nq || rest.dq.length !== robot.n)
+    throw new AskError(`The scene has ${rest.q.length} positions, but ${robot.name} has ${robot.nq}: the robot has changed since the scene was saved.`);
+  const found = {};
+  for (const [name, value] of Object.entries({ run, kept })) {
+    found[name] = null;
+    if (value && value.recipe) found[name] = await simulateRecipe(robot, value.recipe);
+    else if (value && value.motion) found[name] = keepRun(value.motion, null, value.motion.name || "motion");
+  }
+  const known = Object.fromEntries(Object.entries(rest).filter(([name]) => name in bench.scene || name in fresh));
+  bench.store.change({ ...freshView(false), ...fresh, ...known, ...found, robot: robot.opened });
+  if (camera && bench.viewer) {
+    bench.viewer.camera.set(camera);
+    bench.viewer.draw();
+  }
+  showChoices();
+}

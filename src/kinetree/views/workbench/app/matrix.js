@@ -1,0 +1,54 @@
+// The panel Mass matrix: a heat map with its numbers; a click unfolds an entry.
+
+function buildMatrix(body) {
+  const kind = segments("Show", { numbers: "numbers", map: "map" }, (name) => bench.store.change({ matrix: name }));
+  const place = make("div", { class: "matrix-place scroll-inside" });
+  const note = make("p", { class: "note" });
+  body.append(kind, place, note);
+  Object.assign(this, { kind, place, note });
+}
+
+function showMatrix({ M, eigenvalues }) {
+  const panel = panels.get("matrix"), { robot, scene } = bench, n = M.length;
+  panel.kind.select(scene.matrix);
+  if (panel.madeFor !== `${robot.id} ${scene.matrix}`) makeMatrix(panel, robot, scene.matrix, n);
+  const top = Math.max(1e-300, ...M.map((row) => Math.max(...row.map(Math.abs))));
+  M.forEach((row, i) => row.forEach((x, j) => {
+    const cell = panel.cells[i][j], share = Math.sqrt(Math.abs(x) / top); // small couplings stay visible
+    cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
+    cell.classList.toggle("negative", x < 0);
+    cell.classList.toggle("strong", share > 0.62);
+    if (scene.matrix === "numbers") cell.textContent = numberText(x, 3);
+    cell.dataset.value = x;
+    cell.setAttribute("aria-label", `M of ${robot.dofs[i].name} and ${robot.dofs[j].name}: ${numberText(x)}; unfold it`);
+    cell.title = `${robot.dofs[i].name}, ${robot.dofs[j].name}: ${numberText(x, 6)}`;
+  }));
+  const units = new Set(robot.dofs.map((dof) => dof.unit));
+  const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
+  panel.note.textContent = `${unitText}; the colour is the size against the largest entry. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.`;
+}
+
+function makeMatrix(panel, robot, kind, n) {
+  panel.madeFor = `${robot.id} ${kind}`;
+  const head = make("tr", {}, make("td"), ...robot.dofs.map((dof, j) => make("th", { title: dof.name, text: j + 1 })));
+  panel.cells = robot.dofs.map((_, i) => robot.dofs.map((_, j) => make("button", {
+    type: "button", class: "cell-button", "data-m": `${i},${j}`, tabindex: i + j ? -1 : 0,
+    click: () => unfoldThis({ kind: "M", row: i, column: j }, "matrix"),
+  })));
+  const rows = robot.dofs.map((dof, i) => make("tr", {}, make("th", { scope: "row", title: dof.name, text: i + 1 }),
+    ...panel.cells[i].map((cell) => make("td", {}, cell))));
+  const table = make("table", { class: `matrix ${kind} ${n > 12 ? "many" : ""}` }, make("thead", {}, head), make("tbody", {}, ...rows));
+  table.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const place = event.target.dataset.m;
+    if (!by || !place) return;
+    event.preventDefault();
+    const [i, j] = place.split(",").map((x, k) => clamp(+x + by[k], 0, n - 1));
+    panel.cells[i][j].focus();
+  });
+  const key = make("ol", { class: "matrix-key" }, ...robot.dofs.map((dof) => make("li", { text: dof.name })));
+  panel.place.replaceChildren(table);
+  panel.place.after(panel.key = (panel.key && panel.key.remove(), key));
+}
+
+addPanel({ id: "matrix", title: "Mass matrix", short: "Mass", letter: "M", key: "3", build: buildMatrix, readings: showMatrix });

@@ -1,0 +1,121 @@
+// The player of a run, and its plots.
+
+function createPlayer() {
+  const bar = byId("player"), button = byId("play"), slider = byId("time"), clock = byId("clock"), speed = byId("speed");
+  let time = 0, running = false, last = 0, shownRun = null;
+  const motion = () => runs.get(bench.scene.run).motion;
+
+  function tick(stamp) {
+    if (!running) return;
+    const { t } = motion();
+    time += Math.min(0.2, (stamp - last) / 1000) * +speed.value;
+    last = stamp;
+    if (time >= t.at(-1)) {
+      time = t.at(-1);
+      player.play(false);
+    }
+    refresh();
+    if (running) requestAnimationFrame(tick);
+  }
+
+  const player = {
+    get active() { return bench.scene.run !== null && runs.has(bench.scene.run); },
+    get time() { return time; },
+    get running() { return running; },
+    state: () => motionAt(bench.robot, motion(), time),
+    play(on) {
+      if (on && !player.active) return;
+      running = on;
+      button.textContent = on ? "Pause" : "Play";
+      if (!on) return;
+      if (time >= motion().t.at(-1)) time = motion().t[0];
+      last = performance.now();
+      requestAnimationFrame(tick);
+    },
+    seek(to) {
+      if (!player.active) return;
+      const { t } = motion();
+      player.play(false);
+      time = clamp(to, t[0], t.at(-1));
+      refresh();
+    },
+    // Follow the scene: another run begins at its start.
+    follow() {
+      bar.hidden = !player.active;
+      if (shownRun === bench.scene.run) return;
+      shownRun = bench.scene.run;
+      player.play(false);
+      if (!player.active) return;
+      const { t } = motion();
+      time = t[0];
+      [slider.min, slider.max] = [t[0], t.at(-1)];
+    },
+    show() {
+      if (!player.active) return;
+      slider.value = time;
+      clock.textContent = `${time.toFixed(2)} of ${motion().t.at(-1).toFixed(2)} s`;
+      slider.setAttribute("aria-valuetext", `${time.toFixed(2)} s`);
+    },
+  };
+  button.addEventListener("click", () => player.play(!running));
+  slider.addEventListener("input", () => player.seek(+slider.value));
+  byId("leave-run").addEventListener("click", () => bench.store.change({ run: null }));
+  return player;
+}
+
+// Curves of a motion: names, units, values and limits, in the units that are shown.
+function curvesOf(robot, motion, kind) {
+  const scaled = (unitName) => inDegrees(unitName) ? 1 / DEGREE : 1;
+  const angle = inDegrees("rad") ? "°" : "rad", pair = (a, b) => robot.dofs.every((x) => x.unit === "rad") ? a : robot.dofs.every((x) => x.unit === "m") ? b : `${a}, ${b}`;
+  if (kind === "energy") {
+    const { kinetic, potential } = motion.energy, total = kinetic.map((x, k) => x + potential[k]);
+    return { title: "energy", unit: "J", series: Object.entries({ kinetic, potential, total }).map(([name, values]) => ({ name, values, limit: null })) };
+  }
+  if (kind === "q") {
+    const rows = motion.q.map((q) => handleValues(robot, q));
+    const series = robot.handles.map((handle, k) => {
+      const s = scaled(handle.unit);
+      return { name: handle.label, values: rows.map((row) => row[k] * s), limit: handle.turn === null && !handle.wraps ? [handle.low * s, handle.high * s] : null };
+    });
+    return { title: "q", unit: pair(angle, "m"), series };
+  }
+  const series = robot.dofs.map((dof, d) => {
+    const most = kind === "tau" ? dof.effort : kind === "dq" ? dof.velocity : null, s = kind === "tau" ? 1 : scaled(dof.unit);
+    return { name: dof.name, values: motion[kind].map((row) => row[d] * s), limit: most ? [-most * s, most * s] : null };
+  });
+  return { title: kind === "tau" ? "τ" : kind, unit: kind === "tau" ? pair("N m", "N") : pair(`${angle}/s`, "m/s"), series };
+}
+
+const PLOT_KINDS = ["q", "dq", "tau", "energy"];
+
+function buildPlots(body) {
+  const place = make("div", { class: "run-plots" });
+  const hint = make("p", { class: "note", text: "Run a simulation, open a motion or record the sliders; its curves are drawn here." });
+  body.append(hint, place);
+  Object.assign(this, { place, hint, plots: [] });
+}
+
+function showPlots() {
+  const panel = panels.get("plots"), { scene, robot, player } = bench;
+  const made = player.active ? `${robot.id} ${scene.run} ${scene.kept} ${scene.degrees}` : "";
+  panel.hint.hidden = player.active;
+  if (panel.madeFor !== made) {
+    panel.madeFor = made;
+    panel.place.replaceChildren();
+    panel.plots = player.active ? PLOT_KINDS.filter((kind) => runs.get(scene.run).motion[kind]).map((kind) => makePlot(panel, kind)) : [];
+  }
+  for (const plot of panel.plots) plot.setCursor(player.time);
+}
+
+function makePlot(panel, kind) {
+  const { robot, scene, player } = bench, { motion } = runs.get(scene.run);
+  const holder = make("div", { class: "run-plot", "data-plot": kind });
+  panel.place.append(holder);
+  const plot = createPlot(holder, { ...curvesOf(robot, motion, kind), t: motion.t, cursor: player.time });
+  plot.onCursor((time) => player.seek(time));
+  const kept = scene.kept !== null && scene.kept !== scene.run ? runs.get(scene.kept) : null;
+  if (kept) plot.setCompare(curvesOf(robot, kept.motion, kind).series.map((series) => ({ ...series, t: kept.motion.t })));
+  return plot;
+}
+
+addPanel({ id: "plots", title: "Plots", letter: "∿", key: "8", build: buildPlots, state: showPlots });

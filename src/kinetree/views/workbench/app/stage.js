@@ -1,0 +1,168 @@
+// The robot on the stage: its drawing, framed when it is opened, marks, labels and clicks.
+
+const SOLID = ["visual", "body", "joint"]; // groups that stand for links and can be clicked
+const contributors = []; // functions of the shown state that give {parts, labels, clicks}
+let labels = [], clicks = [];
+
+function openStage(robot) {
+  const old = byId("view");
+  if (old) {
+    const gl = old.getContext("webgl");
+    if (gl) gl.getExtension("WEBGL_lose_context")?.loseContext();
+    old.remove();
+  }
+  const canvas = make("canvas", {
+    id: "view", tabindex: "0", "data-wheel": "always", role: "img",
+    "aria-label": `${robot.name}: drag or use the arrow keys to turn it, the wheel or + and - to zoom`,
+  });
+  byId("view-place").append(canvas);
+  bench.viewer = createViewer(canvas, robot.stage.scene);
+  if (!bench.viewer) {
+    canvas.remove();
+    showError(byId("message-anchor"), "This browser has no WebGL, so the robot is not drawn; all numbers work. Turn on hardware acceleration, or use another browser.");
+    return;
+  }
+  addMarkMeshes(bench.viewer);
+  bench.viewer.drawn = placeLabels;
+  setUpClicks(canvas);
+}
+
+// Show the whole robot and the gravity arrow, in the direction of the camera.
+function frameRobot() {
+  if (!bench.viewer) return;
+  const { viewer, robot } = bench, camera = viewer.camera;
+  camera.reset();
+  const points = viewer.corners([...SOLID, "loop"].filter((group) => viewer.isShown(group)));
+  if (!points.length) points.push(...bench.poses.map((T) => [T[3], T[7], T[11]]), [0, 0, 0]);
+  const [right, above] = camera.axes(), size = robot.stage.scene.extent;
+  const along = (axis) => points.map((p) => dot(p, axis));
+  const middle = times(points.reduce(plus, [0, 0, 0]), 1 / points.length);
+  const left = Math.min(...along(right)) - dot(middle, right) - 0.12 * size;
+  const low = Math.min(...along(robot.up)), high = Math.max(...along(robot.up));
+  const height = (low + high) / 2 - dot(middle, robot.up) + 0.12 * size;
+  bench.gravityAt = plus(plus(middle, times(right, left)), times(robot.up, height));
+  if (bench.scene.marks.gravity) points.push(bench.gravityAt, plus(bench.gravityAt, times(robot.up, -0.3 * size)));
+  camera.frame(points, above ? 0.84 : 0.84);
+  viewer.draw();
+}
+
+// Draw the robot at the shown state, with all marks.
+function drawStage() {
+  const { viewer, robot, poses } = bench;
+  if (!viewer) return;
+  const parts = [];
+  labels = [];
+  clicks = [];
+  for (const contribute of contributors) {
+    const found = contribute(bench.at, poses);
+    if (!found) continue;
+    parts.push(...found.parts);
+    labels.push(...(found.labels || []));
+    clicks.push(...(found.clicks || []));
+  }
+  viewer.mark(parts);
+  viewer.fade(isOpen("recursion") && bench.scene.step > 0 ? 0.35 : bench.scene.marks.com ? 0.6 : 1);
+  const shown = bench.scene.shown || robot.stage.scene.shown;
+  for (const group of new Set(robot.stage.scene.parts.map((part) => part.group)))
+    if (viewer.isShown(group) !== shown.includes(group)) viewer.show(group, shown.includes(group));
+  viewer.tie(tieLines(robot.stage.loops, poses));
+  viewer.move(poses);
+}
+
+// Thickness of arrows; in the classroom they are thicker.
+const arrowRadius = () => bench.robot.stage.scene.extent * (bench.scene.classroom ? 0.011 : 0.0065);
+
+// Put the labels and the grips of the push beside their points.
+function placeLabels() {
+  const overlay = byId("overlay"), width = overlay.clientWidth, height = overlay.clientHeight;
+  const kept = [...overlay.querySelectorAll(".label")];
+  while (kept.length > labels.length) kept.pop().remove();
+  const taken = [];
+  labels.forEach((label, k) => {
+    const node = kept[k] || overlay.appendChild(make("span", { class: "label" }));
+    if (node.textContent !== label.text) node.textContent = label.text;
+    node.style.color = label.colour ? `var(${label.colour})` : "";
+    let [x, y] = bench.viewer.project(label.at);
+    const wide = node.offsetWidth, tall = node.offsetHeight;
+    x = clamp(x + 8, 4, Math.max(4, width - wide - 4));
+    y = clamp(y - tall / 2, 4, Math.max(4, height - tall - 4));
+    while (taken.some((b) => x < b[0] + b[2] && b[0] < x + wide && y < b[1] + b[3] && b[1] < y + tall)) y += tall;
+    taken.push([x, y, wide, tall]);
+    node.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+  });
+  placeGrips();
+}
+
+const localPoint = (canvas, event) => {
+  const box = canvas.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+};
+
+// The mark whose line on the screen is nearest to a point, within a few pixels.
+function clickedMark([x, y]) {
+  let best = null, least = 9;
+  for (const click of clicks) {
+    const [a, b] = [bench.viewer.project(click.from), bench.viewer.project(click.to)];
+    const way = [b[0] - a[0], b[1] - a[1]], length = way[0] ** 2 + way[1] ** 2;
+    const share = length ? clamp(((x - a[0]) * way[0] + (y - a[1]) * way[1]) / length, 0, 1) : 0;
+    const distance = Math.hypot(x - a[0] - share * way[0], y - a[1] - share * way[1]);
+    if (distance < least) [best, least] = [click, distance];
+  }
+  return best;
+}
+
+function setUpClicks(canvas) {
+  let start = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    start = localPoint(canvas, event);
+    if (event.altKey && beginPush(event, start)) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    }
+  }, { capture: true });
+  canvas.addEventListener("pointerup", (event) => {
+    const end = localPoint(canvas, event);
+    if (!start || Math.hypot(end[0] - start[0], end[1] - start[1]) > 4) return;
+    const mark = clickedMark(end);
+    if (mark) mark.act();
+    else if (isOpen("push")) putPushAt(end);
+    start = null;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (event.buttons) return;
+    const mark = clickedMark(localPoint(canvas, event));
+    canvas.style.cursor = mark ? "pointer" : "";
+    canvas.title = mark ? mark.title : "";
+  });
+}
+
+contributors.push(() => {
+  const { robot, scene } = bench, g = scene.gravity || robot.gravity, size = Math.hypot(...g);
+  if (!scene.marks.gravity || !bench.gravityAt) return null;
+  if (!(size > 0)) return { parts: [], labels: [{ at: bench.gravityAt, text: "no gravity", colour: "--gravity" }] };
+  const way = times(g, 0.24 * robot.stage.scene.extent / size);
+  return {
+    parts: arrowParts(bench.gravityAt, way, arrowRadius(), cssColour("--gravity")),
+    labels: [{ at: plus(bench.gravityAt, times(way, 0.5)), text: `g = ${numberText(size)} m/s²`, colour: "--gravity" }],
+  };
+});
+
+contributors.push(() => {
+  const { scene, readings, robot } = bench;
+  if (!scene.marks.com || !readings || !readings.com) return null;
+  const parts = [spherePart(readings.com, 0.022 * robot.stage.scene.extent, cssColour("--com"), { front: true })];
+  return { parts, labels: [{ at: readings.com, text: "centre of mass", colour: "--com" }] };
+});
+
+contributors.push(() => {
+  const { scene, readings } = bench, parts = [], found = [];
+  if (!readings || !readings.frame) return null;
+  const T = readings.frame.T, at = [T[3], T[7], T[11]];
+  for (const kind of ["mass", "force"]) {
+    const ellipsoid = (readings.ellipsoids || {})[kind];
+    if (!scene.marks[kind] || !ellipsoid) continue;
+    parts.push(ellipsoidPart(at, ellipsoid.R, ellipsoid.radii, cssColour(`--ellipsoid-${kind}`)));
+    found.push({ at, text: `${kind} ellipsoid`, colour: `--ellipsoid-${kind}` });
+  }
+  return { parts, labels: found };
+});

@@ -1,1 +1,0 @@
-// scripts of the workbench
