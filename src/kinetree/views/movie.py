@@ -249,18 +249,18 @@ def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[in
         words += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(file)]
         process = subprocess.Popen([ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log)
         assert process.stdin is not None
+        failed = False
         try:
-            for frame in frames:
-                process.stdin.write(frame.tobytes())
-            process.stdin.close()
-            failed = process.wait() != 0
-        except BrokenPipeError:  # ffmpeg ended before its input; its own words say why
+            with process.stdin as pipe:
+                for frame in frames:
+                    pipe.write(frame.tobytes())
+        except BrokenPipeError:  # ffmpeg ended before its input did; its own words are below
             failed = True
-            process.wait()
+        except BaseException:
+            process.kill()
+            raise
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+            failed = process.wait() != 0 or failed
         if failed:
             log.seek(0)
             words = log.read().decode(errors="replace").strip().splitlines()[-1:]
