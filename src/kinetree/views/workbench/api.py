@@ -3,14 +3,34 @@
 An answer depends on the request and on the robots that are open, and on nothing else.
 """
 
+import base64
 from collections.abc import Callable
 
 from kinetree import robots
-from kinetree.errors import NameLookupError
+from kinetree.errors import InputError, NameLookupError
+from kinetree.views.workbench.closing import closed_state, closure_words, random_state
 from kinetree.views.workbench.describe import description
+from kinetree.views.workbench.motions import (
+    motion_data,
+    read_motion_file,
+    read_recording,
+    saved,
+)
+from kinetree.views.workbench.presets import default_preset
 from kinetree.views.workbench.readings import readings
-from kinetree.views.workbench.shelf import BUILT_IN, Shelf
-from kinetree.views.workbench.state import Request, State, read_state, text
+from kinetree.views.workbench.runs import asked_law, simulated
+from kinetree.views.workbench.shelf import BUILT_IN, Shelf, decoded
+from kinetree.views.workbench.state import (
+    Request,
+    State,
+    at_rest,
+    number,
+    numbers,
+    read_state,
+    record,
+    sequence,
+    text,
+)
 
 Answer = dict[str, object]
 ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
@@ -30,9 +50,11 @@ def built_in(name: str) -> Answer:
 def answer_open(shelf: Shelf, request: Request) -> Answer:
     """Open a robot by its name or id, or from uploaded files."""
     if "files" in request:
-        return description(shelf.upload(request["files"], request.get("main")))
-    key = request.get("id", request.get("name"))
-    return description(shelf.find(text(key, "name")))
+        opened = shelf.upload(request["files"], request.get("main"))
+    else:
+        opened = shelf.find(text(request.get("id", request.get("name")), "name"))
+    shelf.compile(opened)
+    return description(opened)
 
 
 def answer_readings(shelf: Shelf, request: Request) -> Answer:
@@ -44,7 +66,87 @@ def answer_readings(shelf: Shelf, request: Request) -> Answer:
     if name is not None and name not in frames:
         raise NameLookupError(f"the robot has no frame {name[:60]!r}; it has {', '.join(frames)}.")
     extent = shelf.find(text(request["robot"], "robot")).stage.scene.extent
-    return readings(state, name, ELLIPSOID * extent)
+    kept = request.get("kept")
+    return readings(
+        state, name, ELLIPSOID * extent, None if kept is None else read_kept(kept, state)
+    )
+
+
+def answer_close(shelf: Shelf, request: Request) -> Answer:
+    """The state on the constraints of the robot; `kept` is the quantity and entry that was set."""
+    state = asked_state(shelf, request)
+    given = request.get("kept")
+    kept = None if given is None else read_kept(given, state)
+    closed = closed_state(state, kept)
+    words = closure_words(closed)
+    return {"q": closed.q, "dq": closed.dq, "ddq": closed.ddq, "closure": words}
+
+
+def read_kept(given: object, state: State) -> tuple[str, int]:
+    """The quantity and the degree of freedom that the user has set."""
+    quantity, dof = (*sequence(given, "kept"), None, None)[:2]
+    if quantity not in ("q", "dq", "ddq") or not isinstance(dof, int) or isinstance(dof, bool):
+        raise InputError(f"kept is {given!r:.60}; expected q, dq or ddq and a number.")
+    if not 0 <= dof < state.robot.n:
+        raise InputError(f"kept names entry {dof}; expected 0 to {state.robot.n - 1}.")
+    return str(quantity), dof
+
+
+def answer_random(shelf: Shelf, request: Request) -> Answer:
+    """A random position within the limits, on the constraints if there are any."""
+    state = random_state(at_rest(shelf.robot(request)))
+    return {"q": state.q, "closure": closure_words(state)}
+
+
+def answer_simulate(shelf: Shelf, request: Request) -> Answer:
+    """The motion of a preset from a state."""
+    state = asked_state(shelf, request)
+    opened = shelf.find(text(request["robot"], "robot"))
+    gains = record(request.get("gains") or {}, "gains")
+    kp, kd = (optional(gains.get(name), f"gain {name}") for name in ("kp", "kd"))
+    target = request.get("target")
+    names = state.robot.model.coordinate_names
+    law = asked_law(
+        state,
+        text(request.get("preset", default_preset(state.robot)), "preset"),
+        (kp, kd),
+        optional(request.get("duration"), "duration"),
+        None if target is None else numbers(target, "target", names),
+        opened.stage.q,
+        opened.stage.scene.extent,
+    )
+    stops = request.get("stops", True) is True
+    run = simulated(law, state, stops=stops, closing=shelf.closing)
+    return motion_data(state.robot, run, law.preset.title)
+
+
+def optional(given: object, name: str) -> float | None:
+    """A number of a request that may be left out."""
+    return None if given is None else number(given, name)
+
+
+def answer_motion(shelf: Shelf, request: Request) -> Answer:
+    """The motion of an uploaded CSV file."""
+    robot = shelf.robot(request)
+    file = record(request.get("file"), "file")
+    name = text(file.get("name"), "the name of the file")
+    run = read_motion_file(robot, name, decoded(file.get("base64"), name[:80]), shelf.folder)
+    return motion_data(robot, run, name)
+
+
+def answer_record(shelf: Shelf, request: Request) -> Answer:
+    """The motion of sliders that were moved, made smooth."""
+    robot = shelf.robot(request)
+    return motion_data(robot, read_recording(robot, request), "Recording")
+
+
+def answer_save(shelf: Shelf, request: Request) -> Answer:
+    """A motion or a robot as a file."""
+    opened = shelf.find(text(request.get("robot"), "robot"))
+    kind = text(request.get("kind"), "kind")
+    found = saved(opened, shelf.robot(request), kind, request.get("motion"), shelf.folder)
+    content = base64.b64encode(found.content).decode()
+    return {"name": found.name, "base64": content, "remarks": found.remarks}
 
 
 def asked_state(shelf: Shelf, request: Request) -> State:
@@ -56,4 +158,10 @@ API: dict[str, Callable[[Shelf, Request], Answer]] = {
     "robots": answer_robots,
     "open": answer_open,
     "readings": answer_readings,
+    "close": answer_close,
+    "random": answer_random,
+    "simulate": answer_simulate,
+    "motion": answer_motion,
+    "record": answer_record,
+    "save": answer_save,
 }

@@ -11,6 +11,7 @@ from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 from kinetree.views.loops import openness, wrapped
+from kinetree.views.workbench.quantities import quantity
 from kinetree.views.workbench.state import State
 
 CUTOFF = 1e-9  # singular values of J below this part of the largest one are left out
@@ -26,17 +27,29 @@ def closed_state(state: State, kept: tuple[str, int] | None = None) -> State:
     robot = state.robot
     if robot.model.constraints is None:
         return state
-    own = {name: kept[1] if kept is not None and kept[0] == name else None for name in MOTIONS}
-    q = _positions(robot, state.q, own["q"])
-    J = np.asarray(robot.constraint_jacobian(q), float)
+    q = _positions(robot, state.q, _entry(kept, "q"))
+    return allowed_motion(state.replace(q=q), kept)
+
+
+def allowed_motion(state: State, kept: tuple[str, int] | None = None) -> State:
+    """The state at the same position, with rates and accelerations that its constraints allow.
+
+    kept: as in `closed_state`.
+    """
+    robot, q = state.robot, state.q
+    if robot.model.constraints is None:
+        return state
+    J = np.asarray(quantity(robot, "constraint_jacobian")(q), float)
     if not np.isfinite(J).all():
-        return state.replace(q=q)
-    dq = _corrected(J, state.dq, np.zeros(len(J)), own["dq"])
-    gamma = np.asarray(robot.constraint_bias(q, dq), float)
-    return state.replace(q=q, dq=dq, ddq=_corrected(J, state.ddq, gamma, own["ddq"]))
+        return state
+    dq = _corrected(J, state.dq, np.zeros(len(J)), _entry(kept, "dq"))
+    gamma = np.asarray(quantity(robot, "constraint_bias")(q, dq), float)
+    return state.replace(dq=dq, ddq=_corrected(J, state.ddq, gamma, _entry(kept, "ddq")))
 
 
-MOTIONS = ("q", "dq", "ddq")
+def _entry(kept: tuple[str, int] | None, name: str) -> int | None:
+    """The entry that is kept, if it is one of the quantity `name`."""
+    return kept[1] if kept is not None and kept[0] == name else None
 
 
 def _positions(robot: Robot, q: Array, kept: int | None) -> Array:
@@ -87,9 +100,9 @@ def closure_words(state: State) -> str:
             f"Constraint {name} is open by {found.errors[name]:.3g} (rad or m): no closed position "
             "is found near these sliders. Forces are those of the open mechanism."
         )
-    J = np.asarray(robot.constraint_jacobian(state.q), float)
+    J = np.asarray(quantity(robot, "constraint_jacobian")(state.q), float)
     rates = np.abs(J @ state.dq).max(initial=0.0)
-    change = J @ state.ddq + np.asarray(robot.constraint_bias(state.q, state.dq), float)
+    change = J @ state.ddq + np.asarray(quantity(robot, "constraint_bias")(state.q, state.dq))
     if max(rates, np.abs(change).max(initial=0.0)) > FORBIDDEN:
         return "The constraints are closed, but they do not allow these rates or accelerations."
     return "All constraints are closed; the other sliders follow the one that is moved."

@@ -18,7 +18,7 @@ from kinetree.views.meshes import MISSING
 from kinetree.views.page.stage import handle_data
 from kinetree.views.rest import handles
 from kinetree.views.workbench.presets import default_preset, presets
-from kinetree.views.workbench.shelf import Opened
+from kinetree.views.workbench.shelf import BUILT_IN, Opened
 
 PARALLEL = 1e-6  # 1 - |cos| of axes that count as parallel, and |cos| of those at right angles
 MOST_REMARKS = 40
@@ -31,6 +31,7 @@ def description(opened: Opened) -> dict[str, object]:
     plane = plane_normal(model, stage.q)
     return {
         "id": opened.id,
+        "opened": {"name": opened.id} if opened.id in BUILT_IN else {"id": opened.id},
         "name": robot.name,
         "source": opened.source,
         "n": model.n,
@@ -55,7 +56,7 @@ def description(opened: Opened) -> dict[str, object]:
         "up": up_direction(model, plane),
         "notes": [note_data(note) for note in model.notes],
         "warnings": warnings_of(opened),
-        "presets": [vars(preset) for preset in presets(robot, stage.q)],
+        "presets": [vars(preset) for preset in presets(robot)],
         "default_preset": default_preset(robot),
     }
 
@@ -94,8 +95,9 @@ def note_data(note: Note) -> dict[str, object]:
 
 def warnings_of(opened: Opened) -> list[dict[str, object]]:
     """Warnings of the reader, and one entry for the visuals that could not be drawn."""
-    found = [note_data(note) for note in opened.robot.model.warnings]
-    found += [{"text": x, "where": ""} for x in grouped(opened.stage.scene.remarks)]
+    found: list[dict[str, object]] = [note_data(note) for note in opened.robot.model.warnings]
+    for remark in grouped(opened.stage.scene.remarks):
+        found.append({"text": remark, "where": ""})
     return found[:MOST_REMARKS]
 
 

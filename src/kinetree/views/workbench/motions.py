@@ -1,119 +1,192 @@
-"""Motions to play: simulated from the present state, or recorded from the sliders."""
+"""Motions of the page: as data to play and plot, from a file, recorded from sliders, and saved."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from kinetree import controllers
-from kinetree.algorithms import forward_kinematics
 from kinetree.algorithms.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.model import Model
-from kinetree.motion.files import from_columns
+from kinetree.motion.files import TEXT, from_columns, kind_of, read
 from kinetree.robot import Robot
 from kinetree.samples.between import curved
+from kinetree.samples.files import write_csv
 from kinetree.samples.splines import cubic_spline
-from kinetree.scalars import Scalar
-from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
-from kinetree.views.workbench.state import State, at_rest
+from kinetree.views.page.report import page_of
+from kinetree.views.page.session import session_page
+from kinetree.views.workbench.runs import MOST_SAMPLES, Run, limit_remarks
+from kinetree.views.workbench.shelf import Opened, safe_name, type_of, without_folder
+from kinetree.views.workbench.state import Request, numbers, record, sequence
 
-LONGEST = 60.0  # s
-FREQUENCY = 8.0  # of the controlled joints, rad/s
+LONGEST_FILE = 100_000  # samples of a file that is opened
 SAMPLE, SMOOTH = 0.02, 0.1  # s between samples of a recording; standard deviation of its average
 REACH = 3 * SMOOTH  # s on both sides that the average takes values from
 SHORTEST = 0.1  # length of an averaged quaternion; a shorter one has no reliable direction
+TYPES = {"csv": ".csv", "page": ".html", "urdf": ".urdf"}
 
 
-def nothing(state: State) -> None:
-    """No joint forces: the robot falls."""
-    return None
+# data of the page
 
 
-def floating(state: State) -> controllers.Controller:
-    """Gravity compensation with a little damping, which lets the robot come to rest."""
-    return controllers.GravityCompensation(kd=0.3 * stiffness(state) / FREQUENCY)
+def motion_data(robot: Robot, run: Run, name: str) -> dict[str, object]:
+    """A motion as the page plays and plots it, with at most MOST_SAMPLES samples."""
+    trajectory = run.trajectory
+    every = -(-len(trajectory) // MOST_SAMPLES)
+    keep = np.unique([*range(0, len(trajectory), every), len(trajectory) - 1])
+    q, dq, ddq = (np.asarray(x)[keep] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
+    tau = trajectory.tau if trajectory.tau is None else np.asarray(trajectory.tau)[keep]
+    remarks = list(run.remarks)
+    if tau is None:
+        tau = joint_forces(robot, q, dq, ddq, remarks)
+    if every > 1:
+        remarks.append(f"One in {every} of {len(trajectory)} samples is shown.")
+    stops = None if run.stops is None else run.stops[keep]
+    if tau is not None and stops is not None:
+        tau = tau - stops  # the motors alone
+    return {
+        "name": name,
+        "t": np.asarray(trajectory.t)[keep],
+        "q": q,
+        "dq": dq,
+        "ddq": ddq,
+        "tau": tau,
+        "stops": stops,
+        "energy": {
+            "kinetic": robot.kinetic_energy(q, dq),
+            "potential": robot.potential_energy(q),
+        },
+        "remarks": remarks,
+        "thinned": every > 1,
+    }
 
 
-def holding(state: State) -> controllers.Controller:
-    """PD control with gravity compensation, which holds the present position."""
-    kp = stiffness(state)
-    return controllers.PD(state.q, kp=kp, kd=2 * kp / FREQUENCY, gravity=True)
-
-
-def homing(state: State) -> controllers.Controller:
-    """Computed torque control, which brings the robot to its position of rest."""
-    q = at_rest(state.robot).q
-    return controllers.ComputedTorque(q, kp=FREQUENCY**2, kd=2 * FREQUENCY)
-
-
-MOTIONS: dict[str, Callable[[State], controllers.Controller | None]] = {
-    "fall: no forces": nothing,
-    "float: gravity compensation": floating,
-    "hold: PD with gravity": holding,
-    "go home: computed torque": homing,
-}
-
-
-def stiffness(state: State) -> Array:
-    """kp, (n,), with which each joint alone would swing at FREQUENCY."""
-    return np.diag(state.robot.mass_matrix(state.q)) * FREQUENCY**2
-
-
-def simulated(state: State, motion: str, duration: float) -> Trajectory:
-    """Simulate a motion from the state; a push keeps its direction in {s}."""
-    if motion not in MOTIONS:
-        raise InputError(f"motion is {motion!r}; expected one of {', '.join(MOTIONS)}.")
-    if not 0.1 <= duration <= LONGEST:
-        raise InputError(f"duration is {duration} s; expected 0.1 to {LONGEST:g} s.")
-    return state.robot.simulate(
-        state.q,
-        state.dq,
-        duration=duration,
-        dt=0.01,
-        controller=MOTIONS[motion](state),
-        F_ext=steady(state),
-        limits="record",
-        progress=False,
-    )
-
-
-def steady(state: State) -> Callable[[Scalar, Array, Array], Array] | None:
-    """F_ext(t, q, dq) of the push: constant in {s}, however the link turns; None without a push."""
-    push, model = state.push, state.robot.model
-    if push is None:
+def joint_forces(robot: Robot, q: Array, dq: Array, ddq: Array, remarks: list[str]) -> Array | None:
+    """Joint forces of a motion, (T, n); None, with a remark, if the constraints do not allow it."""
+    if robot.model.constraints is None:
+        return np.asarray(robot.inverse_dynamics(q, dq, ddq))
+    try:
+        return np.asarray(robot.constrained_inverse_dynamics(q, dq, ddq)[0])
+    except KinetreeError as error:
+        remarks.append(f"Joint forces are not shown: {error}")
         return None
 
-    def law(t: Scalar, q: Array, dq: Array) -> Array:
-        R_is = forward_kinematics(model, q)[push.link][:3, :3].T
-        f, n = R_is @ push.force, R_is @ push.moment
-        F = np.zeros((len(model.links), 6), int).astype(object)
-        F[push.link] = np.concatenate([n + cross(push.point, f), f])
-        return F
 
-    return law
+def read_trajectory(robot: Robot, given: object) -> Trajectory:
+    """The trajectory of a motion that the page sends back."""
+    motion, model = record(given, "motion"), robot.model
+    t = sequence(motion.get("t"), "t")
+    if not 2 <= len(t) <= MOST_SAMPLES + 1:
+        raise InputError(f"the motion has {len(t)} samples; expected 2 to {MOST_SAMPLES}.")
+
+    def rows(name: str, entries: Sequence[str]) -> Array:
+        found = sequence(motion.get(name), name)
+        if len(found) != len(t):
+            raise InputError(f"{name} of the motion has {len(found)} samples; t has {len(t)}.")
+        return np.array([numbers(row, f"{name} of the motion", entries) for row in found])
+
+    times = numbers(t, "t", [str(k) for k in range(len(t))])
+    if not (np.diff(times) > 0).all():
+        raise InputError("the times of the motion do not increase.")
+    tau = None if motion.get("tau") is None else rows("tau", model.dof_names)
+    dq, ddq = rows("dq", model.dof_names), rows("ddq", model.dof_names)
+    q = rows("q", model.coordinate_names)
+    return Trajectory(t=times, q=q, dq=dq, ddq=ddq, tau=tau, model=model, name="motion")
 
 
-def sample(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:
-    """q, dq and ddq of the sample nearest to a time."""
-    k = int(np.clip(np.searchsorted(trajectory.t, time), 0, len(trajectory) - 1))
-    if k > 0 and time - trajectory.t[k - 1] < trajectory.t[k] - time:
-        k -= 1
-    return trajectory.q[k], trajectory.dq[k], trajectory.ddq[k]
+# files
 
 
-def remark(trajectory: Trajectory) -> str:
-    """Sentences on joints that exceed their limits, and on how a file was read; or empty."""
+def read_motion_file(robot: Robot, name: str, content: bytes, folder: Path) -> Run:
+    """The motion of an uploaded CSV file, which is removed when it is read."""
+    name = safe_name(name)
+    if not name.lower().endswith(".csv"):
+        raise InputError(
+            f"{name} is not a CSV file; expected a file that ends with .csv and has the columns t, "
+            "q:JOINT, ..."
+        )
+    with TemporaryDirectory(dir=folder) as place:
+        private = Path(place).resolve()
+        path = private / Path(name).name
+        path.write_bytes(content)
+        try:
+            if kind_of(path) != TEXT:  # binary formats are not read from a page
+                raise InputError(f"{name} is not a text; expected a CSV file.")
+            trajectory = read(path, robot)
+        except KinetreeError as error:
+            raise type_of(error)(without_folder(str(error), private)) from None
+    if len(trajectory) > LONGEST_FILE:
+        raise InputError(
+            f"{name} has {len(trajectory)} samples; the workbench opens at most {LONGEST_FILE}."
+        )
     notes = trajectory.meta.get("notes", ())
-    found = [f"Notes of the reader: {'; '.join(notes)}."] if notes else []
-    violations = trajectory.meta.get("violations", ())
-    if violations:
-        joints = sorted({str(x.joint) for x in violations})
-        more = f" and {len(joints) - 4} more" if len(joints) > 4 else ""
-        found.append(f"Limits are exceeded by {', '.join(joints[:4])}{more}.")
-    return " ".join(found)
+    remarks = [f"Notes of the reader: {'; '.join(notes)}."] if notes else []
+    remarks += limit_remarks(trajectory, None)
+    return Run(trajectory, None, tuple(without_folder(x, private) for x in remarks))
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A file to save: its name, its content, and remarks on what it leaves out."""
+
+    name: str
+    content: bytes
+    remarks: tuple[str, ...] = ()
+
+
+def saved(opened: Opened, robot: Robot, kind: str, motion: object, folder: Path) -> Saved:
+    """The robot or a motion of it as a file."""
+    if kind not in TYPES:
+        raise InputError(f"kind is {kind[:20]!r}; expected {', '.join(TYPES)}.")
+    trajectory = None if motion is None else read_trajectory(robot, motion)
+    remarks: list[str] = []
+    if kind == "urdf":
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", KinetreeWarning)
+            content = robot.to_urdf()
+        remarks = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
+    elif kind == "page":
+        if trajectory is None:
+            content = page_of(opened.stage)
+        else:
+            content = session_page(robot, trajectory, drawn=opened.stage.scene)
+    elif trajectory is None:
+        raise InputError("There is no motion to save: simulate, open or record one first.")
+    else:
+        with TemporaryDirectory(dir=folder) as place:
+            path = Path(place) / "motion.csv"
+            write_csv(trajectory, path)
+            content = path.read_text(encoding="utf-8")
+    stem = "".join(x if x.isalnum() or x in "-_" else "_" for x in opened.robot.name)[:60]
+    name = f"{stem or 'robot'}{'' if trajectory is None else '_motion'}{TYPES[kind]}"
+    return Saved(name, content.encode("utf-8", "replace"), tuple(remarks))
+
+
+# recordings of sliders
+
+
+def read_recording(robot: Robot, request: Request) -> Run:
+    """The motion of the times, s, and positions at which sliders were moved."""
+    t, q = sequence(request.get("t"), "t"), sequence(request.get("q"), "q")
+    if len(t) != len(q) or len(t) > LONGEST_FILE:
+        raise InputError(f"the recording has {len(t)} times and {len(q)} positions.")
+    times = numbers(t, "t", [str(k) for k in range(len(t))])
+    names = robot.model.coordinate_names
+    kept = [
+        (float(time), numbers(row, f"position {k} of the recording", names))
+        for k, (time, row) in enumerate(zip(times, q, strict=True))
+    ]
+    if len(times) and (np.diff(times) < 0).any():
+        raise InputError("the times of the recording do not increase.")
+    if len(times) and times[-1] - times[0] > 600:
+        raise InputError("the recording is longer than 600 s.")
+    return Run(recorded(robot, kept), None, ())
 
 
 def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:

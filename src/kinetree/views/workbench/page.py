@@ -37,6 +37,7 @@ def make_page(first: str, degrees: bool) -> Page:
         own_style=own("workbench.css"),
         own_scripts=[own(name) for name in APP_SCRIPTS],
         connect="'self'",
+        formulas=True,
     )
     found = POLICY.search(html)
     assert found is not None

@@ -1,27 +1,271 @@
-"""Presets of simulations that make sense for a robot, with gains from its mass matrix."""
+"""Presets: the simulations that make sense for a robot, and the laws that they run with.
 
-from dataclasses import dataclass
+The gains kp, 1/s^2, and kd, 1/s, are the same for all joints: tau = D (kp e + kd de) + g, where D
+is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp) rad/s.
+"""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinetree import controllers
 from kinetree.base.arrays import Array
+from kinetree.description.joints import FREE, SCREW_TYPES
+from kinetree.errors import InputError, NameLookupError
+from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
+from kinetree.scalars import Scalar, clip, cos, sin
+from kinetree.views.workbench.state import State
+
+HOLD, FOLLOW, GO, FLOAT, RELEASE = "hold", "follow", "go", "float", "release"
+SWINGING = ("pendulum", "pole", "acrobot")  # in names of robots that are made to swing freely
+SHARE = 0.35  # of the way to a limit that a gentle motion uses
+WIDEST = {True: 0.15, False: 0.5}  # amplitude of a gentle motion: extents of a slide, rad
+CALM = 0.4  # of the speed limit
+READY = 0.8  # of the duration: when a motion to a target arrives
+TRIALS = 6  # halvings of an amplitude that the constraints do not allow
+Motion = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A kind of simulation: its name, words for the page, gains with ranges, duration in s."""
+    """A kind of simulation: its name, words for the page, gains with ranges, duration in s.
+
+    motors: whether motors act. weightless: whether gravity is off.
+    """
 
     name: str
     title: str
     about: str
-    gains: dict[str, dict[str, float]] | None
     duration: float
+    gains: dict[str, dict[str, float]] | None = None
+    weightless: bool = field(default=False)
 
 
-def presets(robot: Robot, q: Array) -> list[Preset]:
-    """The presets of a robot."""
-    return [Preset("release", "Release", "No joint forces: the robot falls.", None, 2.0)]
+def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
+    found = {"kd": {"value": kd, "low": 0.0, "high": 5 * max(kd, 4.0)}}
+    return ({"kp": {"value": kp, "low": 0.0, "high": 6 * kp}} if kp else {}) | found
 
 
-def default_preset(robot: Robot) -> str:
-    """Name of the preset that is chosen at first."""
-    return "release"
+FIXED = (
+    Preset(
+        HOLD,
+        "Hold",
+        "Motors hold the position against gravity and the push: PD control with gravity "
+        "compensation. kp and kd are multiplied by the diagonal of M.",
+        3.0,
+        _gains(64.0, 16.0),
+    ),
+    Preset(
+        FOLLOW,
+        "Follow a motion",
+        "Motors follow a gentle sine, or go to the target, inside the limits: computed torque.",
+        4.0,
+        _gains(100.0, 20.0),
+    ),
+    Preset(
+        GO,
+        "Go to rest",
+        "Motors bring the robot to its position of rest, or to the target: computed torque.",
+        3.0,
+        _gains(100.0, 20.0),
+    ),
+    Preset(
+        FLOAT,
+        "Float",
+        "Motors carry the weight, so that the robot stays where it is pushed; kd slows it down.",
+        3.0,
+        _gains(0.0, 1.0),
+    ),
+    Preset(RELEASE, "Release", "No motors: the robot falls.", 3.0),
+)
+ON_FREE_BASE = (
+    Preset(
+        FOLLOW,
+        "Move the joints without gravity",
+        "There is no ground, so gravity is off. Motors move the joints by a gentle sine with PD "
+        "control, and the free base reacts.",
+        4.0,
+        _gains(100.0, 20.0),
+        weightless=True,
+    ),
+    Preset(
+        FLOAT,
+        "Drift without gravity",
+        "No ground, no gravity, no motors: the robot keeps its momentum.",
+        3.0,
+        weightless=True,
+    ),
+    Preset(
+        RELEASE,
+        "Release",
+        "No motors and no ground: the robot falls freely, so the run is short.",
+        0.5,
+    ),
+)
+
+
+def presets(robot: Robot) -> tuple[Preset, ...]:
+    """The presets of a robot; with too few motors only those without control."""
+    if not robot.n:
+        return ()
+    if free_base(robot.model):
+        return ON_FREE_BASE
+    if robot.model.constraints is not None and not robot.mobility.sufficient:
+        return tuple(x for x in FIXED if x.name == RELEASE)
+    return FIXED
+
+
+def default_preset(robot: Robot) -> str | None:
+    """Name of the preset that is chosen at first; None for a robot that cannot move."""
+    names = [preset.name for preset in presets(robot)]
+    if not names:
+        return None
+    swings = any(word in robot.name.lower() for word in SWINGING)
+    follows = free_base(robot.model) or robot.model.constraints is not None
+    wanted = RELEASE if swings else FOLLOW if follows else HOLD
+    return wanted if wanted in names else names[-1]
+
+
+def find_preset(robot: Robot, name: str) -> Preset:
+    """The preset of a robot by its name."""
+    known = presets(robot)
+    for preset in known:
+        if preset.name == name:
+            return preset
+    raise NameLookupError(
+        f"{robot.name!r} has no preset {name[:40]!r}; it has {', '.join(x.name for x in known)}."
+    )
+
+
+def free_base(model: Model) -> bool:
+    """Return True if the robot hangs on a free joint."""
+    return any(joint.type == FREE and joint.follows is None for joint in model.joints)
+
+
+# laws
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A preset with the numbers of a request: gains, s of the run, and a target (nq,) or None."""
+
+    preset: Preset
+    kp: float
+    kd: float
+    duration: float
+    target: Array | None
+    rest: Array
+    extent: float
+
+
+def controller(law: Law, state: State) -> controllers.Controller | None:
+    """The controller of a run that starts at a state; None without motors."""
+    robot, name = state.robot, law.preset.name
+    goal = state.q if law.target is None else law.target
+    if name == RELEASE or (name == FLOAT and law.preset.weightless):
+        return None
+    scale = np.diag(np.asarray(robot.mass_matrix(state.q), float)).copy()
+    if name == FLOAT:
+        return controllers.GravityCompensation(kd=scale * law.kd)
+    if name == HOLD:
+        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd, gravity=True)
+    if name == GO or law.target is not None:
+        reference = to_target(law, state)
+    else:
+        reference = swing(law, state)
+    if law.preset.weightless:
+        scale[free_dofs(robot.model)] = 0.0
+        return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd)
+    return controllers.ComputedTorque(reference, kp=law.kp, kd=law.kd)
+
+
+def free_dofs(model: Model) -> list[int]:
+    """Degrees of freedom of free joints, which have no motors."""
+    return [d for joint in model.joints if joint.type == FREE for d in joint.dofs]
+
+
+def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:
+    """The motion from the state to the target, or to rest, with a smooth start and end.
+
+    Joints of one degree of freedom move along 10 s^3 - 15 s^4 + 6 s^5; others get their target at
+    once.
+    """
+    goal = law.rest if law.target is None else law.target
+    coords, dofs = moved(state.robot.model)
+    way = np.zeros(state.robot.nq)
+    way[coords] = goal[coords] - state.q[coords]
+    start = np.where(np.isin(np.arange(len(way)), coords), state.q, goal)
+    rate, T = np.zeros(state.robot.n), READY * law.duration
+    rate[dofs] = way[coords] / T
+
+    def reference(t: Scalar) -> Motion:
+        s = clip(t / T, 0, 1)
+        share = s * s * s * (10 + s * (6 * s - 15))
+        speed = 30 * s * s * (1 + s * (s - 2))
+        change = 60 * s * (1 + s * (2 * s - 3))
+        return start + way * share, rate * speed, rate * (change / T)
+
+    return reference
+
+
+def swing(law: Law, state: State) -> Callable[[Scalar], Motion]:
+    """A gentle sine away from the state and back to it, within the limits of every joint."""
+    robot = state.robot
+    coords, dofs = moved(robot.model)
+    w = 2 * np.pi / law.duration
+    amplitude, rate = np.zeros(robot.nq), np.zeros(robot.n)
+    amplitude[coords] = allowed(robot, state.q, amplitudes(law, state, coords, dofs, w), coords)
+    rate[dofs] = amplitude[coords]
+    start = np.array(state.q)
+
+    def reference(t: Scalar) -> Motion:
+        turn = cos(w * t)
+        q = start + amplitude * ((1 - turn) / 2)
+        return q, rate * (sin(w * t) * (w / 2)), rate * (turn * (w * w / 2))
+
+    return reference
+
+
+def moved(model: Model) -> tuple[list[int], list[int]]:
+    """Entries of q and of dq of joints that a preset moves: those of one degree of freedom.
+
+    Of a robot with constraints they are the independent ones, and the others follow.
+    """
+    own = model.constraints
+    joints = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
+    if own is not None:
+        joints = [x for x in joints if x.dofs[0] in own.independent]
+    return [x.coords[0] for x in joints], [x.dofs[0] for x in joints]
+
+
+def amplitudes(law: Law, state: State, coords: list[int], dofs: list[int], w: float) -> Array:
+    """Signed amplitudes of the moved joints, towards the side with more room."""
+    bounds, found = bounds_of(state.robot.model), list[float]()
+    for c, d in zip(coords, dofs, strict=True):
+        room = bounds.upper[d] - state.q[c], state.q[c] - bounds.lower[d]
+        sign, most = (1.0, room[0]) if room[0] >= room[1] else (-1.0, room[1])
+        slides = bool(bounds.sliding[d])
+        widest = WIDEST[slides] * (law.extent if slides else 1.0)
+        calm = CALM * bounds.velocity[d] * 2 / w  # the largest rate is half the amplitude times w
+        found.append(sign * max(min(widest, SHARE * most, calm), 0.0))
+    return np.array(found)
+
+
+def allowed(robot: Robot, q: Array, amplitude: Array, coords: list[int]) -> Array:
+    """Amplitudes that the constraints allow: halved until all positions on the way close."""
+    if robot.model.constraints is None:
+        return amplitude
+    names = [x.name for x in robot.model.joints if x.follows is None and x.coords[0] in coords]
+    for _ in range(TRIALS):
+        try:
+            near = np.array(q, float)
+            for share in (0.25, 0.5, 0.75, 1.0):
+                near[coords] = q[coords] + share * amplitude
+                near = np.asarray(robot.project(near, keep=names), float)
+            return amplitude
+        except InputError:
+            amplitude = amplitude / 2
+    return 0 * amplitude

@@ -1,6 +1,6 @@
-"""Readings of a state: joint forces by parts, mass matrix, energy, the pose and ellipsoids of a frame.
+"""Readings of a state: joint forces by parts, mass matrix, energy, and the ellipsoids of a frame.
 
-Everything comes from the compiled kernels, so that a slider can be dragged.
+They answer within milliseconds, so that a slider can be dragged (see quantities.py).
 """
 
 from collections.abc import Mapping
@@ -8,30 +8,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms import Ellipsoid
+from kinetree.algorithms import Ellipsoid, inverse_dynamics, pose
 from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
 from kinetree.formulations.drives import frictionless, load_coefficients
-from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.robot import Robot
-from kinetree.views.workbench.closing import closure_words
+from kinetree.views.workbench.closing import allowed_motion, closure_words
+from kinetree.views.workbench.quantities import has_mass, quantity
 from kinetree.views.workbench.state import State, external_wrenches
 
 ELLIPSOIDS = {"mass": ("effective mass", "kg"), "force": ("force", "N per N m of torque")}
 
 
-def readings(state: State, frame: str | None, size: float) -> dict[str, object]:
+def readings(
+    state: State, frame: str | None, size: float, kept: tuple[str, int] | None = None
+) -> dict[str, object]:
     """All readings of a state, as the page shows them.
 
+    Rates and accelerations that the constraints of the robot do not allow are changed first; the
+    readings have those that are used.
+
     frame: frame whose pose and ellipsoids are shown; None means the tool. size: longest finite axis
-    of a drawn ellipsoid, m.
+    of a drawn ellipsoid, m. kept: as in `allowed_motion`.
     """
+    state = allowed_motion(state, kept)
     robot, q, dq = state.robot, state.q, state.dq
     name = robot.model.tool if frame is None else frame
     found = torques(state)
-    M = np.asarray(robot.mass_matrix(q), float)
+    M = np.asarray(quantity(robot, "mass_matrix")(q), float)
     values = np.linalg.eigvalsh(M) if len(M) else np.zeros(1)
     return {
         "tau": found.tau,
@@ -40,19 +45,16 @@ def readings(state: State, frame: str | None, size: float) -> dict[str, object]:
         "M": M,
         "eigenvalues": [values[0], values[-1]],
         "energy": {
-            "kinetic": float(robot.kinetic_energy(q, dq)),
-            "potential": float(robot.potential_energy(q)),
+            "kinetic": float(quantity(robot, "kinetic_energy")(q, dq)),
+            "potential": float(quantity(robot, "potential_energy")(q)),
         },
-        "frame": {"name": name, "T": np.asarray(robot.pose(q, name), float).ravel()},
+        "frame": {"name": name, "T": np.asarray(pose(robot.model, q, name), float).ravel()},
         "ellipsoids": {kind: vars(x) for kind, x in frame_ellipsoids(state, name, size).items()},
-        "com": robot.center_of_mass(q) if has_mass(robot.model) else None,
+        "com": quantity(robot, "center_of_mass")(q) if has_mass(robot.model) else None,
+        "dq": dq,
+        "ddq": state.ddq,
         "closure": closure_words(state),
     }
-
-
-def has_mass(model: Model) -> bool:
-    """Return True if the robot has a mass at all, and so a centre of mass."""
-    return float(model.base[0]) + float(np.sum(np.asarray(model.m, float))) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +70,39 @@ class Torques:
 
 
 def torques(state: State) -> Torques:
-    """The joint forces of the state, from the compiled kernels."""
+    """The joint forces of the state."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     model = robot.model
     if model.constraints is not None:
         return constrained_torques(state)
-    F_ext = external_wrenches(state)
-    tau = robot.inverse_dynamics(q, dq, ddq, F_ext)
-    free = tau if state.push is None else robot.inverse_dynamics(q, dq, ddq)
+    F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
+    tau = free = quantity(robot, "inverse_dynamics")(q, dq, ddq)
+    if state.push is not None:
+        tau = quantity(robot, "loaded_inverse_dynamics")(q, dq, ddq, F_ext)
     parts = motion_parts(state) | {"external": tau - free}
     if load_coefficients(model):  # friction depends on all other forces
-        bare = remembered(model, ("workbench", "frictionless"), lambda: Robot(frictionless(model)))
-        loaded = bare.inverse_dynamics(q, dq, ddq, F_ext)
+        bare = frictionless(model)
+        loaded = inverse_dynamics(bare, q, dq, ddq, F_ext)
         parts["friction"] = tau - loaded
-        parts["external"] = loaded - bare.inverse_dynamics(q, dq, ddq)
+        parts["external"] = loaded - inverse_dynamics(bare, q, dq, ddq)
     return Torques(parts, tau, effort_limits(model, dq, tau))
 
 
 def constrained_torques(state: State) -> Torques:
     """The forces of the motors, with the part that the constraints carry."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
-    JT = np.asarray(robot.constraint_jacobian(q), float).T
+    JT = np.asarray(quantity(robot, "constraint_jacobian")(q), float).T
+    forces = robot.constrained_inverse_dynamics
 
     def loads(*F_ext: Array) -> tuple[Array, Array, Array]:
-        tau, lam, left, _ = robot.constrained_inverse_dynamics(q, dq, ddq, *F_ext)
+        tau, lam, left, _ = forces(q, dq, ddq, *F_ext)
         return tau, JT @ lam, tau + JT @ lam + left  # the last are the joint forces of the tree
 
-    tau, carried, tree = loads(external_wrenches(state))
-    parts = motion_parts(state) | {"external": tree - loads()[2], "constraints": -carried}
+    tau, carried, tree = free = loads()
+    if state.push is not None:
+        F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
+        tau, carried, tree = loads(F_ext)
+    parts = motion_parts(state) | {"external": tree - free[2], "constraints": -carried}
     return Torques(parts, tau, effort_limits(robot.model, dq, tau))
 
 
@@ -103,11 +110,11 @@ def motion_parts(state: State) -> dict[str, Array]:
     """Parts of the joint forces that do not depend on the push."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     return {
-        "inertia": robot.mass_matrix(q) @ ddq,
-        "Coriolis": robot.coriolis_forces(q, dq),
-        "gravity": robot.gravity_forces(q),
-        **({"spring": robot.spring_forces(q)} if robot.model.springs else {}),
-        "friction": robot.friction_forces(dq),
+        "inertia": quantity(robot, "mass_matrix")(q) @ ddq,
+        "Coriolis": quantity(robot, "coriolis_forces")(q, dq),
+        "gravity": quantity(robot, "gravity_forces")(q),
+        **({"spring": quantity(robot, "spring_forces")(q)} if robot.model.springs else {}),
+        "friction": quantity(robot, "friction_forces")(dq),
     }
 
 

@@ -1,4 +1,4 @@
-"""The server of the workbench: its page and its requests, on the loopback only, behind the guard."""
+"""The server of the workbench: page and requests, on the loopback only, behind the guard."""
 
 import io
 import json
@@ -146,13 +146,13 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.rfile.close()
         self.reader = TimedReader(self.connection)
-        self.rfile = io.BufferedReader(self.reader)
+        self.buffer = self.rfile = io.BufferedReader(self.reader)
 
     def handle_one_request(self) -> None:
         """Wait for a request, read it and answer it."""
         try:
             self.reader.allow(IDLE_SECONDS)
-            if not self.rfile.peek(1):
+            if not self.buffer.peek(1):
                 self.close_connection = True
                 return
             self.reader.allow(HEAD_SECONDS)

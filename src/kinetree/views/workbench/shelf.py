@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from kinetree import robots
 from kinetree.base.arrays import Array
@@ -28,12 +29,14 @@ from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
+from kinetree.views.workbench.quantities import compile_in_thread
 from kinetree.views.workbench.state import Request, number, numbers, record, sequence, text
 
 BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MOST_FILES = 400
+PATIENCE = 10.0  # s that the end waits for a kernel that is being compiled
 MOST_UPLOADS, MOST_VARIANTS = 12, 16  # robots that are kept
 LONGEST_NAME, DEEPEST = 200, 8  # characters, and folders, of the name of an uploaded file
 FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a file should have
@@ -55,14 +58,19 @@ class Shelf:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
+        self.closing = threading.Event()  # set when the workbench ends
         self.given: Opened | None = None
         self._built_in: dict[str, Opened] = {}
         self._uploads: Recent[Opened] = Recent(MOST_UPLOADS)
         self._variants: Recent[Robot] = Recent(MOST_VARIANTS)
+        self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
         self._turn = threading.Lock()  # one robot is read at a time
 
     def close(self) -> None:
-        """Remove the folder of the uploads."""
+        """End long requests and remove the folder of the uploads."""
+        self.closing.set()
+        for thread in list(self._compiling.values()):
+            thread.join(PATIENCE)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give(
@@ -105,6 +113,12 @@ class Shelf:
                 found = read_upload(key, contents, chosen, self.folder)
                 self._uploads.put(key, found)
         return found
+
+    def compile(self, opened: Opened) -> None:
+        """Compile the kernels of a robot in a thread, once."""
+        with self._turn:
+            if opened not in self._compiling and not self.closing.is_set():
+                self._compiling[opened] = compile_in_thread(opened.robot, self.closing)
 
     def robot(self, request: Request) -> Robot:
         """The robot of a request, with the gravity and the payload that it asks for."""
@@ -213,10 +227,10 @@ def main_file(contents: Mapping[str, bytes], main: object) -> str:
         return found[0]
     if not found:
         raise InputError(
-            f"The upload has {listing(contents, 3)}; expected a robot file, which ends with {endings}."
+            f"The upload has {listing(contents, 3)}; expected a robot file ({endings})."
         )
     raise InputError(
-        f"The upload has {len(found)} robot files: {listing(sorted(found), 5)}. Choose the one to open."
+        f"The upload has {len(found)} robot files: {listing(sorted(found), 5)}. Choose one of them."
     )
 
 

@@ -58,20 +58,17 @@ def at_rest(robot: Robot) -> State:
     return State(robot, q, zero, zero.copy())
 
 
-def link_poses(state: State) -> Array:
-    """T_si of every link, (links, 4, 4)."""
-    return np.asarray(state.robot.link_poses(state.q), float)
-
-
-def external_wrenches(state: State) -> Array:
+def external_wrenches(state: State, T_si: Array) -> Array:
     """F_ext, (links, 6): the push as wrenches from the world onto the links, in {i}.
+
+    T_si: poses of the links, (links, 4, 4).
 
     A force f at p is the wrench (p x f, f); the moment is added, both turned from {s} into {i}.
     """
     F = np.zeros((len(state.robot.model.links), 6))
     push = state.push
     if push is not None:
-        R_is = link_poses(state)[push.link, :3, :3].T
+        R_is = np.asarray(T_si, float)[push.link, :3, :3].T
         f, n = R_is @ push.force, R_is @ push.moment
         F[push.link] = np.concatenate([n + np.cross(push.point, f), f])
     return F

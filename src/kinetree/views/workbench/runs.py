@@ -1,0 +1,233 @@
+"""Runs: a preset simulated from a state, with the limits of joints as stops or as remarks.
+
+A stop is a stiff spring with damping in the joint, beyond its limit only. Its force is not a force
+of the motor, so the page gets both apart.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algorithms import forward_kinematics
+from kinetree.base.arrays import Array
+from kinetree.base.tables import number
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
+from kinetree.scalars import Scalar, clip, maximum
+from kinetree.simulate.core.events import event
+from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
+from kinetree.spatial import cross
+from kinetree.trajectory import Trajectory
+from kinetree.views.workbench.presets import Law, controller, find_preset
+from kinetree.views.workbench.state import Push, State
+
+SHORTEST, LONGEST = 0.1, 60.0  # s of a run
+PATIENCE = 20.0  # s of computing time, after which a run ends with what it has
+SAMPLE = 0.01  # s between samples of a short run
+MOST_SAMPLES = 1500
+STIFF = 120.0  # rad/s at which a joint alone would bounce on its stop
+SKIN = 2e-3  # rad or m in which the damping of a stop grows from zero, so that no force jumps
+MOST_REMARKS = 8
+STILL, TOUCH = 1e-9, 1e-6  # rad or m: less is no motion, and no contact with a stop
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A motion, the forces of the stops (T, n) or None, and remarks on limits and on its end."""
+
+    trajectory: Trajectory
+    stops: Array | None
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """Stops of joints with limits: entries of q and dq, limits, stiffness in N m/rad or N/m."""
+
+    coords: Array
+    dofs: Array
+    lower: Array
+    upper: Array
+    stiffness: Array
+    n: int
+
+    def force(self, q: Array, dq: Array) -> Array:
+        """Joint forces of all stops, (n,); numbers or traced scalars."""
+        found = np.zeros(self.n, int).astype(object)
+        for c, d, low, high, k in zip(
+            self.coords, self.dofs, self.lower, self.upper, self.stiffness, strict=True
+        ):
+            damping = 2 * k / STIFF
+            for depth, rate, sign in ((low - q[c], -dq[d], 1), (q[c] - high, dq[d], -1)):
+                if not np.isfinite(low if sign > 0 else high):
+                    continue
+                inside = maximum(depth, 0.0)
+                push = inside * k + rate * clip(inside / SKIN, 0, 1) * damping
+                found[d] = found[d] + maximum(push, 0.0) * sign
+        return found
+
+
+def stops_of(state: State) -> Stops | None:
+    """Stops of the robot of a state; None if no joint has limits."""
+    model = state.robot.model
+    bounds = bounds_of(model)
+    limited = np.isfinite(bounds.lower) | np.isfinite(bounds.upper)
+    dofs = np.flatnonzero(limited & (bounds.coords >= 0))
+    if not len(dofs):
+        return None
+    inertia = np.diag(np.asarray(state.robot.mass_matrix(state.q), float))[dofs]
+    stiffness = np.maximum(inertia, 1e-6) * STIFF**2
+    lower, upper = bounds.lower[dofs], bounds.upper[dofs]
+    return Stops(bounds.coords[dofs], dofs, lower, upper, stiffness, model.n)
+
+
+def simulated(
+    law: Law, state: State, *, stops: bool, closing: threading.Event, patience: float = PATIENCE
+) -> Run:
+    """Simulate a preset from a state; a push keeps its direction in {s}.
+
+    stops: whether limits of position are stops; otherwise they are reported. closing: set when the
+    workbench ends, which ends the run.
+    """
+    if not SHORTEST <= law.duration <= LONGEST:
+        raise InputError(f"duration is {law.duration:g} s; expected {SHORTEST:g} to {LONGEST:g} s.")
+    if law.preset.weightless:
+        state = state.replace(robot=state.robot.with_gravity([0.0, 0.0, 0.0]))
+    driven = [x.name for x in state.robot.model.joints if x.drive is not None]
+    found = stops_of(state) if stops and not driven else None
+    end = time.monotonic() + patience
+
+    def go_on(t: float, q: Array, dq: Array) -> float:
+        return -1.0 if closing.is_set() or time.monotonic() > end else 1.0
+
+    remarks: list[str] = []
+    if stops and driven:
+        remarks.append(
+            f"Joints with drives have no stops here ({driven[0]} and others): limits are reported."
+        )
+    try:
+        trajectory = state.robot.simulate(
+            state.q,
+            state.dq,
+            duration=law.duration,
+            dt=max(SAMPLE, law.duration / (MOST_SAMPLES - 100)),
+            controller=controller(law, state),
+            tau=None if found is None else lambda t, q, dq: found.force(q, dq),
+            F_ext=steady(state.push, state.robot.model),
+            limits="record",
+            events=[event(go_on, direction=-1, terminal=True, name="end of patience")],
+            progress=False,
+        )
+    except SimulationError as error:
+        if error.trajectory is None or len(error.trajectory) < 2:
+            raise
+        trajectory = error.trajectory
+        remarks.append(f"The run ended early: {error}")
+    if time.monotonic() > end:
+        remarks.append(
+            f"The run was stopped after {patience:g} s of computing, at t = "
+            f"{number(trajectory.t[-1])} s of {law.duration:g} s."
+        )
+    remarks += [*still_remark(trajectory), *limit_remarks(trajectory, found)]
+    return Run(
+        trajectory, None if found is None else stop_forces(found, trajectory), tuple(remarks)
+    )
+
+
+def asked_law(
+    state: State,
+    name: str,
+    gains: tuple[float | None, float | None],
+    duration: float | None,
+    target: Array | None,
+    rest: Array,
+    extent: float,
+) -> Law:
+    """The law of a request; gains and duration that are left out are those of the preset."""
+    preset = find_preset(state.robot, name)
+    known = preset.gains or {}
+    kp, kd = (
+        known.get(key, {}).get("value", 0.0) if value is None else value
+        for key, value in zip(("kp", "kd"), gains, strict=True)
+    )
+    if kp < 0 or kd < 0:
+        raise InputError(f"kp is {kp:g} and kd is {kd:g}; expected 0 or more.")
+    length = preset.duration if duration is None else duration
+    return Law(preset, kp, kd, length, target, rest, extent)
+
+
+def steady(push: Push | None, model: Model) -> Callable[[Scalar, Array, Array], Array] | None:
+    """F_ext(t, q, dq) of the push: constant in {s}, however the link turns; None without a push."""
+    if push is None:
+        return None
+
+    def law(t: Scalar, q: Array, dq: Array) -> Array:
+        R_is = forward_kinematics(model, q)[push.link][:3, :3].T
+        f, n = R_is @ push.force, R_is @ push.moment
+        F = np.zeros((len(model.links), 6), int).astype(object)
+        F[push.link] = np.concatenate([n + cross(push.point, f), f])
+        return F
+
+    return law
+
+
+def stop_forces(stops: Stops, trajectory: Trajectory) -> Array:
+    """Joint forces of the stops at every sample, (T, n)."""
+    rows = zip(trajectory.q, trajectory.dq, strict=True)
+    return np.array([stops.force(q, dq) for q, dq in rows], float)
+
+
+def limit_remarks(trajectory: Trajectory, stops: Stops | None) -> list[str]:
+    """Sentences on stops that were reached and on limits that were exceeded, earliest first."""
+    found = [] if stops is None else stop_remarks(trajectory, stops)
+    violations: Sequence[Violation] = trajectory.meta.get("violations", ())
+    found += [
+        (x.t, violation_words(x)) for x in violations if stops is None or x.quantity != "position"
+    ]
+    found.sort(key=lambda x: x[0])
+    texts = [text for _, text in found]
+    more = len(texts) - MOST_REMARKS
+    return texts[:MOST_REMARKS] + ([f"and {more} more limits."] if more > 0 else [])
+
+
+def violation_words(x: Violation) -> str:
+    """A sentence on a limit that a joint exceeds, with the time and the amount."""
+    if x.by is None:
+        return f"{x.quantity} of joint {x.joint} is not finite at t = {number(x.t)} s."
+    beyond = f"by {number(x.by, 3)} {x.unit} at t = {number(x.t)} s"
+    if x.quantity == CLOSURE:
+        return f"The constraint equation {x.joint} is open {beyond}."
+    return f"{x.joint} exceeds its limit of {x.quantity} {beyond}."
+
+
+def still_remark(trajectory: Trajectory) -> list[str]:
+    """A sentence for a run in which nothing moves, with what to do."""
+    if np.ptp(trajectory.q, axis=0).max(initial=0.0) > STILL:
+        return []
+    return ["Nothing moves: the robot is in balance. Move a slider or push the robot first."]
+
+
+def stop_remarks(trajectory: Trajectory, stops: Stops) -> list[tuple[float, str]]:
+    """Time and sentence for every stop that was reached."""
+    found: list[tuple[float, str]] = []
+    names, sliding = trajectory.dof_names, bounds_of(trajectory.model).sliding  # type: ignore[arg-type]
+    ends = (("lower", stops.lower, 1.0), ("upper", stops.upper, -1.0))
+    for k, (c, d) in enumerate(zip(stops.coords, stops.dofs, strict=True)):
+        for words, limits, sign in ends:
+            beyond = sign * (limits[k] - trajectory.q[:, c])
+            hit = np.flatnonzero(beyond > TOUCH)
+            if not len(hit):
+                continue
+            unit, t = "m" if sliding[d] else "rad", float(trajectory.t[hit[0]])
+            found.append(
+                (
+                    t,
+                    f"{names[d]} is at its {words} stop, {number(limits[k])} {unit}, at t = "
+                    f"{number(t)} s; it presses up to {number(beyond.max(), 2)} {unit} into it.",
+                )
+            )
+    return found
