@@ -66,24 +66,21 @@ def answer_readings(shelf: Shelf, request: Request) -> Answer:
     if name is not None and name not in frames:
         raise NameLookupError(f"the robot has no frame {name[:60]!r}; it has {', '.join(frames)}.")
     extent = shelf.find(text(request["robot"], "robot")).stage.scene.extent
-    kept = request.get("kept")
-    return readings(
-        state, name, ELLIPSOID * extent, None if kept is None else read_kept(kept, state)
-    )
+    return readings(state, name, ELLIPSOID * extent, read_kept(request.get("kept"), state))
 
 
 def answer_close(shelf: Shelf, request: Request) -> Answer:
     """The state on the constraints of the robot; `kept` is the quantity and entry that was set."""
     state = asked_state(shelf, request)
-    given = request.get("kept")
-    kept = None if given is None else read_kept(given, state)
-    closed = closed_state(state, kept)
+    closed = closed_state(state, read_kept(request.get("kept"), state))
     words = closure_words(closed)
     return {"q": closed.q, "dq": closed.dq, "ddq": closed.ddq, "closure": words}
 
 
-def read_kept(given: object, state: State) -> tuple[str, int]:
-    """The quantity and the degree of freedom that the user has set."""
+def read_kept(given: object, state: State) -> tuple[str, int] | None:
+    """The quantity and the degree of freedom that the user has set; None if there is none."""
+    if given is None:
+        return None
     quantity, dof = (*sequence(given, "kept"), None, None)[:2]
     if quantity not in ("q", "dq", "ddq") or not isinstance(dof, int) or isinstance(dof, bool):
         raise InputError(f"kept is {given!r:.60}; expected q, dq or ddq and a number.")

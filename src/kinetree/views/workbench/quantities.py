@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.base.arrays import Array
 from kinetree.errors import KinetreeError
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
@@ -79,9 +80,12 @@ def kernels(robot: Robot) -> Iterator[tuple[str, Callable[[], Quantity]]]:
     model = robot.model
     q, zero = closed_rest(robot)[0], np.zeros(robot.n)
     F_ext = np.zeros((len(model.links), 6))
-    arguments = {"friction_forces": (zero,), "inverse_dynamics": (q, zero, zero)}
-    arguments |= dict.fromkeys(("coriolis_forces", "kinetic_energy", "constraint_bias"), (q, zero))
-    arguments["loaded_inverse_dynamics"] = (q, zero, zero, F_ext)
+    arguments: dict[str, tuple[Array, ...]] = {
+        "friction_forces": (zero,),
+        "inverse_dynamics": (q, zero, zero),
+        "loaded_inverse_dynamics": (q, zero, zero, F_ext),
+        **dict.fromkeys(("coriolis_forces", "kinetic_energy", "constraint_bias"), (q, zero)),
+    }
     own = PLAIN | (PLAIN_CONSTRAINED if model.constraints is not None else {})
     for name in own:
         if name == "spring_forces" and not model.springs:
