@@ -4,6 +4,7 @@
     {plot}                         a plot of values of the snippets of the same page
     {scene} ROBOT                  a movable robot, or one that plays a motion
     {picture} ROBOT                a shaded picture of a robot
+    {gallery}                      cards of the home page, which lead to docs/gallery.md
     {solution}                     text that is hidden until the reader opens it
 
 Everything is drawn while the documentation is built, by our own code, and stored by content in
@@ -12,6 +13,7 @@ docs/_made, so that an unchanged figure is not drawn twice.
 
 from extension import store
 from extension.directives import Drawing, Picture, Plot, Scene, Solution, copy_figures
+from extension.gallery import Gallery
 
 
 def setup(app):
@@ -21,6 +23,7 @@ def setup(app):
     app.add_directive("scene", Scene)
     app.add_directive("picture", Picture)
     app.add_directive("solution", Solution)
+    app.add_directive("gallery", Gallery)
     app.add_config_value("figure_code", store.sources(), "env")  # other code draws all pages anew
     app.add_css_file("figures.css")
     app.add_js_file("copy.js", loading_method="defer")

@@ -338,7 +338,13 @@ def overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def pieces(words: str) -> list[tuple[str, str]]:
-    """Parts of a label: (text, kind), kind "sub", "sup", "letter", "dot" (above) or "plain"."""
+    """Parts of a label: (text, kind), kind "sub", "sup", "letter", "dot" (above) or "plain".
+
+    If words contain `$`, only what stands between two of them is set as letters.
+    """
+    if "$" in words:
+        parts = [part for part in enumerate(words.split("$")) if part[1]]
+        return [x for k, part in parts for x in (pieces(part) if k % 2 else [(part, "plain")])]
     if re.search(
         r"(?<![A-Za-z])(?!tau|omega|theta|ddq|dq|dV|lambda|eta|mu|alpha)[A-Za-z]{2,}_", words
     ):

@@ -1,0 +1,101 @@
+"""The gallery of the home page: pictures of what the snippets of docs/gallery.md compute.
+
+    ```{gallery}
+    anchor | title | kind of picture | expression
+    ```
+
+Every line is a card that leads to the section `anchor` of gallery.md. Its picture is made of the
+names of that section's snippet: `plot` draws curves and `dots` dots, `picture` renders a robot
+(expression: robot, q or motion), `drawing` calls a drawing, `markup` is SVG or HTML.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+
+from extension import snippets, store
+from extension.directives import Figure, literal, still, with_kinetree
+from extension.drawings import DRAWINGS
+from extension.plots import plot
+
+PAGE = "gallery"
+
+
+def slug(heading: str) -> str:
+    """Anchor of a heading, as MyST makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def sections(page: Path) -> dict[str, str]:
+    """First snippet of every section of a page, by anchor."""
+    parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = {}
+    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+        block = snippets.BLOCK.search(text)
+        if block is not None:
+            found[slug(heading)] = block[2]
+    return found
+
+
+class Gallery(Figure):
+    """Cards with a picture, a title and a link to a section of gallery.md."""
+
+    option_spec = {"page": directives.unchanged}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        """The cards."""
+        page = Path(self.env.srcdir) / f"{PAGE}.md"
+        self.env.note_dependency(str(page))
+        code = sections(page)
+        cards = [self.card(line, code) for line in self.content if line.strip()]
+        return [nodes.raw("", f'<div class="gallery">{"".join(cards)}</div>', format="html")]
+
+    def card(self, line: str, code: dict[str, str]) -> str:
+        """One card."""
+        anchor, title, kind, what = (x.strip() for x in line.split("|", 3))
+        if anchor not in code:
+            raise self.error(f"{PAGE}.md has no section {anchor!r} with code: {', '.join(code)}")
+        inside = self.thumbnail(kind, what, code[anchor])
+        return (
+            f'<a class="card" href="{PAGE}.html#{anchor}"><span class="thumb">{inside}</span>'
+            f"<span>{escape(title)}</span></a>"
+        )
+
+    def thumbnail(self, kind: str, what: str, code: str) -> str:
+        """Markup of a card's picture."""
+        key = store.key_of("card", kind, what, code)
+
+        def names() -> dict[str, Any]:
+            found = with_kinetree({})
+            snippets.run(code, found)
+            return found
+
+        def draw(path: Path) -> None:
+            expression, _, settings = what.partition(";")
+            options = dict(x.strip().split("=", 1) for x in settings.split(";") if x.strip())
+            robot, at = snippets.run(expression, names())
+            rest = {"trajectory": at} if hasattr(at, "dq") else {"q": at}
+            if "time" in options:
+                rest["time"] = float(options.pop("time"))
+            still(path, robot, {"size": "640x440"} | options, **rest)
+
+        if kind == "picture":
+            path = store.stored_file(key, draw, "png")
+            return f'<img src="{self.address(path)}" alt="">'
+        if kind == "drawing":
+            name, *settings = what.split()
+            options = {k: literal(v) for k, _, v in (x.partition("=") for x in settings)}
+            return store.stored(key, lambda: DRAWINGS[name](**options))
+        if kind in ("plot", "dots"):
+            return store.stored(key, lambda: thumbnail(snippets.run(what, names()), kind))
+        return store.stored(key, lambda: str(snippets.run(what, names())))
+
+
+def thumbnail(value: Any, kind: str) -> str:
+    """A small plot without words; kind "dots": of its only curve as dots."""
+    options = {"x": "", "y": ""}
+    return plot(value, options if kind == "plot" else options | {"dots": next(iter(value))})
