@@ -1,0 +1,225 @@
+"""Motion of every link by cause: unit motions of its centre, accelerations, in the link's frame.
+
+A joint column c of the way from the base to link k turns it about omega_c and moves its centre of
+mass by v_kc for a unit rate. With rates u, column b before column c on that way,
+
+    a_k     = sum of v_kc du_c + sum of u_b u_c (2 omega_b x v_kc)   and  omega_c x v_kc u_c^2
+    alpha_k = sum of omega_c du_c + sum of u_b u_c (omega_b x omega_c)
+
+are the acceleration of the centre and of the link's rotation. Columns of one joint (spherical,
+planar, free) turn with their link, so that two of them add omega_b x v_kc + omega_c x v_kb to a_k
+and nothing to alpha_k. The sums are by products of rates: each product is a cause, and no part is
+found as the rest of the others. Everything is written in the frame of link k, into which the
+columns are carried from link to link: in {s} they would lose digits far from the base.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import Motion, link_pose
+
+BASE = 6  # columns of the base's own motion, the first ones of every link
+# degrees of freedom of a cause: one column of M, one product of rates, or none; n is the base
+Key = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The part of a link's motion that one cause makes.
+
+    Args:
+        link: number of the link.
+        a: acceleration of its centre of mass, in {k}, shape (3,), m/s^2.
+        alpha: angular acceleration, in {k}, shape (3,), rad/s^2.
+        gyro: omega x I omega, in {k}, shape (3,), N m.
+    """
+
+    link: int
+    a: Array
+    alpha: Array
+    gyro: Array
+
+
+Shares = dict[str, dict[Key, list[Share]]]  # cause -> degrees of freedom -> links
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of the joints between the base and a link, the base's own six first.
+
+    joint: number of the joint's link, WORLD for the base. dof: degree of freedom, n and more for
+    the base. omega, v, origin: unit motion of the link's rotation, of its centre of mass and of the
+    origin of its frame, (P, 3), in {k}.
+    """
+
+    joint: Array
+    dof: Array
+    omega: Array
+    v: Array
+    origin: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """All links of a robot at a motion, each in its own frame.
+
+    Args:
+        model: the robot, without constraints.
+        x: the motion.
+        dV_base: acceleration of the base without gravity, shape (6,).
+        fall: minus the acceleration of gravity in the frame of every link, shape (3,) each.
+        columns: of every link.
+        m: masses, kg.
+        I: inertias about the centres, shape (3, 3) each, kg m^2.
+        omega, v, origin: unit motion of each link's rotation, centre and origin by each degree of
+            freedom, mimic joints included, shape (l, n, 3).
+        moves: True where the degree of freedom moves the link, shape (l, n).
+    """
+
+    model: Model
+    x: Motion
+    dV_base: Array
+    fall: list[Array]
+    columns: list[Columns]
+    m: list[float]
+    I: list[Array]
+    omega: Array
+    v: Array
+    origin: Array
+    moves: Array
+
+    def rates(self, link: int) -> Array:
+        """Rate of every column of a link, (P,)."""
+        dof, n = self.columns[link].dof, self.model.n
+        rates = np.concatenate([np.asarray(self.x.V_base, float), np.asarray(self.x.dq, float)])
+        return rates[np.where(dof < n, dof + BASE, dof - n)]
+
+
+def bodies_of(model: Model, x: Motion, dV_base: Array) -> Bodies:
+    """Unit motions of all links at a motion of numbers."""
+    R_si: dict[int, Array] = {WORLD: np.eye(3)}
+    found = {WORLD: _of_base(model)}
+    n, gravity = model.n, np.asarray(model.gravity[3:], float)
+    omega, v, origin = np.zeros((3, len(model.links), n, 3))
+    moves = np.zeros((len(model.links), n), bool)
+    for k in model.links:
+        T_pi = np.asarray(link_pose(model, k, x.q), float)
+        R_si[k] = R_si[model.parent[k]] @ T_pi[:3, :3]
+        found[k] = own = _carried(model, k, found[model.parent[k]], T_pi)
+        for c, d in enumerate(own.dof[BASE:], BASE):
+            omega[k, d] += own.omega[c]
+            v[k, d] += own.v[c]
+            origin[k, d] += own.origin[c]
+            moves[k, d] = True
+    return Bodies(
+        model, x, np.asarray(dV_base, float),
+        fall=[-(R_si[k].T @ gravity) for k in model.links],
+        columns=[found[k] for k in model.links],
+        m=[float(m) for m in model.m],
+        I=[np.asarray(I, float) for I in model.I_com],
+        omega=omega, v=v, origin=origin, moves=moves,
+    )  # fmt: skip
+
+
+def _of_base(model: Model) -> Columns:
+    """The six columns of the base's own motion, at its origin."""
+    half, zero = np.eye(3), np.zeros((3, 3))
+    omega, origin = np.concatenate([half, zero]), np.concatenate([zero, half])
+    return Columns(np.full(BASE, WORLD), np.arange(model.n, model.n + BASE), omega, origin, origin)
+
+
+def _carried(model: Model, k: int, of_parent: Columns, T_pi: Array) -> Columns:
+    """The columns of link k: those of its parent, carried into {k}, and those of its own joint."""
+    joint, R, A = model.joints[k], T_pi[:3, :3], np.asarray(model.A[k], float)
+    moved = of_parent.origin + np.cross(of_parent.omega, T_pi[:3, 3])
+    omega = np.concatenate([of_parent.omega @ R, A[:3].T])
+    origin = np.concatenate([moved @ R, A[3:].T])
+    return Columns(
+        np.concatenate([of_parent.joint, np.full(len(joint.dofs), k)]),
+        np.concatenate([of_parent.dof, joint.dofs]).astype(int),
+        omega,
+        origin + np.cross(omega, np.asarray(model.com[k], float)),
+        origin,
+    )
+
+
+def shares_of(at: Bodies, pairs: bool = True) -> Shares:
+    """Every link's motion by cause: inertial, Coriolis, centrifugal, gravity, base.
+
+    Args:
+        at: the links at their motion.
+        pairs: products of rates one by one; False: all products together, all squares together.
+    """
+    found: Shares = {x: {} for x in ("inertial", "Coriolis", "centrifugal", "gravity", "base")}
+    for k in at.model.links:
+        _add(found, "gravity", (), [Share(k, at.fall[k], np.zeros(3), np.zeros(3))])
+        for d, share in _columns_of_M(at, k):
+            base = d >= at.model.n
+            _add(found, "base" if base else "inertial", (at.model.n if base else d,), [share])
+        for (j, l), share in _products(at, k):
+            if l >= at.model.n:
+                _add(found, "base", (min(j, at.model.n), at.model.n), [share])
+            else:
+                cause = "centrifugal" if j == l else "Coriolis"
+                _add(found, cause, (j, l) if pairs else (), [share])
+    for by_key in found.values():
+        for key, own in by_key.items():
+            by_key[key] = _by_link(own)
+    return found
+
+
+def _add(found: Shares, cause: str, key: Key, own: list[Share]) -> None:
+    moved = [x for x in own if x.a.any() or x.alpha.any() or x.gyro.any()]
+    if moved:
+        found[cause].setdefault(key, []).extend(moved)
+
+
+def _by_link(own: list[Share]) -> list[Share]:
+    """The shares with one of each link."""
+    links: dict[int, list[Share]] = {}
+    for share in own:
+        links.setdefault(share.link, []).append(share)
+    return [
+        x[0]
+        if len(x) == 1
+        else Share(k, *(np.sum([getattr(y, s) for y in x], 0) for s in ("a", "alpha", "gyro")))
+        for k, x in links.items()
+    ]
+
+
+def _columns_of_M(at: Bodies, k: int) -> Iterator[tuple[int, Share]]:
+    """Motion of link k by every acceleration, those of the base included."""
+    own, zero = at.columns[k], np.zeros(3)
+    for c, change in enumerate(at.dV_base):
+        if change:
+            yield own.dof[c], Share(k, own.v[c] * change, own.omega[c] * change, zero)
+    for d in np.unique(own.dof[BASE:]):
+        change = float(at.x.ddq[d])
+        if change:
+            yield d, Share(k, at.v[k, d] * change, at.omega[k, d] * change, zero)
+
+
+def _products(at: Bodies, k: int) -> Iterator[tuple[tuple[int, int], Share]]:
+    """Motion of link k by every product of two rates (j, l), j <= l."""
+    own = at.columns[k]
+    u = at.rates(k)
+    moving = np.flatnonzero(u)
+    u, joint, dof = u[moving], own.joint[moving], own.dof[moving]
+    omega, v = own.omega[moving], own.v[moving]
+    before, same = joint[:, None] < joint, joint[:, None] == joint
+    uu = (u[:, None] * u)[:, :, None]
+    a = np.cross(omega[:, None], v[None]) * uu * (2 * before + same)[:, :, None]
+    alpha = np.cross(omega[:, None], omega[None]) * uu * before[:, :, None]
+    gyro = np.cross(omega[:, None], (omega @ at.I[k])[None]) * uu
+    stacked = np.concatenate([a, alpha, gyro], 2)
+    pairs: dict[tuple[int, int], Array] = {}
+    for b in range(len(moving)):
+        for c in range(len(moving)):
+            key = (int(min(dof[b], dof[c])), int(max(dof[b], dof[c])))
+            pairs[key] = pairs[key] + stacked[b, c] if key in pairs else stacked[b, c]
+    for key, x in pairs.items():
+        yield key, Share(k, x[:3], x[3:6], x[6:])

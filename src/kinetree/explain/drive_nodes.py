@@ -1,0 +1,223 @@
+"""Nodes of springs, friction, armature and rotors, for the unfolding of a joint force."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.explain.bodies import Bodies
+from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
+from kinetree.formulations.drives import (
+    armature,
+    armature_turning,
+    friction_force,
+    load_coefficients,
+    load_friction_forces,
+    turns_armature,
+)
+from kinetree.formulations.springs import active_springs, extension, position
+from kinetree.model import WORLD, JointFriction, JointRotor, Model
+from kinetree.model.friction import is_zero
+from kinetree.model.inputs import Motion
+
+
+def spring_nodes(model: Model, q: Array, dof: int, unit: str) -> list[Node]:
+    """Force against every spring that pulls at a degree of freedom."""
+    found: list[Node] = []
+    for spring in active_springs(model):
+        for d, arm in zip(spring.dofs, spring.arms, strict=True):
+            value = float(extension(spring, q) * spring.stiffness * arm)
+            if d == dof and value:
+                numbers = (
+                    Quantity("stiffness", float(spring.stiffness)),
+                    Quantity("coefficient", float(arm)),
+                    Quantity("position", float(position(spring, q))),
+                    Quantity("rest position", float(spring.rest)),
+                )
+                latex = r"k\, a\, (a \cdot q - q_0)"
+                code = code_line("spring")
+                found.append(Node(spring.name, latex, value, unit, numbers=numbers, code=code))
+    return found
+
+
+def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) -> list[Node]:
+    """Friction of the joints that share a degree of freedom, each by its laws."""
+    found: list[Node] = []
+    for i, joint in enumerate(model.joints):
+        if dof not in joint.dofs:
+            continue
+        scale, rate = float(joint.scale), float(x.dq_i[i][joint.dofs.index(dof)])
+        laws: list[Node] = []
+        for name, latex, law, key in _laws(joint.friction):
+            value = float(friction_force(law, rate * scale, joint.name) * scale)
+            if value:
+                numbers = (Quantity("rate of the joint", rate * scale), *_coefficients(law))
+                laws.append(Node(name, latex, value, unit, numbers=numbers, code=code_line(key)))
+        if joint.follows is None and dof in load_coefficients(model):
+            value = float(load_friction_forces(model, x.dq, load)[dof])
+            numbers = (
+                Quantity("load", float(load[dof])),
+                Quantity("coefficients, load drives or brakes", _pair(joint.friction.load)),
+            )
+            latex = r"c\, |\tau_{\mathrm{load}}| \,\mathrm{sign}(\dot q)"
+            if value:
+                code = code_line("load")
+                laws.append(Node("load friction", latex, value, unit, numbers=numbers, code=code))
+        if laws:
+            found.append(summed(joint.name, r"b(\dot q)", unit, laws))
+    return found
+
+
+def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
+    """The laws of a joint's friction one by one: name, formula, record, line of code."""
+    none = JointFriction()
+    found: list[tuple[str, str, JointFriction, str]] = []
+    if not is_zero(friction.viscous):
+        own = replace(none, viscous=friction.viscous)
+        found.append(("viscous friction", r"v\, \dot q", own, "viscous"))
+    if friction.stribeck is not None or not is_zero(friction.coulomb):
+        own = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
+        found.append(("dry friction", r"F_c\, \mathrm{sign}(\dot q)", own, "dry"))
+    if friction.sigmoid is not None:
+        own = replace(none, sigmoid=friction.sigmoid)
+        found.append(("sigmoid", r"b_{\mathrm{sigmoid}}(\dot q)", own, "sigmoid"))
+    if friction.function is not None:
+        own = replace(none, function=friction.function)
+        found.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", own, "function"))
+    return found
+
+
+def _coefficients(law: JointFriction) -> list[Quantity]:
+    """Coefficients of one law; of a pair, one if both directions have the same."""
+    found: list[Quantity] = []
+    for name, pair in (("viscous coefficient", law.viscous), ("dry friction", law.coulomb)):
+        if not is_zero(pair):
+            found.append(Quantity(name, _pair(pair)))
+    if law.stribeck is not None:
+        found.append(Quantity("static friction", _pair(law.stribeck.static)))
+        found.append(Quantity("Stribeck speed", float(law.stribeck.speed)))
+    if law.sigmoid is not None:
+        curve = law.sigmoid
+        for name in ("size", "steepness", "offset"):
+            found.append(Quantity(name, float(getattr(curve, name))))
+    return found
+
+
+def _pair(pair: tuple[object, object]) -> float | tuple[float, ...]:
+    plus, minus = (float(x) for x in pair)  # type: ignore[arg-type]
+    return plus if plus == minus else (plus, minus)
+
+
+def rotor_nodes(at: Bodies, alpha: Mapping[int, Array], dof: int, unit: str) -> list[Node]:
+    """Armature of the joints of a degree of freedom, and every rotor that needs a force there.
+
+    alpha: angular acceleration of every link in its own frame, and of WORLD.
+    """
+    model, x = at.model, at.x
+    found: list[Node] = []
+    for i, joint in enumerate(model.joints):
+        size = float(armature(model, i))
+        if dof not in joint.dofs or not size:
+            continue
+        k, name = joint.dofs.index(dof), joint.name
+        numbers = (Quantity("armature", size), Quantity("acceleration", float(x.ddq[dof])))
+        parts = [
+            Node("acceleration", r"I_a \ddot q", size * float(x.ddq[dof]), unit, numbers=numbers,
+                 code=code_line("armature"))
+        ]  # fmt: skip
+        if turns_armature(joint):
+            turning = float(armature_turning(joint, x.dq_i[i])[k])
+            numbers = (Quantity("armature", size), Quantity("w x v", turning, "m/s^2"))
+            code = code_line("armature turning")
+            latex = r"I_a (\omega \times v)"
+            parts.append(Node("turning", latex, size * turning, unit, numbers=numbers, code=code))
+        parts = [part for part in parts if part.value]
+        if parts:
+            found.append(summed(f"armature of {name}", r"I_a \ddot q", unit, parts))
+    for rotor in model.rotors:
+        parts = _rotor_parts(at, rotor, alpha[rotor.link], dof, unit)
+        if parts:
+            name = f"rotor of {model.joints[rotor.joint].name}"
+            found.append(summed(name, r"\tau_{\mathrm{rotor}}", unit, parts))
+    return found
+
+
+def _rotor_parts(at: Bodies, rotor: JointRotor, alpha: Array, dof: int, unit: str) -> list[Node]:
+    """Force of one rotor at its own joint, and of its reaction at the joints that move its link."""
+    x, k = at.x, rotor.link
+    weight, ratio = float(rotor.inertia * rotor.ratio), float(rotor.ratio)
+    s, change, rate = np.asarray(rotor.s, float), float(x.ddq[rotor.dof]), float(x.dq[rotor.dof])
+    frame = f"{{{at.model.base_name if k == WORLD else at.model.link_names[k]}}}"
+    shared = (
+        Quantity("axial inertia", float(rotor.inertia), "kg m^2"),
+        Quantity("ratio", ratio),
+        vector("axis of the rotor", s, "", frame),
+    )
+    parts: list[Node] = []
+    if rotor.dof == dof:
+        value, code = weight * ratio * change, code_line("rotor")
+        numbers = (*shared[:2], Quantity("acceleration of the joint", change))
+        latex = r"I_m r^2 \ddot q"
+        parts.append(Node("own spin", latex, value, unit, code=code, numbers=numbers))
+        name, latex = "angular acceleration of the carrier", r"I_m r\, s \cdot \alpha"
+        numbers = (*shared, vector("angular acceleration", alpha, "rad/s^2", frame))
+        parts.append(product(name, latex, unit, (weight * s, alpha), code, numbers))
+    if k != WORLD and at.moves[k, dof]:
+        code = code_line("carrier")
+        omega, turning = at.omega[k, dof], at.rates(k) @ at.columns[k].omega
+        shared = (*shared, vector("axis of the joint", omega, "", frame))
+        name, latex = "reaction on the carrier", r"\omega \cdot I_m r\, \ddot q\, s"
+        numbers = (*shared, Quantity("acceleration of the rotor's joint", change))
+        parts.append(product(name, latex, unit, (omega, weight * change * s), code, numbers))
+        name = "gyroscopic moment on the carrier"
+        latex = r"\omega \cdot I_m r\, \dot q\, (\omega_k \times s)"
+        moment = weight * rate * np.cross(turning, s)
+        numbers = (
+            *shared,
+            vector("angular velocity of the carrier", turning, "rad/s", frame),
+            Quantity("rate of the rotor's joint", rate),
+        )
+        parts.append(product(name, latex, unit, (omega, moment), code, numbers))
+    return [part for part in parts if part.value or part.children]
+
+
+def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
+    """Armature and rotors in the entry (i, j) of M."""
+    model = at.model
+    found: list[Node] = []
+    for k, joint in enumerate(model.joints):
+        size = float(armature(model, k))
+        if i == j and i in joint.dofs and size:
+            numbers = (Quantity("armature", float(joint.armature)),)
+            numbers += (Quantity("scale", float(joint.scale)),) if joint.scale != 1 else ()
+            name, code = f"armature of {joint.name}", code_line("armature")
+            found.append(Node(name, "I_a", size, unit, code=code, numbers=numbers))
+    for rotor in model.rotors:
+        weight, ratio = float(rotor.inertia * rotor.ratio), float(rotor.ratio)
+        numbers = (
+            Quantity("axial inertia", float(rotor.inertia), "kg m^2"),
+            Quantity("ratio", ratio),
+        )
+        parts: list[Node] = []
+        if i == j == rotor.dof and weight * ratio:
+            code = code_line("M rotor")
+            value = weight * ratio
+            parts.append(Node("own spin", "I_m r^2", value, unit, code=code, numbers=numbers))
+        pairs = ((i, j, ""), (j, i, "" if i != j else ", transposed"))
+        for own, other, word in pairs if rotor.link != WORLD else ():
+            if own == rotor.dof and at.moves[rotor.link, other]:
+                s, frame = np.asarray(rotor.s, float), f"{{{model.link_names[rotor.link]}}}"
+                omega, by = at.omega[rotor.link, other], model.dof_names[other]
+                latex = rf"I_m r\, s \cdot \omega_{{{other + 1}}}"
+                axes = (
+                    vector("axis of the rotor", s, "", frame),
+                    vector(f"axis of {by}", omega, "", frame),
+                )
+                name, code = f"carrier turned by {by}{word}", code_line("M carrier")
+                found_part = product(name, latex, unit, (omega, weight * s), code, numbers + axes)
+                parts += [found_part] if found_part.children else []
+        if parts:
+            name = f"rotor of {model.joints[rotor.joint].name}"
+            found.append(summed(name, r"M_{\mathrm{rotor}}", unit, parts))
+    return found

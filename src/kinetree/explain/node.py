@@ -1,0 +1,269 @@
+"""Node: a number of the dynamics that unfolds into the numbers that it is the sum of."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from html import escape
+from importlib import import_module
+from inspect import getsource
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.mathml import from_latex
+
+Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vector or matrix
+
+# lines of the source that compute a number: module below kinetree, and the beginning of the line
+LINES: dict[str, tuple[str, str]] = {
+    "tau": ("formulations.recursion", "tau = per_dof(model, [A.T @ np.concatenate"),
+    "screw": ("formulations.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
+    "closed": ("formulations.closed", "F = L.T @ (G @ dV - ad_V.T"),
+    "link force": ("formulations.link", "force = a_c[i] * model.m[i]"),
+    "link moment": ("formulations.link", "moment = I @ alpha[i] + cross(omega[i]"),
+    "link external": ("formulations.link", "f[i] = force - x.F_ext[i][3:]"),
+    "space force": ("formulations.space", "force = a_c[i] * model.m[i]"),
+    "space moment": ("formulations.space", "moment = I @ alpha[i] + cross(omega[i]"),
+    "space external": ("formulations.space", "f[i] = force - f_ext"),
+    "gravity": ("model.inputs", 'dV_base=six_vector(dV_base, "dV_base") - model.gravity'),
+    "M": ("formulations.jacobians", "M = M + J[i].T @ model.G[i] @ J[i]"),
+    "M rotor": ("formulations.drives", "M = M + np.outer(e, e) * (weight * rotor.ratio)"),
+    "M carrier": ("formulations.drives", "M = M + (np.outer(e, b) + np.outer(b, e)) * weight"),
+    "armature": ("formulations.drives", "needed = per_dof(model, [own[i] * armature(model, i)"),
+    "armature turning": ("formulations.drives", "return A[3:].T @ cross(A[:3] @ dq, A[3:] @ dq)"),
+    "rotor": ("formulations.drives", "tau[d] = tau[d] + (rotor.s @ alpha[rotor.link]"),
+    "carrier": ("formulations.drives", "spin = s * ddq[d] + cross(omega[k], s) * dq[d]"),
+    "viscous": ("formulations.drives", "force = force + _mean(viscous) * dq"),
+    "dry": ("formulations.drives", "force = force + _mean(dry) * direction"),
+    "sigmoid": ("formulations.drives", "force = force + sigmoid_force(friction.sigmoid, dq)"),
+    "function": ("formulations.drives", "force = force + function_force(friction.function"),
+    "load": ("formulations.drives", "forces[d] = load[d] * _load_share(pair, dq[d], load[d])"),
+    "spring": ("formulations.springs", "pull = extension(spring, q) * spring.stiffness"),
+    "constraints": ("explain.constraints", "joints[item.name] = -sum((J[row] * found.lam[row]"),
+    "V": ("formulations.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
+    "dV": ("formulations.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),
+    "F": ("formulations.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
+    "F child": ("formulations.screw", "F[i] = F[i] + sum(Ad_ip[c].T @ F[c]"),
+    "F rotors": ("formulations.screw", "F[i] = F[i] + np.concatenate([moment[i]"),
+}
+
+
+@dataclass(frozen=True)
+class Code:
+    """A line of the source: file below src/kinetree, number of the line from 1, its text."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named factor of a number: scalar, vector or matrix, with unit and frame.
+
+    frame: the axes that a vector is written in, such as "{s}"; empty for a scalar.
+    """
+
+    name: str
+    value: Value
+    unit: str = ""
+    frame: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A number and the numbers that add up to it.
+
+    Args:
+        name: words; also the name of the term of the parent's equation that this number is.
+        latex: the term as a formula.
+        value: number; a tuple of numbers for a 6-vector.
+        unit: unit of the value.
+        frame: the axes that a vector is written in; empty for a number.
+        code: the line of the source that computes it, None where there is no source.
+        numbers: its factors.
+        children: the numbers that add up to it.
+    """
+
+    name: str
+    latex: str
+    value: Value
+    unit: str = ""
+    frame: str = ""
+    code: Code | None = None
+    numbers: tuple[Quantity, ...] = ()
+    children: "tuple[Node, ...]" = field(default=(), repr=False)
+
+    @property
+    def term(self) -> str:
+        """Name of this number's term in the equation of its parent."""
+        return self.name
+
+    @cached_property
+    def symbol(self) -> str:
+        """The term as MathML."""
+        return from_latex(self.latex)
+
+    @cached_property
+    def equation(self) -> str:
+        """Symbol = sum of the children's terms, in MathML; empty for a number without children.
+
+        Each term is a <math> of its own, so that a long sum can be broken into lines, and stands in
+        an <mrow> whose data-term is the name of the child.
+        """
+        if not self.children:
+            return ""
+        parts = [_mathml(f"{self.latex} =")]
+        parts += [marked(x.name, x.latex, first=k == 0) for k, x in enumerate(self.children)]
+        return " ".join(parts)
+
+    def leaves(self) -> "Iterator[Node]":
+        """All numbers below this one that do not unfold further; the node itself if it is one."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def __getitem__(self, name: str) -> "Node":
+        for child in self.children:
+            if child.name == name:
+                return child
+        names = ", ".join(x.name for x in self.children) or "nothing"
+        raise KeyError(f"{self.name!r} does not unfold into {name!r}; it unfolds into {names}.")
+
+
+def marked(name: str, latex: str, *, first: bool) -> str:
+    """A term of a sum as MathML, with its sign, in an <mrow> with data-term."""
+    sign, inner = _signed(latex)
+    operator = "" if first and sign == "+" else f"<mo>{sign}</mo>"
+    return f'<math>{operator}<mrow data-term="{escape(name, quote=True)}">{inner}</mrow></math>'
+
+
+@cache
+def _mathml(latex: str) -> str:
+    return from_latex(latex)
+
+
+def summed(
+    name: str,
+    latex: str,
+    unit: str,
+    children: Sequence[Node],
+    code: Code | None = None,
+    numbers: tuple[Quantity, ...] = (),
+) -> Node:
+    """The node of a sum of numbers."""
+    value = math.fsum(x.value for x in children if isinstance(x.value, float))
+    return Node(name, latex, value, unit, "", code, numbers, tuple(children))
+
+
+def product(
+    name: str,
+    latex: str,
+    unit: str,
+    vectors: tuple[Array, Array],
+    code: Code | None = None,
+    numbers: tuple[Quantity, ...] = (),
+) -> Node:
+    """The dot product of two vectors, which unfolds into the products of their components."""
+    a, b = vectors
+    children = [
+        Node(axis, f"{axis}\\,{axis}", value, unit)
+        for axis, value in zip("xyz", (a * b).tolist(), strict=True)
+        if value
+    ]
+    return summed(name, latex, unit, children, code, numbers)
+
+
+def vector(name: str, x: Array, unit: str, frame: str) -> Quantity:
+    """A vector or matrix as a factor."""
+    rows = np.asarray(x, float).tolist()
+    value = tuple(tuple(row) if isinstance(row, list) else row for row in rows)
+    return Quantity(name, value, unit, frame)
+
+
+@cache
+def code_line(key: str) -> Code | None:
+    """The line of `LINES` in the source of today; None if the source is not installed."""
+    module, beginning = LINES[key]
+    try:
+        lines = getsource(import_module(f"kinetree.{module}")).splitlines()
+    except OSError:
+        return None
+    for number, line in enumerate(lines, 1):
+        if line.strip().startswith(beginning):
+            return Code(f"{module.replace('.', '/')}.py", number, line.strip())
+    return None
+
+
+def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
+    """Trees as JSON data, for views/page/unfold.js.
+
+    Formulas, lines of code and factors that many nodes share are written once, in tables; a node
+    has their numbers.
+
+    Args:
+        trees: the roots.
+        most: most nodes; None: no limit. Of larger trees the deepest levels are left out, and
+            "cut" is the number of nodes that are left out.
+
+    Returns:
+        "trees", "formulas" ([sign, MathML] of terms), "codes", "numbers" and "cut".
+    """
+    formulas: dict[str, int] = {}
+    codes: dict[Code, int] = {}
+    numbers: dict[Quantity, int] = {}
+    sizes = _levels(trees)
+    depth = len(sizes)
+    while most is not None and depth > 2 and sum(sizes[:depth]) > most:
+        depth -= 1
+
+    def row(node: Node, level: int) -> dict[str, object]:
+        found: dict[str, object] = {"name": node.name, "value": _plain(node.value)}
+        found["symbol"] = formulas.setdefault(node.latex, len(formulas))
+        found["unit"] = node.unit
+        if node.frame:
+            found["frame"] = node.frame
+        if node.code is not None:
+            found["code"] = codes.setdefault(node.code, len(codes))
+        if node.numbers:
+            found["numbers"] = [numbers.setdefault(x, len(numbers)) for x in node.numbers]
+        if node.children and level + 1 < depth:
+            found["children"] = [row(x, level + 1) for x in node.children]
+        return found
+
+    found = [row(tree, 0) for tree in trees]
+    return {
+        "trees": found,
+        "formulas": [_signed(latex) for latex in formulas],
+        "codes": [{"file": x.file, "line": x.line, "text": x.text} for x in codes],
+        "numbers": [
+            {"name": x.name, "unit": x.unit, "frame": x.frame, "value": _plain(x.value)}
+            for x in numbers
+        ],
+        "cut": sum(sizes[depth:]),
+    }
+
+
+def _levels(trees: Sequence[Node]) -> list[int]:
+    """How many nodes are at each depth."""
+    sizes: list[int] = []
+    level = list(trees)
+    while level:
+        sizes.append(len(level))
+        level = [child for node in level for child in node.children]
+    return sizes
+
+
+def _signed(latex: str) -> tuple[str, str]:
+    """Sign of a term, and the term without it as MathML that is not yet in <math>."""
+    sign, body = ("−", latex[1:]) if latex.startswith("-") else ("+", latex)
+    return sign, _mathml(body.lstrip()).removeprefix("<math>").removesuffix("</math>")
+
+
+def _plain(value: Value) -> object:
+    """A value for JSON: numbers that are not finite are null."""
+    if isinstance(value, tuple):
+        return [_plain(x) for x in value]
+    return value if math.isfinite(value) else None
