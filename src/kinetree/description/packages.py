@@ -24,7 +24,7 @@ from pathlib import Path
 
 from kinetree.base.tables import counted
 from kinetree.description.records import Note
-from kinetree.description.source import decode, path_text, read_bytes
+from kinetree.description.source import decode, environment, path_text, read_bytes
 from kinetree.description.xml import parse_xml
 from kinetree.errors import ParseError
 
@@ -101,7 +101,7 @@ class Packages:
 
     file: Path | None  # the description; None for a text, which lies nowhere
     folders: Sequence[str | os.PathLike[str]] = ()
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environment: Mapping[str, str] = field(default_factory=environment)
     notes: list[Note] = field(default_factory=list)
     _found: dict[str, Path] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)

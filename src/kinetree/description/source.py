@@ -4,6 +4,10 @@ import codecs
 import os
 import re
 import stat
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 
 from kinetree.errors import InputError, ParseError
 
@@ -26,8 +30,29 @@ ENCODINGS = frozenset(
 )
 
 
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `only_inside`
+
+
 class MissingFileError(ParseError, FileNotFoundError):
     """There is no file of that name."""
+
+
+@contextmanager
+def only_inside(folder: Path) -> Generator[None]:
+    """While active, in this thread: no file outside a folder is read, and no variable is seen.
+
+    For files of a stranger, which may include other files and name environment variables.
+    """
+    token = _folder.set(folder.resolve())
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+def environment() -> Mapping[str, str]:
+    """The environment variables that a description may use; none inside `only_inside`."""
+    return os.environ if _folder.get() is None else {}
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
@@ -37,6 +62,12 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     end.
     """
     place = path_text(path)
+    folder = _folder.get()
+    if folder is not None and not Path(place).resolve().is_relative_to(folder):
+        raise ParseError(
+            f"{place[:200]!r} is outside the files that were opened together; expected a file "
+            "among them. Open it together with the others."
+        )
     try:
         info = os.stat(place)
         if stat.S_ISDIR(info.st_mode):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kinetree.description.findings import Findings
 from kinetree.description.sdf.parts import part_of, text_of
-from kinetree.description.source import MAX_SIZE, decode, read_bytes
+from kinetree.description.source import MAX_SIZE, decode, environment, read_bytes
 from kinetree.description.urdf.parts import Part
 from kinetree.description.xml import Element, clip, parse_xml, show
 from kinetree.errors import InputError, ParseError
@@ -50,7 +50,7 @@ class Files:
 
     folders: Sequence[str | os.PathLike[str]]
     findings: Findings
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environment: Mapping[str, str] = field(default_factory=environment)
     count: int = 0
     size: int = 0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from kinetree.description.findings import Findings
 from kinetree.description.records import ArgumentValue
-from kinetree.description.source import MissingFileError, path_text
+from kinetree.description.source import MissingFileError, environment, path_text
 from kinetree.description.xacro.expressions import (
     Evaluator,
     ExpressionError,
@@ -434,14 +434,14 @@ class _Reader:
         if word == "dirname" and not values:
             return str(self.files.folder)
         if word == "optenv" and values:
-            return os.environ.get(values[0], " ".join(values[1:]))
+            return environment().get(values[0], " ".join(values[1:]))
         if word in ("find", "arg", "env") and len(values) == 1:
             if word == "find":
                 return str(self.files.packages.find(values[0], element.where))
             if word == "arg":
                 return self.arguments.value(values[0])
-            if values[0] in os.environ:
-                return os.environ[values[0]]
+            if values[0] in environment():
+                return environment()[values[0]]
             raise ExpressionError(f"the environment variable {values[0]!r} is not set")
         raise ExpressionError(f"$({clip(text)}) is not known; expected one of {SUBSTITUTIONS}")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kinetree import robots
 from kinetree.errors import InputError, NameLookupError
+from kinetree.views.page.report import equations
 from kinetree.views.workbench.closing import closed_state, closure_words, random_state
 from kinetree.views.workbench.describe import description
 from kinetree.views.workbench.motions import (
@@ -146,6 +147,11 @@ def answer_save(shelf: Shelf, request: Request) -> Answer:
     return {"name": found.name, "base64": content, "remarks": found.remarks}
 
 
+def answer_equations(shelf: Shelf, request: Request) -> Answer:
+    """M, C and g in closed form as markup, or a sentence with the reason if there are none."""
+    return {"html": equations(shelf.robot(request))}
+
+
 def asked_state(shelf: Shelf, request: Request) -> State:
     """The state that a request is about."""
     return read_state(request, shelf.robot(request))
@@ -155,6 +161,7 @@ API: dict[str, Callable[[Shelf, Request], Answer]] = {
     "robots": answer_robots,
     "open": answer_open,
     "readings": answer_readings,
+    "equations": answer_equations,
     "close": answer_close,
     "random": answer_random,
     "simulate": answer_simulate,

@@ -21,6 +21,7 @@ from kinetree.robot import Robot
 from kinetree.views.loops import closed_rest
 
 log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())
 THREAD = "kinetree workbench compiler"  # name of a thread that compiles
 Quantity = Callable[..., Any]
 
@@ -78,6 +79,8 @@ def compile_in_thread(robot: Robot, closing: threading.Event) -> threading.Threa
 def kernels(robot: Robot) -> Iterator[tuple[str, Callable[[], Quantity]]]:
     """Names of all quantities of a robot, and functions that compile and call their kernels."""
     model = robot.model
+    if not robot.n:  # there is no kernel for a robot that cannot move
+        return
     q, zero = closed_rest(robot)[0], np.zeros(robot.n)
     F_ext = np.zeros((len(model.links), 6))
     arguments: dict[str, tuple[Array, ...]] = {

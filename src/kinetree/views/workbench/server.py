@@ -237,12 +237,10 @@ def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
         return 200, plain(respond(name, request))
     except KinetreeError as error:
         return 400, {"error": str(error)}
-    except Exception:
+    except Exception as error:
         log.exception("The request %r failed.", name[:40])
-        return 500, {
-            "error": f"The request {name[:40]!r} failed because of an error of kinetree itself. "
-            "The terminal of the workbench shows it."
-        }
+        words = f"{type(error).__name__}: {error}"[:300]
+        return 500, {"error": f"This is an error of kinetree itself, please report it: {words}"}
 
 
 def read_json(body: bytes) -> Request:

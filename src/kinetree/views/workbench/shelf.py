@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from kinetree import robots
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, nearest
+from kinetree.description.source import only_inside
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
 from kinetree.kernels.memo import Recent
 from kinetree.loading import ROBOT_FILES, load
@@ -249,7 +250,8 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
             except OSError as error:
                 raise InputError(f"The file {name} cannot be stored ({error.strerror}).") from None
         try:
-            robot, drawn, remarks = read_robot(private / main, private)
+            with only_inside(private):
+                robot, drawn, remarks = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
         remarks = [without_folder(text, private) for text in remarks]
