@@ -47,7 +47,10 @@ PHRASES: dict[str, str] = {
     r"^dq0 breaks": "--dq breaks",
     r"Use friction that grows with the rate alone: robot\.with_friction\(.* for each of the others":
         "Leave it out: --friction none",
-    r"^(duration|dt|tolerance|cutoff|prior) is ": r"--\1 is ",
+    r"^(duration|dt|tolerance|cutoff|prior|size|fps|speed|zoom|time) is ": r"--\1 is ",
+    r"^add and hide both name ": "--add and --hide both name ",
+    r"^time needs a trajectory": "--time needs TRAJECTORY",
+    r"^q and the trajectory both ": "--q and TRAJECTORY both ",
     r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",
     r"kt\.load\(path, floating=True\) gives it a free joint, on the command line --floating":
         "--floating gives it a free joint",
@@ -71,7 +74,7 @@ PHRASES: dict[str, str] = {
 OPTIONS = (
     "limits", "method", "degrees", "strict", "floating", "mimic", "friction", "duration", "dt",
     "cutoff", "torque_cutoff", "hold_out", "armature", "prior", "tolerance", "effort", "velocity",
-    "columns", "topic", "model", "offsets", "lag",
+    "columns", "topic", "model", "offsets", "lag", "fps", "speed",
 )  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -246,20 +246,32 @@ def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[in
     with replaced(path) as file, tempfile.TemporaryFile() as log:
         words = ["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         words += ["-s", f"{width}x{height}", "-r", f"{fps:.9g}", "-i", "-", "-an"]
-        words += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(file)]
-        process = subprocess.Popen([ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log)
+        words += [
+            "-pix_fmt",
+            "yuv420p",
+            "-movflags",
+            "+faststart",
+            "-f",
+            "mp4",
+            str(file.resolve()),
+        ]
+        process = subprocess.Popen(  # in a session of its own: Ctrl-C is for this program
+            [ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log, start_new_session=True
+        )
         assert process.stdin is not None
-        failed = False
+        pipe, failed = process.stdin, False
         try:
-            with process.stdin as pipe:
-                for frame in frames:
-                    pipe.write(frame.tobytes())
+            for frame in frames:
+                pipe.write(frame.tobytes())
+            pipe.close()
         except BrokenPipeError:  # ffmpeg ended before its input did; its own words are below
             failed = True
         except BaseException:
             process.kill()
             raise
         finally:
+            with suppress(OSError):  # what is in the buffer cannot be written any more
+                pipe.close()
             failed = process.wait() != 0 or failed
         if failed:
             log.seek(0)

@@ -245,14 +245,17 @@ def check_motion(
     """The motion; InputError if it is of another robot, or if others contradict it."""
     if trajectory is None:
         if time is not None:
-            raise InputError(
-                "time is of a trajectory, and there is none; expected both or neither."
-            )
+            raise InputError("time needs a trajectory; expected both of them, or neither.")
         return None
     if q is not None:
         raise InputError("q and the trajectory both give positions; expected one of them.")
     if time is not None and kind in MOVING:
-        raise InputError(f"time is for pictures, and {kind} is a movie; expected .png or .svg.")
+        raise InputError(f"time is for a picture, and {kind} is a movie; expected .png or .svg.")
+    first, last = float(trajectory.t[0]), float(trajectory.t[-1])
+    if time is not None and not first <= time <= last:
+        raise InputError(
+            f"time is {time:g} s; expected {first:g} to {last:g} s, when the trajectory is known."
+        )
     check_single(trajectory, "a picture of a motion")
     names = robot.model.coordinate_names
     if trajectory.coordinate_names != names:
@@ -269,7 +272,7 @@ def check_shown(drawn: Scene, add: Sequence[str], hide: Sequence[str]) -> frozen
         for name in (given,) if isinstance(given, str) else given:
             if name not in SHOWN:
                 raise InputError(
-                    f"{option} names {name!r}; expected some of {', '.join(SHOWN)}."
+                    f"there is no {name!r} to {option}; expected some of {', '.join(SHOWN)}."
                     f"{nearest(name, SHOWN)}"
                 )
     both = [x for x in add if x in hide]
