@@ -1,4 +1,4 @@
-r"""LaTeX formulas as MathML: `from_latex`.
+r"""LaTeX formulas as MathML: `from_latex`, and the style sheet that they need: `formula_style`.
 
 The subset of LaTeX is that of our pages, of the documentation and of SymPy's output: letters with
 accents and scripts, fractions, roots, functions, delimiters of any size, matrices, cases and
@@ -9,105 +9,52 @@ Browsers have other rules of their own, so attributes are written where these di
 `\term{name}{...}` is an extension: a group that a page can find by its attribute data-term.
 """
 
+import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from html import escape
+from importlib.resources import files
 
+from kinetree.base.math_symbols import (
+    ACCENTS,
+    ALIGNED,
+    BARS,
+    BIG_OPERATORS,
+    BIN,
+    CAPITALS,
+    CHARACTERS,
+    CLOSE,
+    FENCES,
+    FONTS,
+    FUNCTIONS,
+    GREEK,
+    IGNORED,
+    LEANS,
+    LETTERS,
+    LIMITS,
+    OP,
+    OPEN,
+    ORD,
+    OVER,
+    PLAIN,
+    PUNCT,
+    REL,
+    SIZES,
+    SLANTS,
+    SPACE,
+    SPACES,
+    SYMBOLS,
+    UNDER,
+    in_alphabet,
+    italic,
+)
 from kinetree.errors import InputError
 
-# TeX's classes of atoms; "space" is a space that was asked for
-ORD, OP, BIN, REL, OPEN, CLOSE, PUNCT, SPACE = range(8)
 SPACED = {BIN: "0.2222em", REL: "0.2778em"}  # on both sides, where there is something to separate
 NEVER_STRETCHED = "+−±×⋅=≤≥≠≈∈"
 THIN = '<mspace width="0.1667em"></mspace>'
-
-GREEK = dict(
-    zip(
-        "alpha beta gamma delta zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "
-        "chi psi omega varepsilon epsilon phi varphi vartheta varrho varsigma varpi".split(),
-        "αβγδζηθικλμνξπρστυχψωεϵϕφϑϱςϖ",
-        strict=True,
-    )
-)
-# TeX sets these upright, browsers slant them unless the variant is given
-CAPITALS = dict(
-    zip(
-        "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split(),
-        "ΓΔΘΛΞΠΣΥΦΨΩ",
-        strict=True,
-    )
-)
-LETTERS = {
-    "ell": "ℓ", "hbar": "ℏ", "partial": "∂", "nabla": "∇", "infty": "∞", "emptyset": "∅",
-    "prime": "′", "top": "⊤", "bot": "⊥", "forall": "∀", "exists": "∃", "circ": "∘", "angle": "∠",
-    "dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮", "ddots": "⋱", "%": "%", "#": "#",
-    "&": "&", "$": "$", "_": "_", "degree": "°",
-}  # fmt: skip
-SYMBOLS = {
-    "+": (BIN, "+"), "-": (BIN, "−"), "*": (BIN, "∗"), "pm": (BIN, "±"),
-    "mp": (BIN, "∓"), "times": (BIN, "×"), "cdot": (BIN, "⋅"), "ast": (BIN, "∗"),
-    "otimes": (BIN, "⊗"), "oplus": (BIN, "⊕"), "odot": (BIN, "⊙"), "wedge": (BIN, "∧"),
-    "vee": (BIN, "∨"), "cup": (BIN, "∪"), "cap": (BIN, "∩"), "setminus": (BIN, "∖"),
-    "=": (REL, "="), "<": (REL, "<"), ">": (REL, ">"), ":": (REL, ":"), "lt": (REL, "<"),
-    "gt": (REL, ">"), "leq": (REL, "≤"), "le": (REL, "≤"), "geq": (REL, "≥"), "ge": (REL, "≥"),
-    "neq": (REL, "≠"), "ne": (REL, "≠"), "approx": (REL, "≈"), "equiv": (REL, "≡"),
-    "sim": (REL, "∼"), "simeq": (REL, "≃"), "propto": (REL, "∝"), "in": (REL, "∈"),
-    "notin": (REL, "∉"), "subset": (REL, "⊂"), "subseteq": (REL, "⊆"), "to": (REL, "→"),
-    "rightarrow": (REL, "→"), "leftarrow": (REL, "←"), "mapsto": (REL, "↦"), "ll": (REL, "≪"),
-    "gg": (REL, "≫"), "Rightarrow": (REL, "⇒"), "Leftrightarrow": (REL, "⇔"), "perp": (REL, "⊥"),
-    "parallel": (REL, "∥"), "mid": (REL, "∣"), ",": (PUNCT, ","), ";": (PUNCT, ";"),
-    "colon": (PUNCT, ":"), "(": (OPEN, "("), "[": (OPEN, "["), "{": (OPEN, "{"),
-    "lbrace": (OPEN, "{"), "langle": (OPEN, "⟨"), "lfloor": (OPEN, "⌊"), "lceil": (OPEN, "⌈"),
-    "lvert": (OPEN, "|"), "lVert": (OPEN, "‖"), ")": (CLOSE, ")"), "]": (CLOSE, "]"),
-    "}": (CLOSE, "}"), "rbrace": (CLOSE, "}"), "rangle": (CLOSE, "⟩"), "rfloor": (CLOSE, "⌋"),
-    "rceil": (CLOSE, "⌉"), "rvert": (CLOSE, "|"), "rVert": (CLOSE, "‖"), "|": (ORD, "‖"),
-    "vert": (ORD, "|"), "Vert": (ORD, "‖"), "/": (ORD, "/"), "!": (CLOSE, "!"), ".": (ORD, "."),
-    "backslash": (ORD, "∖"),
-}  # fmt: skip
-# characters that may be written instead of their commands, as θ, ° and ×
-CHARACTERS = {sign: kind for kind, sign in SYMBOLS.values()}
-PLAIN = set(LETTERS.values())
-BARS = {"|": "|", "\\|": "‖"}  # delimiters whose side follows from the place
-BIG_OPERATORS = {"sum": "∑", "prod": "∏", "int": "∫", "oint": "∮", "bigcup": "⋃", "bigcap": "⋂"}
-FUNCTIONS = (
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh coth exp log ln det dim ker "
-    "deg arg hom Pr"
-).split()
-LIMITS = "max min sup inf lim argmax argmin".split()  # functions with indices below them
-ACCENTS = {
-    "dot": "˙", "ddot": "¨", "dddot": "⃛", "hat": "^", "widehat": "^", "tilde": "~",
-    "widetilde": "~", "bar": "¯", "vec": "→", "check": "ˇ", "breve": "˘", "mathring": "˚",
-}  # fmt: skip
-STRETCHED = ("widehat", "widetilde")  # over all of their base
-OVER = {"overline": "¯", "overbrace": "⏞", "overrightarrow": "→"}
-UNDER = {"underline": "_", "underbrace": "⏟"}
-SPACES = {
-    ",": "0.1667em", ":": "0.2222em", ">": "0.2222em", ";": "0.2778em", "!": "-0.1667em",
-    " ": "0.3333em", "~": "0.3333em", "quad": "1em", "qquad": "2em", "enspace": "0.5em",
-}  # fmt: skip
-FONTS = {
-    "mathrm": "normal", "operatorname": "normal", "mathit": "italic", "mathcal": "script",
-    "mathscr": "script", "mathfrak": "fraktur", "mathbb": "double", "mathbf": "bold",
-    "boldsymbol": "bold", "mathsf": "normal", "text": "text", "textrm": "text", "mbox": "text",
-    "textit": "text", "mathtt": "normal", "mathnormal": "italic",
-}  # fmt: skip
-# first capital and small letter of an alphabet, and letters that Unicode has elsewhere
-ALPHABETS = {
-    "script": (0x1D49C, 0x1D4B6, dict(zip("BEFHILMRego", "ℬℰℱℋℐℒℳℛℯℊℴ", strict=True))),
-    "fraktur": (0x1D504, 0x1D51E, dict(zip("CHIRZ", "ℭℌℑℜℨ", strict=True))),
-    "double": (0x1D538, 0x1D552, dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ", strict=True))),
-    "bold": (0x1D400, 0x1D41A, {}),
-}
-FENCES = {
-    "matrix": ("", ""), "smallmatrix": ("", ""), "pmatrix": ("(", ")"), "bmatrix": ("[", "]"),
-    "vmatrix": ("|", "|"), "Vmatrix": ("‖", "‖"), "Bmatrix": ("{", "}"), "cases": ("{", ""),
-    "array": ("", ""), "aligned": ("", ""), "align": ("", ""), "split": ("", ""),
-    "gathered": ("", ""), "gather": ("", ""), "equation": ("", ""),
-}  # fmt: skip
-ALIGNED = ("aligned", "align", "split")
-SIZES = {"big": "1.2em", "Big": "1.8em", "bigg": "2.4em", "Bigg": "3em"}
-IGNORED = ("displaystyle", "textstyle", "limits", "nolimits", "hline", "notag", "nonumber")
 
 TOKEN = re.compile(r"\\(operatorname\*|[A-Za-z]+|.)|(\s+)|(.)", re.DOTALL)
 
@@ -117,15 +64,19 @@ class Atom:
     """A part of a formula: its markup, its class in TeX, and how it takes scripts.
 
     sign: the character of a bare operator, whose <mo> is written when its neighbours are known.
+    letter: the slanted letter that it is, perhaps with an accent.
     below: its indices go below and above it in displayed formulas.
     tall: higher than a line, so that delimiters around it grow.
+    inner: an expression in grown delimiters, which TeX sets apart by a thin space.
     """
 
     markup: str
     kind: int = ORD
     sign: str = ""
+    letter: str = ""
     below: bool = False
     tall: bool = False
+    inner: bool = False
 
 
 def from_latex(text: str, *, display: bool = False) -> str:
@@ -141,6 +92,15 @@ def from_latex(text: str, *, display: bool = False) -> str:
         raise parser.wrong(f"{parser.peek()!r} has no beginning")
     block = ' display="block"' if display else ""
     return f"<math{block}><mrow>{body}</mrow></math>"
+
+
+@cache
+def formula_style() -> str:
+    """The style sheet of formulas, with their font inside, for a page that fetches nothing."""
+    folder = files(__package__ or "")
+    font = base64.b64encode(folder.joinpath("math.woff2").read_bytes()).decode()
+    style = folder.joinpath("math.css").read_text(encoding="utf-8")
+    return style.replace('"math.woff2"', f'"data:font/woff2;base64,{font}"')
 
 
 def row(*parts: str) -> str:
@@ -214,10 +174,12 @@ class _Parser:
         if atom is None or not (low or high):
             return atom
         core = _operator(atom, self.depth > 0) if atom.sign else atom.markup
+        if high and not atom.below and (slant := SLANTS.get(atom.letter)):
+            high = row(_space(slant / 70), high)  # an em of a superscript has 0.7 em
         names = ("munder", "mover", "munderover") if atom.below else ("msub", "msup", "msubsup")
         high = row(high) if high.count("<mo>′") > 1 else high
         name = names[2 if low and high else 1 if high else 0]
-        return replace(atom, markup=f"<{name}>{core}{low}{high}</{name}>", sign="")
+        return replace(atom, markup=f"<{name}>{core}{low}{high}</{name}>", sign="", letter="")
 
     def script(self) -> str:
         self.depth += 1
@@ -298,13 +260,16 @@ class _Parser:
             self.place += len(word) - 1
             upright = self.font == "normal" and len(word) == 1
             if self.font == "italic" and len(word) > 1:
-                word = "".join(map(_slanted, word))
-            return Atom(f'<mi mathvariant="normal">{word}</mi>' if upright else f"<mi>{word}</mi>")
-        return Atom(f"<mi>{_in_alphabet(first, self.font)}</mi>")
+                word = "".join(map(italic, word))
+            letter = word if self.font == "italic" else ""
+            markup = f'<mi mathvariant="normal">{word}</mi>' if upright else f"<mi>{word}</mi>"
+            return Atom(markup, letter=letter)
+        letter = in_alphabet(first, self.font)
+        return Atom(f"<mi>{letter}</mi>", letter=letter)
 
     def command(self, name: str) -> Atom | None:
         if name in GREEK:
-            return Atom(f"<mi>{GREEK[name]}</mi>")
+            return Atom(f"<mi>{GREEK[name]}</mi>", letter=GREEK[name])
         if name in CAPITALS:
             return Atom(f'<mi mathvariant="normal">{CAPITALS[name]}</mi>')
         if name in LETTERS:
@@ -317,7 +282,8 @@ class _Parser:
             return Atom(f"<mi>{name}</mi>", OP, below=name in LIMITS)
         if name in BIG_OPERATORS:
             below = name not in ("int", "oint")
-            return Atom(f"<mo>{BIG_OPERATORS[name]}</mo>", OP, below=below, tall=True)
+            sign = f'<mo lspace="0" rspace="0.1667em">{BIG_OPERATORS[name]}</mo>'
+            return Atom(sign, OP, below=below, tall=True)
         if name in IGNORED:
             return None
         build: dict[str, Callable[[], Atom]] = {
@@ -331,11 +297,13 @@ class _Parser:
             large = "true" if name == "dfrac" else "false"
             found = self.fraction().markup
             return Atom(f'<mstyle displaystyle="{large}">{found}</mstyle>', tall=True)
-        if name in ACCENTS or name in OVER:
+        if name in ACCENTS:
             return self.accented(name)
+        if name in OVER:
+            return self.over(name)
         if name in UNDER:
             sign, base = UNDER[name], self.argument()
-            brace = f'<munder>{base}<mo stretchy="true">{sign}</mo></munder>'
+            brace = f'<munder accentunder="true">{base}<mo stretchy="true">{sign}</mo></munder>'
             return Atom(brace, below=name == "underbrace", tall=True)
         if name in FONTS or name == "operatorname*":
             return self.in_font(name)
@@ -362,13 +330,23 @@ class _Parser:
         return Atom(f"<msqrt>{self.argument()}</msqrt>", tall=True)
 
     def accented(self, name: str) -> Atom:
-        """A letter under its accent; an accent over a whole expression stretches."""
-        base = self.argument()
-        sign = ACCENTS.get(name) or OVER[name]
-        wide = name in STRETCHED or name in OVER
-        stretch = "" if wide else ' stretchy="false"'
-        accent = f'<mover accent="true">{base}<mo{stretch}>{sign}</mo></mover>'
-        return Atom(accent, below=name == "overbrace", tall=name == "overbrace")
+        """A letter under its accent."""
+        atoms = self.group()
+        one = len(atoms) == 1 and not atoms[0].sign
+        base = atoms[0].markup if one else row(_row(atoms, self.depth > 0))
+        letter = atoms[0].letter if one else ""
+        lean = LEANS.get(letter, 0) + (6 if name == "vec" else 0)  # its arrow is left of its box
+        kind = f' class="lean{lean}"' if lean else ""
+        accent = (
+            f'<mover accent="true">{base}<mo stretchy="false"{kind}>{ACCENTS[name]}</mo></mover>'
+        )
+        return Atom(accent, letter=letter)
+
+    def over(self, name: str) -> Atom:
+        """A line, hat, brace or arrow as wide as the expression below it."""
+        base, brace = self.argument(), name == "overbrace"
+        markup = f'<mover accent="true">{base}<mo stretchy="true">{OVER[name]}</mo></mover>'
+        return Atom(markup, below=brace, tall=brace)
 
     def stacked_over(self) -> Atom:
         top, base = self.script(), self.argument()
@@ -383,10 +361,13 @@ class _Parser:
             text = self.raw().replace(" ", "\u00a0")
             return Atom(f"<mtext>{escape(text)}</mtext>")
         outer, self.font = self.font, FONTS[name.rstrip("*")]
-        body = self.argument()
+        atoms = self.group()
         self.font = outer
-        function = name.startswith("operatorname")
-        return Atom(body, OP if function else ORD, below=name.endswith("*"))
+        if name.startswith("operatorname"):
+            return Atom(row(_row(atoms, True)), OP, below=name.endswith("*"))
+        if len(atoms) == 1 and not atoms[0].sign:
+            return atoms[0]
+        return Atom(row(_row(atoms, self.depth > 0)), tall=any(x.tall for x in atoms))
 
     def delimiter(self) -> tuple[int, str]:
         token = self.take()
@@ -413,7 +394,7 @@ class _Parser:
             inner += f'<mo stretchy="true" lspace="0.2em" rspace="0.2em">{self.delimiter()[1]}</mo>'
         self.expect("\\right")
         _, last = self.delimiter()
-        return Atom(_fence(first, inner, last, tall), tall=tall)
+        return Atom(_fence(first, inner, last, tall), tall=tall, inner=tall)
 
     def sized(self, size: str, side: str) -> Atom:
         r"""\big( and its relatives, of a fixed size."""
@@ -446,28 +427,22 @@ class _Parser:
             rows.pop()
         kind = "aligned" if name in ALIGNED else "cases" if name == "cases" else "matrix"
         style = ' displaystyle="true"' if name in (*ALIGNED, "gathered", "gather") else ""
-        body = "".join(f"<mtr>{''.join(cells)}</mtr>" for cells in rows)
+        body = "".join(f"<mtr>{_strut(cells[0], kind)}{''.join(cells[1:])}</mtr>" for cells in rows)
         found = f'<mtable class="{kind}"{style}>{body}</mtable>'
-        return Atom(_fence(*(FENCES[name][0], found, FENCES[name][1]), True), tall=True)
+        first, last = FENCES[name]
+        return Atom(_fence(first, found, last, True), tall=True, inner=bool(first or last))
 
 
-def _in_alphabet(letter: str, font: str) -> str:
-    """A letter of another alphabet, such as script."""
-    if font not in ALPHABETS or not letter.isascii():
-        return letter
-    capital, small, elsewhere = ALPHABETS[font]
-    if letter in elsewhere:
-        return elsewhere[letter]
-    first, base = (capital, "A") if letter.isupper() else (small, "a")
-    return chr(first + ord(letter) - ord(base))
+def _space(width: float) -> str:
+    """A space in em."""
+    return f'<mspace width="{width:.3g}em"></mspace>'
 
 
-def _slanted(letter: str) -> str:
-    """A letter of a word in italics; a single letter is slanted by the browser."""
-    if letter == "h":
-        return "ℎ"
-    first, base = (0x1D434, "A") if letter.isupper() else (0x1D44E, "a")
-    return chr(first + ord(letter) - ord(base))
+def _strut(cell: str, kind: str) -> str:
+    """The first cell of a row, with TeX's least height and depth of a line."""
+    size = 1.2 if kind == "cases" else 1.0
+    strut = f'<mspace height="{0.84 * size:.3g}em" depth="{0.36 * size:.3g}em"></mspace>'
+    return f"<mtd>{strut}{cell.removeprefix('<mtd>')}"
 
 
 def _fence(first: str, inner: str, last: str, tall: bool) -> str:
@@ -500,6 +475,8 @@ def _row(atoms: list[Atom], script: bool) -> str:
         if before is not None and _thin(before, atom):
             written += THIN
         written += _operator(atom, script) if atom.sign else atom.markup
+        if slant := SLANTS.get(atom.letter):
+            written += _space(slant / 100)
         before = atom
     return written
 
@@ -512,12 +489,17 @@ def _alone(before: Atom | None, after: Atom | None) -> bool:
 
 
 def _thin(before: Atom, atom: Atom) -> bool:
-    """Whether TeX sets a thin space: around functions, as in a cos b."""
-    if "<mo>" in before.markup and before.kind == OP:  # sums have their own space
+    """Whether TeX sets a thin space: around functions and grown delimiters, as in a cos b."""
+    if before.kind == OP and before.tall:  # sums have a space of their own
         return False
-    if atom.kind == OP:
+    if atom.kind == OP or atom.inner:
         return before.kind in (ORD, CLOSE, OP)
-    return before.kind == OP and atom.kind == ORD and not atom.markup.startswith("<mrow><mo form")
+    if before.inner:
+        return atom.kind in (ORD, OPEN, PUNCT)
+    if before.kind != OP or atom.kind not in (ORD, OPEN):
+        return False
+    fenced = atom.kind == OPEN and atom.sign not in BARS.values()
+    return not fenced and not atom.markup.startswith("<mrow><mo form")  # \left( of one line
 
 
 def _operator(atom: Atom, script: bool) -> str:

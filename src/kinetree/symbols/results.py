@@ -1,12 +1,12 @@
 """Closed forms as SymPy objects that also print themselves as LaTeX, text and MathML."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from kinetree.base.arrays import Array
+from kinetree.base.mathml import from_latex
 from kinetree.symbols.parameters import latex_names
 from kinetree.symbols.ring import Expression
 
@@ -44,20 +44,13 @@ def to_text(x: Expression, digits: int | None = None) -> str:
 
 
 def to_mathml(x: Expression, digits: int | None = None) -> str:
-    """Presentation MathML for browsers: a whole <math> element."""
-    from sympy import mathml
+    """Presentation MathML for browsers: a whole <math> element.
 
-    body = mathml(rounded(x, digits), printer="presentation")
-    body = re.sub(r"<mi>([A-Za-z]+?)(\d+[a-z]+)</mi>", r"<msub><mi>\1</mi><mi>\2</mi></msub>", body)
-    body = re.sub(r"<mi>(theta|d|[wv][xyz])(d?)dot</mi>", _dotted, body)
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
-
-
-def _dotted(match: re.Match[str]) -> str:
-    """A rate in MathML: the letter under one dot or two."""
-    letter = "&#952;" if match[1] == "theta" else match[1]
-    dots = "&#168;" if match[2] else "&#729;"
-    return f"<mover><mi>{letter}</mi><mo>{dots}</mo></mover>"
+    It is made of the LaTeX, because SymPy's MathML has no dots over letters and lets brackets and
+    products be spaced by the browser.
+    """
+    found = from_latex(to_latex(x, digits), display=True)
+    return found.replace("<math", '<math xmlns="http://www.w3.org/1998/Math/MathML"', 1)
 
 
 def rounded(x: Expression, digits: int | None) -> Expression:

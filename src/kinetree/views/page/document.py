@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from kinetree.base.mathml import formula_style
 from kinetree.base.tables import Cell, html_table
 
 LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029"}  # allowed in JSON but not in scripts
@@ -22,6 +23,7 @@ def document(
     own_style: str = "",
     own_scripts: Sequence[str] = (),
     connect: str = "'none'",
+    formulas: bool = False,
 ) -> str:
     """The page.
 
@@ -36,14 +38,19 @@ def document(
         own_style: style of this page alone, after that of all pages.
         own_scripts: texts of scripts of this page alone, run after the others.
         connect: where scripts may send requests, as in the policy.
+        formulas: scripts will show formulas, whose font is then in the page, as it is if the body
+            has formulas.
     """
-    style = resource("style.css") + own_style
+    formulas = formulas or "<math" in body
+    style = resource("style.css") + (formula_style() if formulas else "") + own_style
     script = (
         '"use strict";\n(() => {\n' + "\n".join([*map(resource, scripts), *own_scripts]) + "})();\n"
     )
+    fonts = "data:" if formulas else "'none'"
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
+        f"connect-src {connect}; font-src {fonts}; "
+        "base-uri 'none'; form-action 'none'"
     )
     page = f"""<!DOCTYPE html>
 <html lang="en">

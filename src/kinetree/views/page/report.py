@@ -35,8 +35,6 @@ from kinetree.views.page.stage import (
 SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
 MOST_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
 MOST_MARKUP = 40_000  # characters of one equation
-# SymPy writes products without space, so that "7.6 cos" would read as one word
-TIMES, THIN_SPACE = "<mo>&InvisibleTimes;</mo>", '<mspace width="0.17em"></mspace>'
 ZERO = "<math><mn>0</mn></math>"
 TITLES = {
     "M": "Mass matrix",
@@ -277,7 +275,4 @@ def closed_forms(robot: Robot, digits: int) -> dict[str, str]:
     """M, C and g of the tree as MathML; 0 if all entries are zero."""
     closed = symbolic(Robot(tree_of(robot.model)))
     forms = {name: getattr(closed, name) for name in TITLES}
-    return {
-        name: form.mathml(digits).replace(TIMES, THIN_SPACE) if form.text() else ZERO
-        for name, form in forms.items()
-    }
+    return {name: form.mathml(digits) if form.text() else ZERO for name, form in forms.items()}

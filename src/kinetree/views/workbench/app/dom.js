@@ -41,7 +41,8 @@ function typedNumber(text) {
 const PLAIN_TAGS = new Set(["p", "div", "span", "h3", "h4", "b", "i", "em", "sub", "sup", "code", "ul", "ol",
   "li", "br", "small", "table", "thead", "tbody", "tr", "th", "td", "caption", "details", "summary"]);
 const PLAIN_ATTRIBUTES = new Set(["class", "data-term", "display", "mathvariant", "columnalign", "stretchy",
-  "fence", "width", "lspace", "rspace", "accent", "title", "scope", "rowspacing", "columnspacing", "form", "separator", "largeop"]);
+  "fence", "width", "lspace", "rspace", "accent", "title", "scope", "rowspacing", "columnspacing", "form", "separator", "largeop",
+  "accentunder", "height", "depth", "minsize", "maxsize", "displaystyle"]);
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 function safeMarkup(text) {
   const found = new DOMParser().parseFromString(`<!DOCTYPE html><body>${text}`, "text/html").body;
