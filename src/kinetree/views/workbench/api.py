@@ -7,7 +7,17 @@ import base64
 from collections.abc import Callable
 
 from kinetree import robots
+from kinetree.base.arrays import Array
 from kinetree.errors import InputError, NameLookupError
+from kinetree.explain import (
+    explain,
+    packed,
+    recursion_steps,
+    unfold_mass,
+    unfold_torque,
+    unfold_vector,
+)
+from kinetree.views.arrows import constraint_arrows
 from kinetree.views.page.report import equations
 from kinetree.views.workbench.closing import closed_state, closure_words, random_state
 from kinetree.views.workbench.describe import description
@@ -18,6 +28,7 @@ from kinetree.views.workbench.motions import (
     saved,
 )
 from kinetree.views.workbench.presets import default_preset
+from kinetree.views.workbench.quantities import quantity
 from kinetree.views.workbench.readings import readings
 from kinetree.views.workbench.runs import asked_law, simulated
 from kinetree.views.workbench.shelf import BUILT_IN, Shelf, decoded
@@ -25,6 +36,7 @@ from kinetree.views.workbench.state import (
     Request,
     State,
     at_rest,
+    external_wrenches,
     number,
     numbers,
     read_state,
@@ -34,6 +46,7 @@ from kinetree.views.workbench.state import (
 )
 
 Answer = dict[str, object]
+MOST_NODES = 6000  # of an unfolded number
 ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
 
 
@@ -147,6 +160,50 @@ def answer_save(shelf: Shelf, request: Request) -> Answer:
     return {"name": found.name, "base64": content, "remarks": found.remarks}
 
 
+def answer_recursion(shelf: Shelf, request: Request) -> Answer:
+    """Both passes of the recursion step by step, and the forces of the constraints."""
+    state = asked_state(shelf, request)
+    found = explain(state.robot.model, state.q, state.dq, state.ddq, wrenches(state))
+    arrows = [
+        {"name": x.name, "unit": x.unit, "from": x.start, "vector": x.value}
+        for x in constraint_arrows(found, 1.0)
+    ]
+    return {"steps": recursion_steps(found), "constraint_forces": arrows}
+
+
+def answer_unfold(shelf: Shelf, request: Request) -> Answer:
+    """A joint force, an entry of M or a vector of the recursion as a tree that adds up."""
+    state = asked_state(shelf, request)
+    what = record(request.get("what"), "what")
+    model, kind = state.robot.model, text(what.get("kind"), "kind")
+    motion, F_ext = (state.q, state.dq, state.ddq), wrenches(state)
+    if kind == "tau":
+        tree = unfold_torque(model, *motion, index(what.get("dof"), "dof"), F_ext)
+    elif kind == "M":
+        entries = (index(what.get(name), name) for name in ("row", "column"))
+        tree = unfold_mass(model, state.q, *entries)
+    elif kind == "vector":
+        link, symbol = index(what.get("link"), "link"), text(what.get("symbol"), "symbol")
+        tree = unfold_vector(model, *motion, link, symbol, F_ext)
+    else:
+        raise InputError(f"kind is {kind[:20]!r}; expected tau, M or vector.")
+    return packed([tree], MOST_NODES)
+
+
+def wrenches(state: State) -> Array | None:
+    """F_ext of the push of a state; None without a push."""
+    if state.push is None:
+        return None
+    return external_wrenches(state, quantity(state.robot, "link_poses")(state.q))
+
+
+def index(given: object, name: str) -> int:
+    """A whole number of a request, from 0."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise InputError(f"{name} is {given!r:.60}; expected a whole number from 0.")
+    return given
+
+
 def answer_equations(shelf: Shelf, request: Request) -> Answer:
     """M, C and g in closed form as markup, or a sentence with the reason if there are none."""
     return {"html": equations(shelf.robot(request))}
@@ -161,6 +218,8 @@ API: dict[str, Callable[[Shelf, Request], Answer]] = {
     "robots": answer_robots,
     "open": answer_open,
     "readings": answer_readings,
+    "recursion": answer_recursion,
+    "unfold": answer_unfold,
     "equations": answer_equations,
     "close": answer_close,
     "random": answer_random,
