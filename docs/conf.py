@@ -5,10 +5,10 @@ import runpy
 import sys
 from pathlib import Path
 
-import latex2mathml.converter
 from docutils import nodes
 
 import kinetree
+from kinetree.base.mathml import from_latex
 
 sys.path.insert(0, str(Path(__file__).parent))  # docs/extension
 
@@ -26,7 +26,9 @@ suppress_warnings = ["myst.xref_missing"]  # links to files of the repository be
 
 html_theme = "furo"
 html_title = f"kinetree {release}"
-html_static_path = ["_static"]
+# the style sheet and the font of formulas are those of the pages that kinetree writes
+BASE = "../src/kinetree/base"
+html_static_path = ["_static", f"{BASE}/math.css", f"{BASE}/math.woff2"]
 html_css_files = ["math.css", "layout.css"]
 templates_path = []
 exclude_patterns = ["_build", "_made"]
@@ -84,21 +86,20 @@ def escape(line: str) -> str:
 
 def inline_math(translator, node) -> None:
     """Convert a formula to MathML, so that the pages need no script and no network."""
-    translator.body.append(latex2mathml.converter.convert(node.astext()))
+    translator.body.append(from_latex(node.astext()))
     raise nodes.SkipNode
 
 
 def block_math(translator, node) -> None:
     """Convert a formula on a line of its own."""
-    converted = latex2mathml.converter.convert(node.astext(), display="block")
+    converted = from_latex(node.astext(), display=True)
     translator.body.append(f'<div class="math">{converted}</div>')
     raise nodes.SkipNode
 
 
 def draw_pictures(app) -> None:
-    """Draw the pictures that are made from a recording and from a record."""
-    for name in ("draw_identification.py", "draw_growth.py"):
-        runpy.run_path(str(Path(__file__).parents[1] / "tools" / name))["draw"]()
+    """Draw the pictures that are made from a recording."""
+    runpy.run_path(str(Path(__file__).parents[1] / "tools" / "draw_identification.py"))["draw"]()
 
 
 def setup(app) -> None:
