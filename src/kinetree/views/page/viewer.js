@@ -75,13 +75,15 @@ function upload(gl, data) {
 
 const columns = (A) => [0, 1, 2, 3].flatMap((j) => [0, 1, 2, 3].map((i) => A[4 * i + j]));
 
+// Lines on the floor; a planar robot has a wall behind it, {normal, at}, instead.
 function floorLines(camera, extent) {
-  const side = unit(cross(camera.up, camera.eye)), front = cross(side, camera.up);
+  const { normal, at } = camera.wall || { normal: camera.up, at: camera.floor };
+  const side = unit(cross(normal, camera.wall ? camera.up : camera.eye)), front = cross(side, normal);
   const step = 10 ** Math.floor(Math.log10(extent)) * (extent / 10 ** Math.floor(Math.log10(extent)) > 4 ? 0.5 : 0.2);
   const half = Math.ceil(0.9 * extent / step), points = [];
-  const under = plus(camera.target, times(camera.up, camera.floor - dot(camera.target, camera.up)));
+  const under = plus(camera.target, times(normal, at - dot(camera.target, normal)));
   const snap = (axis) => Math.round(dot(under, axis) / step) * step;
-  const middle = plus(plus(times(side, snap(side)), times(front, snap(front))), times(camera.up, camera.floor));
+  const middle = plus(plus(times(side, snap(side)), times(front, snap(front))), times(normal, at));
   for (let k = -half; k <= half; k++)
     for (const [a, b] of [[side, front], [front, side]])
       for (const end of [-half, half])

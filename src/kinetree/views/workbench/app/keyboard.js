@@ -41,7 +41,9 @@ const VIEW_KEYS = [["drag", "turn"], ["wheel", "zoom"], ["Shift+drag", "move asi
 
 function panelByKey(id) {
   togglePanel(id);
-  if (isOpen(id)) panels.get(id).root.querySelector("input, select, .panel-body button, button")?.focus({ preventScroll: true });
+  if (!isOpen(id)) return;
+  const { root, body } = panels.get(id), first = body.querySelector("input, select, button:not([tabindex='-1'], :disabled)");
+  (first || root.querySelector(".fold")).focus({ preventScroll: true });
 }
 
 function scrub(by) {

@@ -2,7 +2,7 @@
 
 const bench = {
   store: null, robot: null, viewer: null, player: null, at: null, poses: [], readings: null,
-  recursion: null, term: null, unfolded: null, gravityAt: null,
+  recursion: null, term: null, kept: null, unfolded: null, gravityAt: null,
   get scene() { return bench.store.scene; },
 };
 
@@ -28,14 +28,14 @@ function refresh() {
   player.show();
   drawStage();
   forOpenPanels("state");
-  askReadings({ ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.tool });
+  askReadings({ ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.tool, kept: robot.constraints ? bench.kept : null });
 }
 
 // Follow a change of the scene.
 function sceneChanged(scene, before) {
   const robot = robots.get(robotKey(scene.robot)), another = robot !== bench.robot;
   if (another) {
-    Object.assign(bench, { robot, readings: null, recursion: null });
+    Object.assign(bench, { robot, readings: null, recursion: null, kept: null });
     document.title = `${robot.name} · kinetree`;
     openStage(robot);
   }

@@ -13,12 +13,13 @@ function showMatrix({ M, eigenvalues }) {
   panel.kind.select(scene.matrix);
   if (panel.madeFor !== `${robot.id} ${scene.matrix}`) makeMatrix(panel, robot, scene.matrix, n);
   const top = Math.max(1e-300, ...M.map((row) => Math.max(...row.map(Math.abs))));
+  const decimals = clamp(3 - Math.floor(Math.log10(top)), 0, 6); // the same in all cells, so that they compare
   M.forEach((row, i) => row.forEach((x, j) => {
     const cell = panel.cells[i][j], share = Math.sqrt(Math.abs(x) / top); // small couplings stay visible
     cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
     cell.classList.toggle("negative", x < 0);
-    cell.classList.toggle("strong", share > 0.62);
-    if (scene.matrix === "numbers") cell.textContent = numberText(x, 3);
+    cell.classList.toggle("strong", share > 0.7);
+    if (scene.matrix === "numbers") cell.textContent = cellText(x, decimals);
     cell.dataset.value = x;
     cell.setAttribute("aria-label", `M of ${robot.dofs[i].name} and ${robot.dofs[j].name}: ${numberText(x)}; unfold it`);
     cell.title = `${robot.dofs[i].name}, ${robot.dofs[j].name}: ${numberText(x, 6)}`;
@@ -26,6 +27,12 @@ function showMatrix({ M, eigenvalues }) {
   const units = new Set(robot.dofs.map((dof) => dof.unit));
   const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
   panel.note.textContent = `${unitText}; the colour is the size against the largest entry. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.`;
+}
+
+// A number with fixed decimals; only an exact zero is 0, and a rounded one has no sign.
+function cellText(x, decimals) {
+  const text = x.toFixed(decimals);
+  return x === 0 ? "0" : Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 function makeMatrix(panel, robot, kind, n) {
@@ -48,7 +55,9 @@ function makeMatrix(panel, robot, kind, n) {
   });
   const key = make("ol", { class: "matrix-key" }, ...robot.dofs.map((dof) => make("li", { text: dof.name })));
   panel.place.replaceChildren(table);
-  panel.place.after(panel.key = (panel.key && panel.key.remove(), key));
+  if (panel.names) panel.names.remove();
+  panel.names = key;
+  panel.place.after(key);
 }
 
 addPanel({ id: "matrix", title: "Mass matrix", short: "Mass", letter: "M", key: "3", build: buildMatrix, readings: showMatrix });

@@ -97,7 +97,7 @@ function showRobot() {
   if (panel.madeFor === robot.id) return;
   panel.madeFor = robot.id;
   const facts = {
-    name: robot.name, from: robot.source || "built in", "degrees of freedom": robot.n, "moving links": robot.links.length,
+    name: robot.name, from: robot.source && robot.source !== robot.name ? robot.source : "built in", "degrees of freedom": robot.n, "moving links": robot.links.length,
     "total mass": `${numberText(robot.mass.total, 5)} kg`, "moving mass": `${numberText(robot.mass.moving, 5)} kg`,
     gravity: `${vectorText(robot.gravity)} m/s²`, tool: robot.tool,
   };

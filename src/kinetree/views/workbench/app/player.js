@@ -21,6 +21,7 @@ function createPlayer() {
   const player = {
     get active() { return bench.scene.run !== null && runs.has(bench.scene.run); },
     get time() { return time; },
+    get weightless() { return runs.get(bench.scene.run).weightless; },
     get running() { return running; },
     state: () => motionAt(bench.robot, motion(), time),
     play(on) {
@@ -74,8 +75,8 @@ function curvesOf(robot, motion, kind) {
   if (kind === "q") {
     const rows = motion.q.map((q) => handleValues(robot, q));
     const series = robot.handles.map((handle, k) => {
-      const s = scaled(handle.unit);
-      return { name: handle.label, values: rows.map((row) => row[k] * s), limit: handle.turn === null && !handle.wraps ? [handle.low * s, handle.high * s] : null };
+      const s = scaled(handle.unit), ends = handle.dof === null ? null : robot.dofs[handle.dof];
+      return { name: handle.label, values: rows.map((row) => row[k] * s), limit: ends && (ends.lower !== null || ends.upper !== null) ? [ends.lower, ends.upper].map((x) => x === null ? null : x * s) : null };
     });
     return { title: "q", unit: pair(angle, "m"), series };
   }

@@ -33,7 +33,7 @@ function buildPush(body) {
         if (!Number.isFinite(x)) showError(box.parentElement, `“${box.value}” is not a number; expected the ${name} along ${axis} in ${unitName}.`);
         else { clearError(box.parentElement); set(x); }
       });
-      const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: `${name} ${axis}` }), box, make("span", { class: "unit", text: ` ${unitName}` }), range);
+      const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: `${name} ${axis}` }), range, box, make("span", { class: "unit", text: ` ${unitName}` }));
       return { name, k, range, box, node };
     });
     return { name, unitName, boxes };
@@ -141,7 +141,7 @@ contributors.push(() => {
   if (!push) return null;
   const foot = pushFoot(), way = times(push.force, pushScale()), size = Math.hypot(...push.force), turn = Math.hypot(...push.moment);
   const parts = arrowParts(foot, way, 1.2 * arrowRadius(), cssColour("--f"));
-  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--f" }] : [];
+  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--f", beside: bench.scene.classroom ? 20 : 13 }] : [];
   if (turn > 0) {
     const twist = times(push.moment, 0.2 * bench.robot.stage.scene.extent / Math.max(turn, 0.05 * robotWeight()));
     parts.push(...arrowParts(foot, twist, arrowRadius(), cssColour("--n"), { heads: 2 }));

@@ -1,11 +1,11 @@
 // The panel Run: presets with gains, limits, runs to compare, recordings, and motions of files.
 
-const runs = new Map(); // number -> {motion, recipe, words}; the scene has numbers of runs
+const runs = new Map(); // number -> {motion, recipe, words, weightless}; the scene has numbers of runs
 let lastRun = 0, recording = null;
 
-function keepRun(motion, recipe, words) {
+function keepRun(motion, recipe, words, weightless = false) {
   lastRun += 1;
-  runs.set(lastRun, { motion, recipe, words });
+  runs.set(lastRun, { motion, recipe, words, weightless });
   return lastRun;
 }
 
@@ -13,7 +13,7 @@ function buildRun(body) {
   const choices = make("div", { class: "presets", role: "radiogroup", "aria-label": "Simulation" });
   const about = make("p", { class: "note" });
   const gains = make("div", { class: "sliders" });
-  const stops = segments("Limits of the joints", { stop: "limits stop", warn: "limits warn" }, (name) => bench.store.change({ stops: name === "stop" }));
+  const stops = segments("Limits of the joints", { stop: "stop at limits", warn: "warn beyond limits" }, (name) => bench.store.change({ stops: name === "stop" }));
   const go = make("button", { type: "button", class: "main", id: "run", text: "Run", title: "Simulate from here (R)", click: () => simulateHere() });
   const keep = make("button", { type: "button", id: "keep-run", text: "Keep to compare", title: "Keep this run; it is drawn dashed beside the next ones (K)", click: keepToCompare });
   const remarks = make("ul", { class: "remarks" });
@@ -21,7 +21,7 @@ function buildRun(body) {
   const openCsv = make("button", { type: "button", text: "Open CSV…", click: () => csv.click() });
   const record = make("button", { type: "button", id: "record", text: "Record sliders", "aria-pressed": "false", click: toggleRecording });
   const saves = ["csv", "page"].map((kind) => make("button", { type: "button", "data-save": kind, text: kind === "csv" ? "Save CSV" : "Save page", click: (event) => saveRun(kind, event.currentTarget) }));
-  body.append(choices, about, gains, make("div", { class: "buttons" }, stops), make("div", { class: "buttons" }, go, keep), remarks,
+  body.append(choices, about, gains, stops, make("div", { class: "buttons" }, go, keep), remarks,
     make("div", { class: "buttons" }, openCsv, csv, record, ...saves));
   Object.assign(this, { choices, about, gains, stops, go, keep, remarks, record, saves });
 }
@@ -70,7 +70,7 @@ function makePresets(panel, robot, chosen) {
     const box = make("input", { type: "text", class: "typed", inputmode: "decimal", autocomplete: "off", "aria-label": words });
     const set = (x) => bench.store.change(entries(x), `gain ${name}`);
     range.addEventListener("input", () => set(logarithmic ? 10 ** +range.value : +range.value));
-    const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: words }), box, make("span", { class: "unit", text: unitName }), range);
+    const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: words }), range, box, make("span", { class: "unit", text: unitName }));
     box.addEventListener("change", () => {
       const x = typedNumber(box.value);
       if (!(x >= 0) || (name === "duration" && !(x > 0))) showError(node, `“${box.value}” is not a number that ${words} can have; expected for example ${numberText(low)} to ${numberText(high)}.`);
@@ -93,7 +93,7 @@ const runStart = () => ({ q: bench.scene.q, dq: bench.scene.dq });
 async function simulateRecipe(robot, recipe) {
   const motion = await ask("simulate", { robot: robot.id, ...recipe, ddq: zeros(robot.n), target: null });
   const preset = robot.presets.find((x) => x.name === recipe.preset), gains = Object.entries(recipe.gains).map(([name, x]) => `${name} ${numberText(x, 3)}`);
-  return keepRun(motion, recipe, [preset ? preset.title : recipe.preset, ...gains].join(", "));
+  return keepRun(motion, recipe, [preset ? preset.title : recipe.preset, ...gains].join(", "), Boolean(preset && preset.weightless));
 }
 
 async function simulateHere() {

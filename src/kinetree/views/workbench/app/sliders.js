@@ -54,20 +54,14 @@ function buildJoints(body) {
 }
 
 function goToRest() {
+  bench.kept = null;
   const { robot } = bench;
   changeJoints({ q: [...robot.rest], dq: zeros(robot.n), ddq: zeros(robot.n) });
 }
 
-function goRandom() {
-  const { robot } = bench, loops = robot.stage.loops.length > 0;
-  const spread = loops ? 0.3 : 0.9; // constraints are closed from nearby
-  let values = handleValues(robot, robot.rest).map((x, k) => {
-    const { low, high } = robot.handles[k], to = low + Math.random() * (high - low);
-    return x + spread * (to - x);
-  });
-  let q = positionsOf(robot, robot.rest, values);
-  if (loops) q = movedPositions(robot, q, 0, values[0]);
-  changeJoints({ q });
+async function goRandom(event) {
+  const { robot } = bench, found = await attempt(event.currentTarget, () => ask("random", { robot: robot.id }));
+  if (found && robot === bench.robot) changeJoints({ q: found.q });
 }
 
 // The rows of the chosen quantity, made anew.
@@ -80,8 +74,12 @@ function makeJointRows() {
     const range = make("input", { type: "range", min: row.low, max: row.high, step: "any", "aria-label": name, "data-slider": k });
     const box = make("input", { type: "text", inputmode: "decimal", class: "typed", autocomplete: "off", spellcheck: "false", "aria-label": name, "data-typed": k });
     const unitText = make("span", { class: "unit" });
-    const node = make("div", { class: "slider-row" }, make("span", { class: "name", title: row.label, text: row.label }), box, unitText, range);
-    const set = (x) => changeJoints(row.set(bench.at, x), `${scene.quantity} ${k}`);
+    const node = make("div", { class: "slider-row" }, make("span", { class: "name", title: row.label, text: row.label }), range, box, unitText);
+    const { quantity } = scene;
+    const set = (x) => {
+      bench.kept = row.dof === null ? null : [quantity, row.dof]; // constraints change the other entries
+      changeJoints(row.set(bench.at, x), `${quantity} ${k}`);
+    };
     range.addEventListener("input", () => set(+range.value));
     box.addEventListener("change", () => typed(row, box, set));
     box.addEventListener("keydown", (event) => {

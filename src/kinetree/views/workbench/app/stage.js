@@ -1,6 +1,8 @@
 // The robot on the stage: its drawing, framed when it is opened, marks, labels and clicks.
 
 const SOLID = ["visual", "body", "joint"]; // groups that stand for links and can be clicked
+// Gravity of the scene; null: the robot's own. A run without gravity has none.
+const presentGravity = () => bench.player.active && bench.player.weightless ? [0, 0, 0] : bench.scene.gravity;
 const contributors = []; // functions of the shown state that give {parts, labels, clicks}
 let labels = [], clicks = [];
 
@@ -15,8 +17,8 @@ function openStage(robot) {
     id: "view", tabindex: "0", "data-wheel": "always", role: "img",
     "aria-label": `${robot.name}: drag or use the arrow keys to turn it, the wheel or + and - to zoom`,
   });
-  byId("view-place").append(canvas);
-  bench.viewer = createViewer(canvas, robot.stage.scene);
+  byId("view-place").prepend(canvas);
+  bench.viewer = createViewer(canvas, { ...robot.stage.scene, camera: cameraOf(robot) });
   if (!bench.viewer) {
     canvas.remove();
     showError(byId("message-anchor"), "This browser has no WebGL, so the robot is not drawn; all numbers work. Turn on hardware acceleration, or use another browser.");
@@ -27,14 +29,32 @@ function openStage(robot) {
   setUpClicks(canvas);
 }
 
+// The camera of a robot; a planar one is seen straight on, upright in its plane, before a wall.
+function cameraOf(robot) {
+  const { camera, extent } = robot.stage.scene, { plane, up } = robot;
+  if (!plane || Math.abs(dot(plane, up)) > 0.1) return camera;
+  const normal = times(plane, dot(plane, camera.eye) < 0 ? -1 : 1);
+  const side = cross(up, normal), eye = unit(plus(normal, plus(times(side, 0.07), times(up, 0.06))));
+  return { ...camera, eye, wall: { normal, at: dot(camera.target, normal) - 0.12 * extent } };
+}
+
+// Points that a planar robot may reach: the picture has room for it to turn.
+function reachOf(robot, points) {
+  if (!robot.plane || Math.abs(dot(robot.plane, robot.up)) > 0.1) return [];
+  const base = robot.stage.robot.links.length ? bench.poses[0] : IDENTITY, at = [base[3], base[7], base[11]];
+  const far = 0.62 * Math.max(0, ...points.map((p) => Math.hypot(...plus(p, times(at, -1)))));
+  return [plus(at, times(robot.up, far)), plus(at, times(robot.up, -far))];
+}
+
 // Show the whole robot and the gravity arrow, in the direction of the camera.
 function frameRobot() {
   if (!bench.viewer) return;
   const { viewer, robot } = bench, camera = viewer.camera;
   camera.reset();
   const points = viewer.corners([...SOLID, "loop"].filter((group) => viewer.isShown(group)));
+  points.push(...reachOf(robot, points));
   if (!points.length) points.push(...bench.poses.map((T) => [T[3], T[7], T[11]]), [0, 0, 0]);
-  const [right, above] = camera.axes(), size = robot.stage.scene.extent;
+  const [right] = camera.axes(), size = robot.stage.scene.extent;
   const along = (axis) => points.map((p) => dot(p, axis));
   const middle = times(points.reduce(plus, [0, 0, 0]), 1 / points.length);
   const left = Math.min(...along(right)) - dot(middle, right) - 0.12 * size;
@@ -42,7 +62,7 @@ function frameRobot() {
   const height = (low + high) / 2 - dot(middle, robot.up) + 0.12 * size;
   bench.gravityAt = plus(plus(middle, times(right, left)), times(robot.up, height));
   if (bench.scene.marks.gravity) points.push(bench.gravityAt, plus(bench.gravityAt, times(robot.up, -0.3 * size)));
-  camera.frame(points, above ? 0.84 : 0.84);
+  camera.frame(points, 0.82);
   viewer.draw();
 }
 
@@ -84,7 +104,8 @@ function placeLabels() {
     node.style.color = label.colour ? `var(${label.colour})` : "";
     let [x, y] = bench.viewer.project(label.at);
     const wide = node.offsetWidth, tall = node.offsetHeight;
-    x = clamp(x + 8, 4, Math.max(4, width - wide - 4));
+    if (label.above) [x, y] = [x - wide / 2 - 8, y - 0.8 * tall];
+    x = clamp(x + (label.beside || 8), 4, Math.max(4, width - wide - 4));
     y = clamp(y - tall / 2, 4, Math.max(4, height - tall - 4));
     while (taken.some((b) => x < b[0] + b[2] && b[0] < x + wide && y < b[1] + b[3] && b[1] < y + tall)) y += tall;
     taken.push([x, y, wide, tall]);
@@ -137,13 +158,13 @@ function setUpClicks(canvas) {
 }
 
 contributors.push(() => {
-  const { robot, scene } = bench, g = scene.gravity || robot.gravity, size = Math.hypot(...g);
+  const { robot, scene } = bench, g = presentGravity() || robot.gravity, size = Math.hypot(...g);
   if (!scene.marks.gravity || !bench.gravityAt) return null;
-  if (!(size > 0)) return { parts: [], labels: [{ at: bench.gravityAt, text: "no gravity", colour: "--gravity" }] };
+  if (!(size > 0)) return { parts: [], labels: [{ at: bench.gravityAt, text: "no gravity", colour: "--gravity", above: true }] };
   const way = times(g, 0.24 * robot.stage.scene.extent / size);
   return {
     parts: arrowParts(bench.gravityAt, way, arrowRadius(), cssColour("--gravity")),
-    labels: [{ at: plus(bench.gravityAt, times(way, 0.5)), text: `g = ${numberText(size)} m/s²`, colour: "--gravity" }],
+    labels: [{ at: bench.gravityAt, above: true, text: `g = ${numberText(size)} m/s²`, colour: "--gravity" }],
   };
 });
 

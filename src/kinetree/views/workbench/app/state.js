@@ -70,7 +70,7 @@ function createStore(first, changed) {
 
 // Only what the server needs to answer.
 function stateOf(scene, robot, at) {
-  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: scene.gravity };
+  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity() };
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.

@@ -76,9 +76,10 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
   row.bar.replaceChildren(...pieces);
   row.value.textContent = `${numberText(tau)} ${dof.torque_unit}`;
   row.value.dataset.value = tau;
-  row.share.textContent = limit === null ? "" : `${over ? "over " : ""}${Math.round(100 * Math.abs(tau) / limit)} % of ${numberText(limit, 3)}`;
+  row.share.textContent = limit === null ? "" : `${Math.round(100 * Math.abs(tau) / limit)} %`;
+  row.node.title = limit === null ? `${dof.name}: click to unfold` : `${dof.name}: ${row.share.textContent} of the limit ${numberText(limit)} ${dof.torque_unit}${over ? ", beyond it" : ""}; click to unfold`;
   row.node.classList.toggle("over", over);
-  row.node.setAttribute("aria-label", `${dof.name}: ${numberText(tau)} ${dof.torque_unit}${limit === null ? "" : `, ${row.share.textContent}`}; unfold it`);
+  row.node.setAttribute("aria-label", `${dof.name}: ${numberText(tau)} ${dof.torque_unit}${limit === null ? "" : `, ${row.share.textContent} of its limit`}; unfold it`);
 }
 
 // All parts in numbers; the joints' names stay in view when the table scrolls.
