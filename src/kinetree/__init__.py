@@ -4,6 +4,7 @@ import importlib
 import typing
 
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
+from kinetree.base import display as _display
 from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
 from kinetree.description import (
     Actuator,
@@ -92,6 +93,28 @@ _LATER = {
     "symbolic": "kinetree.symbols.robot",
     "threads": "kinetree.backends.call.threads",
 }
+
+
+# functions of kinetree.views.notebook that show results, imported when a notebook first needs them
+_DISPLAYS = {
+    "animation": "animation_html",
+    "animation_file": "save_animation",
+    "figure": "figure_html",
+    "figure_page": "figure_page",
+    "robot": "robot_html",
+    "trajectory": "trajectory_html",
+}
+
+
+def _display_later(function: str) -> "_display.Display":
+    def show(*result: object) -> str:
+        return getattr(importlib.import_module("kinetree.views.notebook"), function)(*result)
+
+    return show
+
+
+for _kind, _function in _DISPLAYS.items():
+    _display.register(_kind, _display_later(_function))
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -1,11 +1,13 @@
 """Trajectory: a motion as frozen arrays over time, with methods that plot, check and store it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.display import shown_or
+from kinetree.base.figure import Figure
 from kinetree.base.tables import counted, notebook_table
 from kinetree.model import HasModel, Model
 from kinetree.samples.animation import animate
@@ -14,9 +16,6 @@ from kinetree.samples.files import to_dataframe, write_csv, write_npz, write_par
 from kinetree.samples.interpolation import resample
 from kinetree.samples.plots import plot
 from kinetree.samples.record import FilePath, Record
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Trajectory(Record):
@@ -63,15 +62,16 @@ class Trajectory(Record):
         show: bool = False,
         effort: StateLike | None = None,
         velocity: StateLike | None = None,
-    ) -> "Figure":
-        """Draw positions, rates, joint forces, limits and energy; a matplotlib Figure.
+    ) -> Figure:
+        """Draw positions, rates, joint forces, limits and energy; a Figure that notebooks show.
 
         Args:
             robot: a Robot or a Model; None: the robot that the trajectory was made with.
             panels: some of "q", "dq", "ddq", "tau", "energy"; None: all that is known but "ddq".
-            path: file for the figure; None: it is not saved.
+            path: file for the figure: .svg, .html, or .png, .pdf and others with matplotlib; None: it
+                is not saved.
             title: title of the figure; None: name of the motion.
-            show: whether to open a window.
+            show: whether to open a window of matplotlib.
             effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of
                 the robot.
             velocity: limits of rate to draw, a number or shape (n,), rad/s or m/s; None: those of
@@ -91,15 +91,15 @@ class Trajectory(Record):
         speed: float = 1,
         path: FilePath | None = None,
     ) -> Any:
-        """Play the motion, in a viewer of your choice.
+        """Play the motion in a notebook, write it as a movie, or give it to a viewer.
 
         Args:
             robot: a Robot or a Model; None: the robot that the trajectory was made with.
             viewer: function of the model, the times (F,), s, and the positions (F, nq) of the
-                frames; None: a stick figure of matplotlib.
+                frames; None: the robot is drawn, and the result is an Animation.
             fps: frames per second, 1/s.
             speed: speed of the playback, dimensionless; 1 is real time.
-            path: file to write; None: none is written.
+            path: file to write: .gif, .mp4 (needs ffmpeg) or .html; None: it is not saved.
         """
         return animate(self, robot, viewer=viewer, fps=fps, speed=speed, path=path)
 
@@ -131,7 +131,8 @@ class Trajectory(Record):
         """A pandas DataFrame over time; see `kinetree.motion.to_dataframe`."""
         return to_dataframe(self)
 
-    def _repr_html_(self) -> str:
+    def table_html(self) -> str:
+        """An HTML table of the ranges, highest rates and highest forces of the joints."""
         head = ("", "from", "to", "rate, at most", "force, at most")
         rows = [
             (
@@ -144,6 +145,9 @@ class Trajectory(Record):
         ]
         units = ", ".join(f"{key} in {unit}" for key, unit in self.units.items())
         return notebook_table(repr(self).partition(":")[0] + ")", head, rows, notes=[units])
+
+    def _repr_html_(self) -> str:
+        return shown_or("trajectory", self, self.table_html())
 
     def _range(self, dof: str) -> tuple[float | str, float | str]:
         """Lowest and highest value of a coordinate; empty texts for a rate without one."""

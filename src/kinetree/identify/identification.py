@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_matplotlib import new_figure
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.description import Friction, Spring, Stribeck
-from kinetree.errors import InputError, need
+from kinetree.errors import InputError
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
 from kinetree.identify.gains import Gains
@@ -499,12 +500,11 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
         found: the result of `identify`.
         path: file for the figure; None: it is not saved.
     """
-    figure = need("matplotlib.figure", "plot", "a plot")
     data, names = found.test, found.robot.model.dof_names
     predicted, error = found.predict(data), found.error()
     described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)
     unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"
-    fig = figure.Figure(figsize=(10, 1.2 + 1.9 * len(names)), layout="constrained")
+    fig = new_figure(10, 1.2 + 1.9 * len(names))
     axes = fig.subplots(len(names), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
     some = slice(None, None, max(1, len(data) // MOST_POINTS))
     for k, name in enumerate(names):
@@ -539,12 +539,11 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
         found: the result of `identify`.
         path: file for the figure; None: it is not saved.
     """
-    figure = need("matplotlib.figure", "plot", "a plot")
     interval, beta, r = found.interval(), found.fit.beta, found.base.r
     described, lacks = described_base(found)
     scale = np.maximum(np.abs(beta), 2 * found.fit.standard_error)
     y = np.arange(r)[::-1]
-    fig = figure.Figure(figsize=(8, 1.2 + 0.2 * r), layout="constrained")
+    fig = new_figure(8, 1.2 + 0.2 * r)
     ax = fig.subplots()
     ax.hlines(y, interval[:, 0] / scale, interval[:, 1] / scale, color=PREDICTED, lw=2)
     ax.plot(beta / scale, y, "o", ms=4, color=PREDICTED, label="identified, with 95% interval")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.errors import need
+from kinetree.base.chart_matplotlib import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,10 +50,9 @@ def plot_friction(
         title: of the figure.
         path: file for the figure; None: it is not saved.
     """
-    figure = need("matplotlib.figure", "plot", "a plot")
     columns = min(3, len(curves))
     rows = -(-len(curves) // columns)
-    fig = figure.Figure(figsize=(3.6 * columns, 0.8 + 2.4 * rows), layout="constrained")
+    fig = new_figure(3.6 * columns, 0.8 + 2.4 * rows)
     axes = np.ravel(fig.subplots(rows, columns, squeeze=False))
     for ax, x in zip(axes, curves, strict=False):
         ax.plot(x.speed, x.force, ".", ms=2, color=MEASURED, label="measured")
@@ -86,8 +85,7 @@ def plot_error_spectrum(
         title: of the figure.
         path: file for the figure; None: it is not saved.
     """
-    figure = need("matplotlib.figure", "plot", "a plot")
-    fig = figure.Figure(figsize=(8, 4.5), layout="constrained")
+    fig = new_figure(8, 4.5)
     ax = fig.subplots()
     root = np.sqrt(np.maximum(density, LOWEST * density.max(initial=0)))
     for k, name in enumerate(names):

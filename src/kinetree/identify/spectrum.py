@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_matplotlib import new_figure
 from kinetree.identify.filtering import good_length, response
 
 if TYPE_CHECKING:
@@ -305,12 +306,7 @@ def plot_spectrum(found: Spectrum, path: str | None = None) -> "Figure":
         found: `Recording.spectrum`.
         path: path of the picture to write; None: it is only returned. Needs the extra `plot`.
     """
-    from kinetree.errors import need
-
-    need("matplotlib", "plot", "a plot of a spectrum")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    figure = new_figure(9, 5.5)
     axes = figure.subplots()
     names = found.names or tuple(f"joint {k + 1}" for k in range(found.level.shape[1]))
     for k, name in enumerate(names):

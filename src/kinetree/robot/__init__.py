@@ -9,6 +9,7 @@ constraints).
 
 from typing import Any
 
+from kinetree.base.display import shown_or
 from kinetree.robot.analysis import Analysis
 from kinetree.robot.constrained import Constrained
 from kinetree.robot.construction import Construction
@@ -73,7 +74,7 @@ class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Cons
         return type(self), (self.model, self.report)  # kernels are made again where they are needed
 
     def _repr_html_(self) -> str:
-        return self.model._repr_html_()
+        return shown_or("robot", self, self.model._repr_html_())
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"

@@ -1,18 +1,58 @@
-"""Animations of a motion: a stick figure, or frames for a viewer of the caller's choice."""
+"""Animations of a motion: in notebooks and files, or frames for a viewer of the caller's choice."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_matplotlib import literal
+from kinetree.base.display import shown_html
 from kinetree.errors import need
 from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, HasModel, Model
 from kinetree.samples.inputs import check_single, model_for, positive, sample_times
 from kinetree.samples.interpolation import resample
-from kinetree.samples.plots import literal
 from kinetree.samples.record import FilePath, Record
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """A motion that a notebook plays; `save` writes it to a file.
+
+    Args:
+        trajectory: one motion.
+        model: the robot that moves.
+        fps: frames per second of a file, 1/s.
+        speed: seconds of motion per second of the animation, dimensionless.
+    """
+
+    trajectory: Record
+    model: Model
+    fps: float
+    speed: float
+
+    def save(self, path: FilePath) -> None:
+        """Write the motion as a movie or a page.
+
+        Args:
+            path: file that ends with .gif, .mp4 (needs the program ffmpeg) or .html.
+        """
+        shown_html("animation_file", self, path)
+
+    def matplotlib(self) -> Any:
+        """A stick figure as an animation of matplotlib, to be changed; needs the extra `plot`."""
+        t, q = frames(self.trajectory, self.fps, self.speed)
+        poses = kernel(self.model, "link_poses")(q)
+        return _stick_figure(self.model, poses, t, self.trajectory, self.fps)
+
+    def _repr_html_(self) -> str:
+        return shown_html("animation", self)
+
+    def __repr__(self) -> str:
+        motion = self.trajectory
+        return f"Animation({motion.name!r} of {self.model.name!r}, {motion.duration:g} s)"
 
 
 def animate(
@@ -24,33 +64,35 @@ def animate(
     speed: float = 1,
     path: FilePath | None = None,
 ) -> Any:
-    """Play a motion, as a stick figure or in a viewer.
+    """Play a motion in a notebook, as a movie or in a viewer.
 
     Args:
         trajectory: one motion.
         robot: None is the robot that the trajectory was made with.
         viewer: a function of the model, the times of the frames in the animation, (F,), s, and the
-            positions, (F, nq). None draws a stick figure.
+            positions, (F, nq). None: the robot is drawn.
         fps: frames per second of the animation, 1/s.
         speed: seconds of motion per second of the animation, dimensionless.
-        path: file to write the stick figure to, such as "motion.gif".
+        path: file to write: .gif, .mp4 or .html.
 
     Returns:
-        the result of the viewer, or a matplotlib animation (`.save`, `.to_jshtml`).
+        the result of the viewer, or an Animation, which a notebook plays.
     """
     model = model_for(trajectory, robot, "an animation")
     check_single(trajectory, "an animation")
-    speed = positive(speed, "speed", "s/s")
-    played = max(trajectory.duration / speed, 1e-9)
-    t = sample_times(played, 1 / positive(fps, "fps", "frames a second"))
-    q = resample(trajectory, np.minimum(trajectory.t[0] + t * speed, trajectory.t[-1])).q
+    speed, fps = positive(speed, "speed", "s/s"), positive(fps, "fps", "frames a second")
     if viewer is not None:
-        return viewer(model, t, q)
-    drawn = _stick_figure(model, kernel(model, "link_poses")(q), t, trajectory, fps)
+        return viewer(model, *frames(trajectory, fps, speed))
+    shown = Animation(trajectory, model, fps, speed)
     if path is not None:
-        writer = "pillow" if str(path).lower().endswith(".gif") else None
-        drawn.save(path, writer=writer, fps=fps)
-    return drawn
+        shown.save(path)
+    return shown
+
+
+def frames(trajectory: Record, fps: float, speed: float) -> tuple[Array, Array]:
+    """Times of the frames in the animation, (F,), s, and the positions, (F, nq)."""
+    t = sample_times(max(trajectory.duration / speed, 1e-9), 1 / fps)
+    return t, resample(trajectory, np.minimum(trajectory.t[0] + t * speed, trajectory.t[-1])).q
 
 
 def stick_points(model: Model, T_si: Array) -> list[Array]:

@@ -20,14 +20,14 @@ def test_what_is_no_robot_is_named(use):
         use("plan.gif")
 
 
-def axes_of(figure):
-    return {axis.get_ylabel(): axis for axis in figure.axes}
+def panels_of(figure):
+    return [f"{chart.title}, {chart.axes[1].words}" for chart in figure.charts]
 
 
 def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = PLAN.plot(path=tmp_path / "plan.png")
-    axes = axes_of(figure)
+    figure = PLAN.plot(path=tmp_path / "plan.png").matplotlib()
+    axes = {axis.get_ylabel(): axis for axis in figure.axes}
     assert list(axes) == ["position, rad", "rate, rad/s", "joint force, N m", "energy, J"]
     assert figure.axes[-1].get_xlabel() == "time, s"
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -43,7 +43,7 @@ def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
 def test_names_with_dollar_signs_are_no_formulas(tmp_path):
     pytest.importorskip("matplotlib")
     motion = quintic([0, 0], [1, 1], 1, 0.1, joint_names=("$a$", "$\\oops$"), name="5$ a $part")
-    figure = motion.plot(path=tmp_path / "plan.png")  # \\oops is not a symbol of mathematics
+    figure = motion.plot(path=tmp_path / "plan.png").matplotlib()  # \\oops is no symbol of TeX
     texts = [figure._suptitle, *figure.legends[0].get_texts()]
     assert [text._preprocess_math(text.get_text()) for text in texts] == [
         (name, False) for name in ("5$ a $part", "$a$", "$\\oops$")
@@ -51,25 +51,23 @@ def test_names_with_dollar_signs_are_no_formulas(tmp_path):
 
 
 def test_figures_show_what_is_known():
-    pytest.importorskip("matplotlib")
     bare = sinusoid([0, 1], 1, 1, 1)
-    assert list(axes_of(bare.plot())) == ["position, rad", "rate, rad/s"]
-    assert list(axes_of(bare.plot(panels=["ddq"], title="x"))) == ["acceleration, rad/s^2"]
+    assert panels_of(bare.plot()) == ["position, rad", "rate, rad/s"]
+    assert panels_of(bare.plot(panels=["ddq"], title="x")) == ["acceleration, rad/s^2"]
     with pytest.raises(InputError, match="panel 'tau' needs a robot"):
         bare.plot(panels=["tau"])
     with pytest.raises(InputError, match="no panel 'jerk'"):
         bare.plot(panels=["jerk"])
     q = np.zeros((3, 2, 7)) + PANDA_START
     batch = Trajectory(t=[0, 1, 2], q=q, dq=0 * q, ddq=0 * q, model=PANDA.model)
-    assert len(batch.plot().axes) == 3
+    assert len(batch.plot().charts) == 3
     with pytest.raises(InputError, match="one motion, not a batch"):
         batch.plot(panels=["energy"])
     many = sinusoid(np.zeros(12), 1, 1, 1)
-    assert len(many.plot().legends[0].get_texts()) == 12
+    assert len(many.plot().charts[0].series) == 12
 
 
 def test_an_animation_is_written(tmp_path):
-    pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
     PLAN.animate(path=tmp_path / "plan.gif", fps=5)
     with image.open(tmp_path / "plan.gif") as picture:
@@ -101,8 +99,8 @@ def test_a_data_frame_has_times_names_and_units():
 @pytest.mark.parametrize(
     ("package", "extra", "use"),
     [
-        ("matplotlib", "plot", lambda: PLAN.plot()),
-        ("matplotlib", "plot", lambda: PLAN.animate()),
+        ("matplotlib", "plot", lambda: PLAN.plot().matplotlib()),
+        ("matplotlib", "plot", lambda: PLAN.animate().matplotlib()),
         ("pandas", "dataframe", lambda: PLAN.to_dataframe()),
     ],
 )
@@ -119,5 +117,5 @@ def test_figures_have_the_title_asked_for_and_open_no_window(monkeypatch):
     monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
     robot = kt.robots.planar_2r()
     motion = quintic([0, 0], [1, 1], 1, 0.1, robot=robot, name="reach")
-    assert motion.plot(robot).get_suptitle() == "reach"
-    assert motion.plot(robot, title="Fig. 3").get_suptitle() == "Fig. 3" and not shown
+    assert motion.plot(robot).title == "reach"
+    assert motion.plot(robot, title="Fig. 3").matplotlib().get_suptitle() == "Fig. 3" and not shown

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
+from kinetree.base.charts import Axis, Chart, Series, chart_data, line_chart
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (
@@ -24,8 +27,8 @@ from kinetree.identify.identification import (
 )
 from kinetree.model.bounds import bounds_of
 from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import Axis, clip, curve_plot, line_plot, path, rect, svg, text
 
+SCRIPTS = ("plot.js", "charts.js", "figure.js")
 MOST_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
 CHOSEN = "Errors of friction laws on rows that the fit has not seen, N m or N."
@@ -54,6 +57,13 @@ def identification_page(found: Identification) -> str:
     tone = {"better": "good", "no better": ""}.get(found.verdict, "bad")
     base, unknown = base_rows(found), unknown_rows(found)
     combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
+    groups = [_curves(found), [*_cutoff(found), _errors(found)], _friction(found)]
+    charts = [chart for group in groups for chart in group]
+    figures = [chart_figure(chart, k) for k, chart in enumerate(charts)]
+    ends = np.cumsum([0, *map(len, groups)])
+    forces, choices, friction = (
+        f'<div class="plots">{"".join(figures[a:b])}</div>' for a, b in pairwise(ends)
+    )
     sections = [
         f"<header><h1>Identification of {escape(found.robot.name)}</h1>"
         f'<p class="lead">{escape(overview(found))}</p></header>',
@@ -61,11 +71,10 @@ def identification_page(found: Identification) -> str:
         f"{_listed(map(str, found.warnings))}</section>",
         "<section><h2>Joint forces</h2>"
         f"{scroll_table(*force_rows(found), caption=FORCES)}"
-        f'<p class="soft">Joint by joint:</p><div class="plots">{_curves(found)}</div></section>',
+        f'<p class="soft">Joint by joint:</p>{forces}</section>',
         f"<section><h2>Choices</h2>{_listed(choices_made(found))}{_choices(found)}"
-        f'<div class="plots">{_cutoff(found)}{_errors(found)}</div></section>',
-        f"<section><h2>Friction</h2><p>{escape(FRICTION)}</p>"
-        f'<div class="plots">{_friction(found)}</div></section>',
+        f"{choices}</section>",
+        f"<section><h2>Friction</h2><p>{escape(FRICTION)}</p>{friction}</section>",
         f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
         f"{intervals(found)}{scroll_table(*combinations)}</section>",
         f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
@@ -75,7 +84,8 @@ def identification_page(found: Identification) -> str:
         "<footer>Written by kinetree. SI units.</footer>",
     ]
     title = f"Identification of {found.robot.name}"
-    return document(title, f"<main>{''.join(sections)}</main>", {}, ())
+    data = {"charts": [chart_data(chart) for chart in charts]}
+    return document(title, f"<main>{''.join(sections)}</main>", data, SCRIPTS)
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -90,55 +100,59 @@ def _choices(found: Identification) -> str:
     return scroll_table(*choice_rows(found), caption=CHOSEN, text=2)
 
 
-def _cutoff(found: Identification) -> str:
-    """Spectrum of the accelerations with the noise floor and the cutoff; empty if not filtered."""
+def _cutoff(found: Identification) -> list[Chart]:
+    """Spectrum of the accelerations with the noise floor and the cutoff; none if not filtered."""
     own = found.train.spectrum
     if own is None:
-        return ""
+        return []
     names = own.names or found.robot.model.dof_names
-    lines = [(name, own.frequency, np.sqrt(own.level[:, k])) for k, name in enumerate(names)]
+    lines = tuple(Series(x, own.frequency, np.sqrt(own.level[:, k])) for k, x in enumerate(names))
     axes = Axis("frequency, Hz", log=True), Axis("rad/s² or m/s² per √Hz", log=True)
     mark = (f"cutoff {own.cutoff:.3g} Hz", own.cutoff)
-    return curve_plot("Accelerations", axes, lines, marks=[mark])
+    return [Chart("Accelerations", axes, lines, (mark,)).thinned(MOST_SAMPLES)]
 
 
-def _errors(found: Identification) -> str:
+def _errors(found: Identification) -> Chart:
     """Spectrum of the errors of the fit."""
     f, density = found.error_spectrum()
-    some = slice(1, None, max(1, len(f) // MOST_DOTS))
     names = found.robot.model.dof_names
-    lines = [(x, f[some], np.sqrt(density[some, k])) for k, x in enumerate(names)]
+    lines = tuple(Series(x, f[1:], np.sqrt(density[1:, k])) for k, x in enumerate(names))
     axes = Axis("frequency, Hz"), Axis("N m or N per √Hz", log=True)
-    return curve_plot("Errors of the fit (white noise is flat)", axes, lines)
+    return Chart("Errors of the fit (white noise is flat)", axes, lines).thinned(MOST_DOTS)
 
 
-def _friction(found: Identification) -> str:
+def _friction(found: Identification) -> list[Chart]:
     """Measured friction of every joint over its speed, beside the curves."""
-    figures: list[str] = []
+    charts: list[Chart] = []
     for x in found.friction_curves():
         some = slice(None, None, max(1, len(x.speed) // MOST_DOTS))
-        axes = Axis("rad/s" if x.unit == "N m" else "m/s"), Axis(x.unit)
-        lines = [("described", x.grid, x.described), ("found", x.grid, x.found)]
-        dots = "measured", x.speed[some], x.force[some]
-        figures.append(curve_plot(f"{x.name}, friction", axes, lines, dots=dots, colours=AS_FORCES))
-    return "".join(figures)
+        axes = Axis("speed, rad/s" if x.unit == "N m" else "speed, m/s"), Axis(x.unit)
+        series = (
+            Series("measured", x.speed[some], x.force[some], dots=True, colour=AS_FORCES[0]),
+            Series("described", x.grid, x.described, colour=AS_FORCES[1]),
+            Series("found", x.grid, x.found, colour=AS_FORCES[2]),
+        )
+        charts.append(Chart(f"{x.name}, friction", axes, series))
+    return charts
 
 
-def _curves(found: Identification) -> str:
+def _curves(found: Identification) -> list[Chart]:
     """Force of every joint, measured, as described and as found, and the error that is left."""
     data = found.test
     some = slice(None, None, max(1, len(data) // MOST_SAMPLES))
-    measured, predicted = data.tau[some], found.predict(data)[some]
+    t, measured, predicted = data.t[some], data.tau[some], found.predict(data)[some]
     described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)[some]
     sliding = bounds_of(found.robot.model).sliding
-    figures = []
+    charts: list[Chart] = []
     for k, name in enumerate(found.robot.model.dof_names):
-        rest = measured[:, k] - predicted[:, k]
-        columns = np.stack([measured[:, k], rest, described[:, k], predicted[:, k]], axis=1)
-        names = ("measured", "measured less found", "described", "found")  # the last lies on top
-        unit = "N" if sliding[k] else "N m"
-        figures.append(line_plot(name, unit, data.t[some], columns, names))
-    return "".join(figures)
+        lines = {
+            "measured": measured[:, k],
+            "measured less found": measured[:, k] - predicted[:, k],
+            "described": described[:, k],
+            "found": predicted[:, k],  # the last lies on top
+        }
+        charts.append(line_chart(name, "N" if sliding[k] else "N m", t, lines))
+    return charts
 
 
 def intervals(found: Identification) -> str:

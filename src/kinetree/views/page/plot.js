@@ -4,9 +4,9 @@
 //   series: [{name, values, limit: null | [low, high], t?, unit?, dots?, colour?}]; null is a gap;
 //     a limit is a number, null, or an array over t. `t` of a series replaces that of the plot.
 //   x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
-//   violations: [{start, end}], times that are shaded; computed from the limits if not given.
-// Move over it: values at that time. Click: the cursor goes there (onCursor). Drag: zoom; double
-// click: back. Arrow keys move the cursor. Names in the legend switch lines; double click: one alone.
+//   violations: [{start, end, name}], times that are shaded; computed from limits if not given;
+//   band of a series: [lowest, highest] of a batch, which is shaded.
+// Drag zooms, double click goes back, a click or arrow keys move the cursor, the legend switches lines.
 
 const createPlot = (() => {
   const NEAR = 1.6; // limits are drawn up to this multiple of the largest value
@@ -17,16 +17,16 @@ const createPlot = (() => {
     return holder.firstChild.namespaceURI;
   })();
 
-  function drawn(tag, attributes = {}, words = null) {
+  function drawn(tag, attributes = {}, words = "") {
     const node = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    if (words !== null) node.textContent = words;
+    node.textContent = words;
     return node;
   }
-  function made(tag, kind, words = null) {
+  function made(tag, kind = "", words = "") {
     const node = document.createElement(tag);
-    if (kind) node.className = kind;
-    if (words !== null) node.textContent = words;
+    node.className = kind;
+    node.textContent = words;
     return node;
   }
   const strokeOf = (k) => `c${k % 8} d${Math.floor(k / 8) % 4}`;
@@ -53,10 +53,8 @@ const createPlot = (() => {
     const whole = [];
     for (let k = Math.ceil(low - 1e-9); k <= Math.floor(high + 1e-9); k++) whole.push(k);
     if (whole.length > 2) return whole.filter((k) => k % Math.ceil(whole.length / about) === 0);
-    const found = [];
-    for (let k = Math.floor(low); k <= Math.ceil(high); k++)
-      for (const m of [1, 2, 5]) if (k + Math.log10(m) >= low && k + Math.log10(m) <= high) found.push(k + Math.log10(m));
-    return found;
+    const first = Math.floor(low), all = Array.from({ length: Math.ceil(high) - first + 1 }, (_, k) => first + k);
+    return all.flatMap((k) => [1, 2, 5].map((m) => k + Math.log10(m))).filter((x) => x >= low && x <= high);
   }
   const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
@@ -77,21 +75,18 @@ const createPlot = (() => {
       ...one, t: one.t || options.t, limit: one.limit || [null, null], colour: one.colour ?? k,
     }));
     const times = series.find((one) => !one.dots)?.t || options.t || [];
-    const hidden = new Set(), listeners = [], zoomListeners = [];
+    const hidden = new Set(), listeners = [], zoomListeners = [], shownListeners = [];
     let cursor = options.cursor ?? null, hover = null, heard = null, view = null, compare = null;
     let width = 0, height = 0, box = null, scaleX = null, scaleY = null, timeAt = null, valueAt = null;
 
     element.replaceChildren();
     element.classList.add("chart");
-    const head = made("figcaption", "chart-head"), note = made("span", "soft");
+    const head = made("figcaption", "chart-head"), note = made("span", "soft"), area = made("div", "chart-area");
     head.append(made("b", "", options.title), note);
-    const area = made("div", "chart-area");
-    area.tabIndex = 0;
-    area.setAttribute("role", "group");
-    area.setAttribute("aria-label", `${options.title}: arrow keys move the cursor, Escape shows all`);
+    [area.tabIndex, area.role] = [0, "group"];
+    area.ariaLabel = `${options.title}: arrow keys move the cursor, Escape shows all`;
     const table = made("div", "chart-table"), picture = drawn("svg", { class: "chart-svg", role: "img", "aria-label": options.title });
-    table.hidden = true;
-    table.setAttribute("aria-live", "polite");
+    [table.hidden, table.ariaLive] = [true, "polite"];
     area.append(picture, table);
     const legend = made("ul", "legend");
     element.append(head, area, legend);
@@ -112,12 +107,13 @@ const createPlot = (() => {
       if (view && view.y) return view.y;
       let low = Infinity, high = -Infinity;
       for (const one of [...shown(), ...others()])
-        one.values.forEach((value, k) => {
-          const x = onX(one.t[k]), y = value === null ? NaN : onY(value);
-          if (!isNumber(y) || x < from || x > to) return;
-          low = Math.min(low, y);
-          high = Math.max(high, y);
-        });
+        for (const values of [one.values, ...(one.band || [])])
+          values.forEach((value, k) => {
+            const x = onX(one.t[k]), y = value === null ? NaN : onY(value);
+            if (!isNumber(y) || x < from || x > to) return;
+            low = Math.min(low, y);
+            high = Math.max(high, y);
+          });
       if (!(low <= high)) [low, high] = [0, 1];
       const reach = Math.max(Math.abs(low), Math.abs(high));
       if (!view && !yAxis.log) {
@@ -136,9 +132,9 @@ const createPlot = (() => {
     // Straight scales from values on the axes to pixels, and back.
     function setScales() {
       const xs = rangeOfX(), ys = rangeOfY(xs);
-      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(2, height / 46));
+      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(3, height / 42));
       const labels = yTicks.map((y) => readable(yAxis.log ? 10 ** y : y, 6));
-      const left = Math.max(30, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
+      const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
       box = { left, right: width - 12, top: 22, bottom: height - 24 };
       scaleX = (x) => box.left + (onX(x) - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
       scaleY = (y) => box.bottom - (onY(y) - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
@@ -174,7 +170,7 @@ const createPlot = (() => {
     }
     // Times at which a shown line is beyond its limit.
     function beyondLimits() {
-      if (options.violations) return options.violations;
+      if (options.violations) return options.violations.filter((x) => shown().some((one) => one.name === x.name));
       const found = [];
       for (const one of shown()) {
         let start = null;
@@ -185,7 +181,7 @@ const createPlot = (() => {
           const out = isNumber(value) && ((isNumber(high) && value > high + slack) || (isNumber(low) && value < low - slack));
           if (out && start === null) start = one.t[k];
           if (start !== null && (!out || k === one.values.length - 1)) {
-            found.push({ start, end: one.t[k] });
+            found.push({ start, end: one.t[k], name: one.name });
             start = null;
           }
         });
@@ -207,14 +203,17 @@ const createPlot = (() => {
         const names = owners.length > 2 ? `${owners[0].name} and ${owners.length - 1} more` : owners.map((one) => one.name).join(", ");
         const words = all ? "limit" : `limit of ${names}`, wide = 6.6 * words.length + 8;
         const at = y < 14 ? y + 12 : y - 4;
-        for (let end = box.right - box.left - 4; end - wide > 0; end -= 40) {
+        for (let end = box.right - box.left - 4; end - wide > 0 && placed.length < height / 40; end -= 40) {
           if (placed.some((other) => Math.abs(other.at - at) < 13 && end > other.from && end - wide < other.end)) continue;
           placed.push({ at, from: end - wide, end });
           inside.append(drawn("text", { class: "bound-name", x: end, y: at.toFixed(1), "text-anchor": "end" }, words));
           break;
         }
       }
-      note.textContent = away && !view ? "limits are beyond this range" : "";
+      const out = [...new Set(beyondLimits().map((x) => x.name))], more = out.length > 3 ? ` and ${out.length - 3} more` : "";
+      note.classList.toggle("warning", out.length > 0);
+      note.textContent = out.length ? `beyond its limit: ${out.slice(0, 3).join(", ")}${more}`
+        : away && !view ? "further limits are beyond this range" : "";
     }
     function draw() {
       if (width < 40 || height < 40) return;
@@ -223,14 +222,20 @@ const createPlot = (() => {
       picture.replaceChildren();
       drawFrame(frame);
       const inside = drawn("svg", { x: left, y: top, width: right - left, height: bottom - top });
+      const shade = drawn("g", { class: "beyond" }); // as a group, overlaps are no darker
       for (const { start, end } of beyondLimits()) {
         const x = scaleX(start) - left;
-        inside.append(drawn("rect", { class: "beyond", x: x.toFixed(1), y: 0, width: Math.max(1.5, scaleX(end) - left - x).toFixed(1), height: bottom - top }));
+        shade.append(drawn("rect", { x: x.toFixed(1), y: 0, width: Math.max(1.5, scaleX(end) - left - x).toFixed(1), height: bottom - top }));
       }
+      inside.append(shade);
       drawLimits(inside);
       for (const one of others()) {
         const own = shown().find((other) => other.name === one.name);
         inside.append(drawn("path", { class: `track other c${own.colour % 8}`, d: pathOf(one, one.values) }));
+      }
+      for (const one of shown().filter((x) => x.band)) {
+        const back = pathOf({ t: [...one.t].reverse() }, [...one.band[1]].reverse()).replace("M", "L");
+        inside.append(drawn("path", { class: `band ${strokeOf(one.colour)}`, d: `${pathOf(one, one.band[0])}${back}Z` }));
       }
       for (const one of shown())
         inside.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: pathOf(one, one.values) }));
@@ -262,10 +267,9 @@ const createPlot = (() => {
       const far = (row) => isNumber(row.value) ? Math.abs(scaleY(row.value) - level) : Infinity;
       const chosen = level === null ? rows.slice(0, MOST_ROWS)
         : rows.filter((row) => rows.filter((x) => far(x) < far(row)).length < MOST_ROWS).slice(0, MOST_ROWS);
-      const grid = made("table"), top = made("tr"), title = made("th", "", `${xAxis.name} = ${readable(time)} ${xAxis.unit}`);
+      const grid = made("table"), title = made("th", "", `${xAxis.name} = ${readable(time)} ${xAxis.unit}`);
       title.colSpan = 3;
-      top.append(title);
-      grid.append(top);
+      grid.append(title);
       for (const { one, value, other } of chosen) {
         const row = made("tr"), name = made("td");
         name.append(sample(one), one.name);
@@ -288,9 +292,8 @@ const createPlot = (() => {
     function drawLegend() {
       legend.replaceChildren(...series.map((one, k) => {
         const item = made("li"), button = made("button", "legend-name");
-        button.type = "button";
+        [button.type, button.ariaPressed] = ["button", "true"];
         button.title = "click: hide or show; double click: this one alone";
-        button.setAttribute("aria-pressed", String(!hidden.has(k)));
         button.append(sample(one), one.name);
         button.addEventListener("click", () => plot.toggle(k));
         button.addEventListener("dblclick", () => plot.alone(k));
@@ -298,20 +301,17 @@ const createPlot = (() => {
         return item;
       }));
     }
-    function legendChanged() {
-      [...legend.querySelectorAll("button")].forEach((button, k) => button.setAttribute("aria-pressed", String(!hidden.has(k))));
+    function legendChanged(heardBy = shownListeners) {
+      legend.querySelectorAll("button").forEach((button, k) => { button.ariaPressed = String(!hidden.has(k)); });
       draw();
+      for (const fn of heardBy) fn(shown().map((one) => one.name));
     }
-    const pixelOf = (event) => {
-      const place = area.getBoundingClientRect();
-      return [event.clientX - place.left, event.clientY - place.top];
-    };
-    const unscaled = (x) => xAxis.log ? 10 ** x : x;
+    const pixelOf = (event, place = area.getBoundingClientRect()) => [event.clientX - place.left, event.clientY - place.top];
     const within = (x) => Math.max(box.left, Math.min(box.right, x));
-    function seek(time, tell = true) {
+    function seek(time, heardBy = listeners) {
       cursor = time;
       placeCursor();
-      if (tell) for (const fn of listeners) fn(time);
+      for (const fn of heardBy) fn(time);
     }
 
     area.addEventListener("pointermove", (event) => {
@@ -323,7 +323,7 @@ const createPlot = (() => {
         mark.setAttribute("x", (from - box.left).toFixed(1));
         mark.setAttribute("width", to - from < 5 ? 0 : (to - from).toFixed(1));
       }
-      hover = times[nearest(times, unscaled(timeAt(within(x))))];
+      hover = times[nearest(times, xAxis.log ? 10 ** timeAt(within(x)) : timeAt(within(x)))];
       placeCursor();
       showTable(hover, y);
     });
@@ -346,7 +346,7 @@ const createPlot = (() => {
     });
     area.addEventListener("dblclick", () => zoom(null));
     area.addEventListener("keydown", (event) => {
-      const last = times.length - 1, at = cursor === null ? 0 : nearest(times, cursor), stride = event.shiftKey ? 10 : 1;
+      const last = times.length - 1, at = nearest(times, cursor ?? times[0]), stride = event.shiftKey ? 10 : 1;
       const to = { ArrowLeft: at - stride, ArrowRight: at + stride, Home: 0, End: last }[event.key];
       if (event.key === "Escape") { zoom(null); showTable(null, null); return; }
       if (to === undefined || last < 0) return;
@@ -355,17 +355,22 @@ const createPlot = (() => {
       showTable(cursor, null);
     });
     area.addEventListener("blur", () => showTable(null, null));
-    function zoom(to, tell = true) {
+    function zoom(to, heardBy = zoomListeners) {
       view = to;
       draw();
-      if (tell) for (const fn of zoomListeners) fn(to ? to.x : null);
+      for (const fn of heardBy) fn(to ? to.x : null);
     }
 
     const plot = {
-      setCursor(time) { seek(time, false); },
+      setCursor(time) { seek(time, []); },
       onCursor(fn) { listeners.push(fn); },
-      setZoom(x) { zoom(x ? { x, y: null } : null, false); },
+      setZoom(x) { zoom(x ? { x, y: null } : null, []); },
       onZoom(fn) { zoomListeners.push(fn); },
+      setShown(names) {
+        series.forEach((one, k) => hidden[names.includes(one.name) ? "delete" : "add"](k));
+        legendChanged([]);
+      },
+      onShown(fn) { shownListeners.push(fn); },
       // A second run, drawn dashed in the colours of the lines with the same names; null: none.
       setCompare(second, t = options.t) {
         compare = second ? second.map((one) => ({ ...one, t: one.t || t })) : null;

@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("view"), viewer = createViewer(canvas, data.scene);
 document.documentElement.classList.add(viewer ? "has-view" : "no-view", "scripted");
+canvas.addEventListener("webglcontextlost", () => document.documentElement.classList.replace("has-view", "no-view"));
 
 const values = data.handles.map((handle) => handle.start);
 const rows = [...document.querySelectorAll(".handle")];

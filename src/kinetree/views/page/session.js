@@ -3,13 +3,22 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const canvas = document.getElementById("view"), viewer = createViewer(canvas, data.scene);
 document.documentElement.classList.add(viewer ? "has-view" : "no-view", "scripted");
+canvas.addEventListener("webglcontextlost", () => document.documentElement.classList.replace("has-view", "no-view"));
 
 const { t, q: motion, columns: tracks } = data.motion;
 const slider = document.getElementById("time"), button = document.getElementById("play");
 const speed = document.getElementById("speed"), clock = document.getElementById("clock");
-const cursors = [...document.querySelectorAll(".cursor")];
+const toolText = document.getElementById("tool");
 const cells = [...document.querySelectorAll("[data-track]")];
 let now = t[0], running = false, last = 0;
+
+// Charts of the motion's own columns have no values of their own in the data.
+function withValues(chart) {
+  if (!chart.track) return chart;
+  const rows = chart.track === "q" ? motion : tracks[chart.track];
+  return { ...chart, t, series: chart.series.map((one, k) => ({ ...one, values: rows.map((row) => row[k]) })) };
+}
+const plots = createCharts(data.charts.map(withValues), (time) => { play(false); now = time; update(); });
 
 // Index of the sample before a time, and the share of the way to the next one.
 function locate(time) {
@@ -41,16 +50,12 @@ function update() {
   const place = locate(now), q = positions(place), T = linkPoses(data.robot, q);
   clock.textContent = `${now.toFixed(3)} s`;
   slider.value = now;
-  for (const line of cursors) {
-    const x = +line.dataset.start + (now - t[0]) / ((t[t.length - 1] - t[0]) || 1) * line.dataset.width;
-    line.setAttribute("x1", x);
-    line.setAttribute("x2", x);
-  }
+  for (const plot of plots) plot.setCursor(now);
   const found = { q };
   for (const [name, rows] of Object.entries(tracks)) found[name] = between(rows, place);
   for (const cell of cells) cell.textContent = readable(found[cell.dataset.track][cell.dataset.k]);
   const tool = toolPose(data.robot, T);
-  document.getElementById("tool").textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
+  if (toolText) toolText.textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
   if (viewer) {
     viewer.tie(tieLines(data.loops, T));
     viewer.move(T);
@@ -83,14 +88,5 @@ for (const box of document.querySelectorAll("[data-group]")) {
   box.checked = data.scene.shown.includes(box.dataset.group);
   box.addEventListener("change", () => viewer && viewer.show(box.dataset.group, box.checked));
 }
-for (const plot of document.querySelectorAll("svg.plot"))
-  plot.addEventListener("click", (event) => {
-    const line = plot.querySelector(".cursor"), box = plot.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width * plot.viewBox.baseVal.width;
-    const share = Math.max(0, Math.min(1, (x - line.dataset.start) / line.dataset.width));
-    play(false);
-    now = t[0] + share * (t[t.length - 1] - t[0]);
-    update();
-  });
 update();
-window.kinetree = { state: update, viewer, play, seek(time) { now = time; return update(); } };
+window.kinetree = { state: update, viewer, plots, play, seek(time) { now = time; return update(); } };

@@ -1,30 +1,39 @@
 """session_page: a motion of a robot on one self-contained HTML page, with a player and plots."""
 
 import os
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_svg import chart_figure
+from kinetree.base.charts import Chart, chart_data, spread
 from kinetree.base.tables import counted, page_number
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.samples.inputs import check_single
+from kinetree.samples.plots import plot
 from kinetree.trajectory import Trajectory
 from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
-from kinetree.views.page.svg import line_plot
 from kinetree.views.scene import numeric_model
 from kinetree.views.shapes import Scene
 
-SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "session.js")
+SCRIPTS = (
+    "kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "charts.js", "session.js",
+)  # fmt: skip
 MOST_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
 MOST_SEEN = 24  # positions that are used to choose the camera
+HINT = (
+    "Click a plot to go to that time, drag to zoom, double click to go back; click a name to hide "
+    "its line."
+)
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
-TITLES = {"q": "positions", "dq": "rates", "tau": "joint forces"}
+TRACKS = ("q", "dq", "tau")  # of the first charts
 
 
 def session_page(
@@ -61,6 +70,8 @@ def session_page(
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
+    charts = [chart.thinned(MOST_SAMPLES) for chart in plot(trajectory, robot).charts]
+    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
     same = trajectory.name == robot.name
     title = robot.name if same else f"{robot.name}: {trajectory.name}"
     body = "".join(
@@ -71,20 +82,17 @@ def session_page(
             f'</header><section class="stage"><div>{picture_frame(stage)}{player(t)}</div>',
             f'<div class="controls">{switches(stage)}{tool_line(stage)}',
             f"{values_table(robot)}</div></section>",
-            f'<section><h2>Over time</h2><div class="plots">{plots(robot, trajectory, t, tracks)}',
-            "</div></section><footer>Written by kinetree. Click a plot to go to that time.",
-            "</footer></main>",
+            f'<section><h2>Over time</h2><div class="plots">{figures}</div></section>',
+            f"<footer>Written by kinetree. {HINT}</footer></main>",
         ]
     )
-    data = stage.data() | {"motion": motion_data(stage, t, tracks)}
+    data = stage.data() | {"motion": motion_data(stage, t, tracks), "charts": charts_data(charts)}
     return document(title, body, data, SCRIPTS)
 
 
 def thinned(count: int) -> Array:
     """Indices of the samples that are kept: all, or MOST_SAMPLES evenly spread with both ends."""
-    if count <= MOST_SAMPLES:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, MOST_SAMPLES).round().astype(int))
+    return spread(count, MOST_SAMPLES)
 
 
 def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:
@@ -104,10 +112,11 @@ def summary(trajectory: Trajectory, keep: Array) -> str:
     return f"{page_number(trajectory.duration)} s, {counted(count, 'sample')}{shown}"
 
 
-def player(t: Array) -> str:
+def player(t: Array, speed: float = 1) -> str:
     """The play button, the time slider, the clock and the speed."""
     speeds = "".join(
-        f'<option value="{x}"{" selected" if x == 1 else ""}>× {x}</option>' for x in SPEEDS
+        f'<option value="{x:g}"{" selected" if x == speed else ""}>× {x:g}</option>'
+        for x in sorted({*SPEEDS, speed})
     )
     return (
         '<div class="player"><button type="button" id="play">Play</button>'
@@ -148,17 +157,11 @@ def _coordinate(robot: Robot, dof: int) -> int | None:
     return None
 
 
-def plots(robot: Robot, trajectory: Trajectory, t: Array, tracks: dict[str, Array]) -> str:
-    """Positions, rates and joint forces over time."""
-    names = {
-        "q": robot.model.coordinate_names,
-        "dq": robot.model.dof_names,
-        "tau": robot.model.dof_names,
-    }
-    units = trajectory.units
-    return "".join(
-        line_plot(TITLES[key], units[key], t, x, names[key]) for key, x in tracks.items()
-    )
+def charts_data(charts: Sequence[Chart]) -> list[dict[str, object]]:
+    """Data of the charts; those of q, dq and tau take their values from the motion."""
+    named = [chart_data(chart, values=False) for chart in charts[: len(TRACKS)]]
+    own = [data | {"track": track} for data, track in zip(named, TRACKS, strict=False)]
+    return own + [chart_data(chart) for chart in charts[len(TRACKS) :]]
 
 
 def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:

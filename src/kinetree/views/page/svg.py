@@ -3,124 +3,18 @@
 Coordinates are in pixels, and all text is escaped.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
-from math import ceil, floor, log10
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import page_number
-
-COLOURS, DASHES = 8, 4  # of lines in the style sheet
-
-
-def svg(kind: str, width: float, height: float, title: str, elements: Iterable[str]) -> str:
-    """A picture of a class of the style sheet; `title` is its text for screen readers."""
-    return (
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(title)}">{"".join(elements)}</svg>'
-    )
-
-
-def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
-    """Words at a point; anchor: which point of the words it is, start, middle or end."""
-    return (
-        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
-        f"{escape(words)}</text>"
-    )
-
-
-def path(kind: str, d: str) -> str:
-    """A line."""
-    return f'<path class="{kind}" d="{d}"/>'
-
-
-def rect(kind: str, x: float, y: float, width: float, height: float, rest: str = "") -> str:
-    """A filled rectangle; `rest` has further attributes."""
-    return (
-        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
-        f'height="{height:.1f}"{rest}/>'
-    )
-
-
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten."""
-    if not high > low:
-        return [low]
-    rough = (high - low) / about
-    size = 10.0 ** floor(log10(rough))
-    step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough)
-    return [k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-
-
-def label(x: float) -> str:
-    """The number at a tick."""
-    return page_number(x, 6) if abs(x) > 1e-12 else "0"
-
-
-def clip(words: str, most: int = 20) -> str:
-    """A name cut to fit into its column."""
-    return words if len(words) <= most else words[: most - 1] + "…"
+from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
+from kinetree.base.charts import Axis, Chart, Series, label, line_chart, ticks
 
 
 def line_plot(title: str, unit: str, t: Array, columns: Array, names: Sequence[str]) -> str:
-    """A figure of columns (T, n) over time t (T,), with a legend and a cursor for a script."""
-    head = f"{title}, {unit}" if unit else title
-    picture = svg("plot", 560, 250, head, _plot(head, t, columns))
-    return f"<figure>{picture}{legend(names)}</figure>"
-
-
-def _plot(head: str, t: Array, columns: Array) -> Iterator[str]:
-    left, right, top, bottom = 58, 550, 24, 216  # of the area with the lines
-    low, high = float(columns.min(initial=0.0)), float(columns.max(initial=0.0))
-    pad = 0.06 * (high - low) or 1.0
-    values = (low - pad * (low < 0), high + pad)
-    times = (float(t[0]), float(t[-1]) if t[-1] > t[0] else float(t[0]) + 1)
-    yield text(left, 14, head, kind="name")
-    for value in ticks(*values):
-        y = float(np.interp(value, values, (bottom, top)))
-        yield path("axis zero" if abs(value) < 1e-12 else "axis", f"M{left} {y:.1f}H{right}")
-        yield text(left - 6, y + 4, label(value), "end")
-    for time in ticks(*times, about=6):
-        x = float(np.interp(time, times, (left, right)))
-        yield text(x, bottom + 18, label(time), "middle")
-    yield text(right, 248, "t, s", "end")
-    x = np.interp(t, times, (left, right))
-    for k in range(columns.shape[1]):
-        y = np.interp(columns[:, k], values, (bottom, top))
-        points = "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
-        yield path(f"track {stroke(k)}", f"M{points}")
-    yield (
-        f'<line class="cursor" x1="{left}" x2="{left}" y1="{top}" y2="{bottom}" '
-        f'data-start="{left}" data-width="{right - left}"/>'
-    )
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis of a plot of curves: its words, and whether it is logarithmic."""
-
-    words: str
-    log: bool = False
-
-    def span(self, *values: Array) -> tuple[float, float]:
-        """Lowest and highest value, on a logarithmic axis as powers of ten."""
-        x = np.concatenate([self.on(v).ravel() for v in values])
-        x = x[np.isfinite(x)]
-        low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-        return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-    def on(self, x: Array) -> Array:
-        """Values along the axis; NaN for those that a logarithmic axis does not have."""
-        if not self.log:
-            return np.asarray(x, float)
-        return np.log10(np.where(x > 0, x, np.nan))
-
-    def label(self, x: float) -> str:
-        """The number at a tick."""
-        return label(x) if not self.log else f"{10.0**x:g}"
+    """A figure of columns (T, n) over time t (T,), with a legend."""
+    return chart_figure(line_chart(title, unit, t, dict(zip(names, columns.T, strict=True))))
 
 
 def curve_plot(
@@ -136,93 +30,14 @@ def curve_plot(
 
     colours: numbers of the colours, dots first; None: in order.
     """
-    names = ([dots[0]] if dots is not None else []) + [name for name, _, _ in lines]
-    own = range(len(names)) if colours is None else colours
-    picture = svg("plot", 560, 250, title, _curves(title, axes, lines, dots, marks, own))
-    return f"<figure>{picture}{legend(names, own)}</figure>"
-
-
-def _curves(
-    title: str,
-    axes: tuple[Axis, Axis],
-    lines: Sequence[tuple[str, Array, Array]],
-    dots: tuple[str, Array, Array] | None,
-    marks: Sequence[tuple[str, float]],
-    colours: Sequence[int],
-) -> Iterator[str]:
-    left, right, top, bottom = 66, 550, 24, 210
-    drawn = [*lines, *([dots] if dots is not None else [])]
-    xs = axes[0].span(*(x for _, x, _ in drawn), np.array([x for _, x in marks]))
-    ys = axes[1].span(*(y for _, _, y in drawn))
-    pad = 0.04 * (ys[1] - ys[0])
-    ys = (ys[0] - pad, ys[1] + pad)
-    yield text(left, 14, title, kind="name")
-    yield text(right, 246, axes[0].words, "end")
-    yield text(right, 14, axes[1].words, "end")
-    for value in _steps(ys, axes[1].log):
-        y = float(np.interp(value, ys, (bottom, top)))
-        zero = abs(value) < 1e-12 and not axes[1].log
-        yield path("axis zero" if zero else "axis", f"M{left} {y:.1f}H{right}")
-        yield text(left - 6, y + 4, axes[1].label(value), "end")
-    for value in _steps(xs, axes[0].log):
-        x = float(np.interp(value, xs, (left, right)))
-        yield text(x, bottom + 18, axes[0].label(value), "middle")
-    first = 0
-    if dots is not None:
-        x, y = (axis.on(v) for axis, v in zip(axes, dots[1:], strict=True))
-        points = zip(np.interp(x, xs, (left, right)), np.interp(y, ys, (bottom, top)), strict=True)
-        yield path(
-            f"track dots {stroke(colours[0])}", "".join(f"M{a:.1f} {b:.1f}h0" for a, b in points)
-        )
-        first = 1
-    for k, (_, x, y) in enumerate(lines, start=first):
-        for piece in _pieces(axes[0].on(x), axes[1].on(y)):
-            a = np.interp(piece[0], xs, (left, right))
-            b = np.interp(piece[1], ys, (bottom, top))
-            points = "L".join(f"{u:.1f} {v:.1f}" for u, v in zip(a, b, strict=True))
-            yield path(f"track {stroke(colours[k])}", f"M{points}")
-    for words, value in marks:
-        x = float(np.interp(axes[0].on(np.array(value)), xs, (left, right)))
-        yield path("limit", f"M{x:.1f} {top}V{bottom}")
-        side = "end" if x > (left + right) / 2 else "start"
-        yield text(x + (-6 if side == "end" else 6), top + 12, words, side, "name")
-
-
-def _pieces(x: Array, y: Array) -> Iterator[tuple[Array, Array]]:
-    """Parts of a curve between values that are not finite."""
-    good = np.isfinite(x) & np.isfinite(y)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(int)))
-    for a, b in zip(edges[::2], edges[1::2], strict=True):
-        yield x[a:b], y[a:b]
-
-
-def _steps(span: tuple[float, float], log: bool) -> list[float]:
-    """Ticks of an axis; whole powers of ten if it spans several."""
-    low, high = span
-    if not log:
-        return ticks(low, high)
-    whole = list(range(ceil(low - 1e-9), floor(high + 1e-9) + 1))
-    if len(whole) < 3:  # 1, 2, 5 of each power
-        return [x for k in range(floor(low), ceil(high) + 1) for m in (1, 2, 5)
-                if low <= (x := k + log10(m)) <= high]  # fmt: skip
-    step = -(-len(whole) // 6)
-    return [float(k) for k in whole if k % step == 0]
-
-
-def stroke(k: int) -> str:
-    """Classes of line k: a colour, and a dash pattern once all colours are used."""
-    return f"c{k % COLOURS} d{k // COLOURS % DASHES}"
-
-
-def legend(names: Sequence[str], colours: Sequence[int] | None = None) -> str:
-    """Names with a sample of their lines; colours: their numbers, None in order."""
-    own = range(len(names)) if colours is None else colours
-    samples = (
-        '<li><svg viewBox="0 0 22 8" aria-hidden="true">'
-        f"{path(f'track {stroke(k)}', 'M0 4H22')}</svg>{escape(name)}</li>"
-        for k, name in zip(own, names, strict=True)
-    )
-    return f'<ul class="legend">{"".join(samples)}</ul>'
+    own = range(len(lines) + (dots is not None)) if colours is None else colours
+    given = [*([] if dots is None else [dots]), *lines]
+    series = tuple(
+        Series(name, np.asarray(x, float), np.asarray(y, float), colour=own[k],
+               dots=dots is not None and k == 0)
+        for k, (name, x, y) in enumerate(given)
+    )  # fmt: skip
+    return chart_figure(Chart(title, axes, series, tuple(marks)))
 
 
 def range_bars(

@@ -1,6 +1,7 @@
 """The page of an identification has all results, escapes names and needs no network."""
 
 import dataclasses
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 from html import escape
@@ -26,6 +27,10 @@ def test_a_page_of_something_else_is_refused():
         identification_page("report.html")
 
 
+def page_data(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+
+
 def test_the_page_names_every_joint_parameter_and_note(found):
     page = identification_page(dataclasses.replace(found, notes=("one <note> & more",)))
     for name in (*found.sought.names, *found.robot.model.joint_names):
@@ -33,7 +38,8 @@ def test_the_page_names_every_joint_parameter_and_note(found):
     for k in range(found.base.r):
         assert found.base.formula(k) in page and f"{found.fit.beta[k]:.5g}" in page
     assert "one &lt;note&gt; &amp; more" in page and "<note>" not in page
-    assert "joint1, N m" in page and "joint2, N" in page and "joint2, N m" not in page
+    charts = page_data(page)["charts"]
+    assert [(x["title"], x["unit"]) for x in charts[:2]] == [("joint1", "N m"), ("joint2", "N")]
     assert "No joint force depends on" in page
 
 

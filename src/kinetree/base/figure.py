@@ -1,0 +1,71 @@
+"""Figure: charts one below the other, which notebooks show and files keep."""
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kinetree.base.chart_matplotlib import matplotlib_figure
+from kinetree.base.chart_svg import figure_svg
+from kinetree.base.charts import Chart
+from kinetree.base.display import shown_html
+from kinetree.base.tables import counted
+from kinetree.errors import need
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+VECTOR = (".svg", ".html")  # endings of files that need no package
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure:
+    """Charts, one below the other. A notebook shows it: move over it for values, drag to zoom.
+
+    Args:
+        title: of the figure.
+        charts: from top to bottom.
+        notes: sentences below the figure.
+    """
+
+    title: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...] = ()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the figure; the ending of the name chooses the format.
+
+        Args:
+            path: file to write: .svg and .html need no other package; .png, .pdf and others are
+                drawn by matplotlib (extra `plot`).
+        """
+        ending = Path(fspath(path)).suffix.lower()
+        if ending not in VECTOR:
+            self.matplotlib().savefig(path, dpi=130)
+            return
+        text = self.svg() if ending == ".svg" else self.html()
+        Path(path).write_text(text, encoding="utf-8")
+
+    def svg(self) -> str:
+        """The figure as the text of an SVG file, in the colours of a light or a dark screen."""
+        return figure_svg(self.title, self.charts, self.notes)
+
+    def html(self) -> str:
+        """The figure as a self-contained page, with values at the cursor and zoom."""
+        return shown_html("figure_page", self)
+
+    def matplotlib(self) -> "MatplotlibFigure":
+        """The figure drawn by matplotlib, to be changed or combined; needs the extra `plot`."""
+        return matplotlib_figure(self.title, self.charts)
+
+    def show(self) -> None:
+        """Open the figure in a window of matplotlib; needs the extra `plot` and a screen."""
+        matplotlib_figure(self.title, self.charts, window=True)
+        need("matplotlib.pyplot", "plot", "a plot").show()
+
+    def _repr_html_(self) -> str:
+        return shown_html("figure", self)
+
+    def __repr__(self) -> str:
+        panels = ", ".join(chart.title for chart in self.charts)
+        return f"Figure({self.title!r}, {counted(len(self.charts), 'chart')}: {panels})"

@@ -1,0 +1,188 @@
+"""Displays for notebooks: a robot that can be moved, a motion that plays, a figure with values.
+
+Every display is one frame (`kinetree.base.display.framed`) with a page that fetches nothing, over a
+still picture, and stays below 2 MB: meshes and samples are thinned.
+"""
+
+import os
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from kinetree.base.chart_svg import chart_figure
+from kinetree.base.charts import chart_data, fitted, spread
+from kinetree.base.display import framed
+from kinetree.base.figure import Figure
+from kinetree.base.tables import page_number
+from kinetree.robot import Robot
+from kinetree.samples.animation import Animation
+from kinetree.samples.plots import plot
+from kinetree.trajectory import Trajectory
+from kinetree.views.movie import png
+from kinetree.views.page.constraints import closure_line
+from kinetree.views.page.document import document
+from kinetree.views.page.report import SCRIPTS
+from kinetree.views.page.session import SCRIPTS as PLAYER_SCRIPTS
+from kinetree.views.page.session import motion_data, player, session_page, tracks_of
+from kinetree.views.page.stage import Stage, handle_data, sliders, stage_of, switches, tool_line
+from kinetree.views.parts import Parts, coarser
+from kinetree.views.render import render
+from kinetree.views.studio import studio
+
+FIGURE_SCRIPTS = ("plot.js", "charts.js", "figure.js")
+SCENE_HEIGHT, MOTION_HEIGHT, PANEL_HEIGHT = 430, 480, 205  # px
+STILL_SIZE = (680, 430)
+MOST_TRIANGLES = 15_000  # of meshes of files, about 1 MB
+STILL_TRIANGLES = 6000
+MOST_SAMPLES, MOST_NUMBERS = 600, 60_000  # of the page of a motion
+MOST_SEEN = 24  # positions that are used to choose the camera
+UNSEEN = (
+    "The robot is not drawn: this browser has no WebGL, or more views are open than it allows "
+    "(about 16). Run the cell again."
+)
+SHOWN = ("q", "tau")  # charts beside a motion
+
+
+def robot_html(robot: object) -> str:
+    """The robot with a slider for every joint, and the table of its joints.
+
+    Args:
+        robot: a Robot of numbers.
+    """
+    assert isinstance(robot, Robot)
+    stage = light(stage_of(robot))
+    body = (
+        f'<main class="embedded"><section class="stage"><div>{canvas(stage)}</div>'
+        f'<div class="controls">{switches(stage)}{sliders(stage)}<div class="switches">'
+        '<label><input type="checkbox" id="degrees"> degrees</label></div>'
+        f"{tool_line(stage)}{closure_line(stage)}</div></section></main>"
+    )
+    data = stage.data() | {"q": np.asarray(stage.q, float).tolist(), "handles": handle_data(stage)}
+    page = document(robot.name, body, data, SCRIPTS)
+    table = f"<details><summary>table of joints</summary>{robot.model._repr_html_()}</details>"
+    return framed(page, still(stage), SCENE_HEIGHT, f"{robot.name}, to be moved", below=table)
+
+
+def trajectory_html(trajectory: object) -> str:
+    """The motion with a player and plots; a batch, or a motion without a robot, as plots alone.
+
+    Args:
+        trajectory: a Trajectory.
+    """
+    assert isinstance(trajectory, Trajectory)
+    if trajectory.batch_shape or trajectory.model is None:
+        return figure_html(plot(trajectory))
+    table = f"<details><summary>table of ranges</summary>{trajectory.table_html()}</details>"
+    return played(trajectory, Robot(trajectory.model), 1.0, table)
+
+
+def animation_html(animation: object) -> str:
+    """The motion of an animation, with a player and plots.
+
+    Args:
+        animation: an Animation.
+    """
+    assert isinstance(animation, Animation)
+    motion = animation.trajectory
+    assert isinstance(motion, Trajectory)
+    return played(motion, Robot(animation.model), animation.speed)
+
+
+def save_animation(animation: object, path: str | os.PathLike[str]) -> str:
+    """Write an animation as a page, or as a movie of our own renderer; returns the path.
+
+    Args:
+        animation: an Animation.
+        path: file that ends with .html, .gif or .mp4.
+    """
+    assert isinstance(animation, Animation)
+    motion, robot = animation.trajectory, Robot(animation.model)
+    assert isinstance(motion, Trajectory)
+    if Path(path).suffix.lower() == ".html":
+        Path(path).write_text(session_page(robot, motion), encoding="utf-8")
+    else:
+        render(robot, motion, path=path, fps=animation.fps, speed=animation.speed)
+    return os.fspath(path)
+
+
+def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") -> str:
+    """A motion of a robot in a frame: the robot, a player, and plots of positions and forces."""
+    most = min(len(trajectory), MOST_SAMPLES, max(60, MOST_NUMBERS // (3 * robot.model.nq + 1)))
+    keep = spread(len(trajectory), most)
+    seen = np.asarray(trajectory.q, float)[spread(len(trajectory), MOST_SEEN)]
+    stage = light(stage_of(robot, q=seen))
+    t, tracks = np.asarray(trajectory.t, float)[keep], tracks_of(robot, trajectory, keep)
+    drawn = plot(trajectory, robot, panels=SHOWN).charts
+    charts = [replace(x, series=tuple(one.at(keep) for one in x.series)) for x in drawn]
+    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
+    body = (
+        f'<main class="embedded"><section class="stage played"><div>{canvas(stage)}'
+        f'{player(t, speed)}<div class="controls">{switches(stage)}</div></div>'
+        f'<div class="charts">{figures}</div></section></main>'
+    )
+    data = stage.data() | {
+        "motion": motion_data(stage, t, tracks),
+        "charts": [
+            chart_data(chart, values=False) | {"track": key}
+            for chart, key in zip(charts, SHOWN, strict=True)
+        ],
+    }
+    page = document(trajectory.name, body, data, PLAYER_SCRIPTS)
+    title = f"{trajectory.name} of {robot.name}, {page_number(trajectory.duration)} s"
+    return framed(page, still(stage), MOTION_HEIGHT, title, below=below)
+
+
+def figure_html(figure: object) -> str:
+    """A figure in a frame.
+
+    Args:
+        figure: a Figure.
+    """
+    assert isinstance(figure, Figure)
+    height = 46 + PANEL_HEIGHT * len(figure.charts) + 20 * len(figure.notes)
+    return framed(figure_page(figure), figure.svg(), height, figure.title)
+
+
+def figure_page(figure: object) -> str:
+    """A figure as a self-contained page.
+
+    Args:
+        figure: a Figure.
+    """
+    assert isinstance(figure, Figure)
+    charts = fitted(figure.charts)
+    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
+    notes = "".join(f'<p class="soft">{escape(note)}</p>' for note in figure.notes)
+    body = (
+        f'<main class="embedded column"><h2>{escape(figure.title)}</h2>'
+        f'<div class="charts">{figures}</div>{notes}</main>'
+    )
+    data = {"charts": [chart_data(chart) for chart in charts]}
+    return document(figure.title, body, data, FIGURE_SCRIPTS)
+
+
+def light(stage: Stage) -> Stage:
+    """The stage with meshes of files that fit into a notebook."""
+    parts = Parts(coarser(stage.parts.meshes, MOST_TRIANGLES), stage.parts.parts)
+    return replace(stage, parts=parts)
+
+
+def canvas(stage: Stage) -> str:
+    """The canvas of the viewer; the still picture of a page would be a second one here."""
+    name = escape(stage.model.name)
+    return (
+        f'<div class="picture"><canvas id="view" tabindex="0" aria-label="{name}, drag to turn">'
+        f'</canvas><p class="unseen">{UNSEEN}</p></div>'
+    )
+
+
+def still(stage: Stage) -> bytes:
+    """A still picture of the stage, as the content of a PNG file without background."""
+    parts = Parts(coarser(stage.parts.meshes, STILL_TRIANGLES), stage.parts.parts)
+    place = studio(
+        stage.model, stage.scene, parts, stage.q[None], shown=(*stage.scene.shown, "floor"),
+        size=STILL_SIZE, theme="light", camera=stage.camera, zoom=1,
+    )  # fmt: skip
+    return png(place.frame(stage.q, 2, transparent=True))
