@@ -105,7 +105,7 @@ def render(
     ```
     kinetree render panda -o panda.png
     kinetree simulate double_pendulum --q 1.5 0 --duration 2 -o swing.csv
-    kinetree render double_pendulum swing.csv -o swing.gif --add trace --size 320x240
+    kinetree render double_pendulum swing.csv -o swing.gif --add trace --fps 10
     kinetree render cart_pole -o cart_pole.svg --theme dark --json
     ```
     """

@@ -30,6 +30,7 @@ FASTEST_GIF = 50  # frames per second: browsers slow down delays below 2/100 s
 MOST_FRAMES = 5000
 LONGEST_TRACE = 1000  # points
 STILL_SAMPLES, MOVIE_SAMPLES = 3, 2
+STEEPEST = 1.5  # height of the camera above the horizon, rad, as in orbit.js
 AROUND = 6.0  # s of a turn of the camera about a robot without a motion
 
 Progress = Callable[[int, int], None]
@@ -109,6 +110,7 @@ def render(
     check_numbers(fps, speed, zoom, kind)
     if theme not in PAPER:
         raise InputError(f"theme is {theme!r}; expected one of {', '.join(PAPER)}.")
+    check_camera(camera)
     model = numeric_model(robot)
     robot = Robot(model) if isinstance(robot, Model) else robot
     motion = check_motion(robot, trajectory, q, time, kind)
@@ -232,6 +234,18 @@ def check_numbers(fps: float, speed: float, zoom: float, kind: str) -> None:
         raise InputError(
             f"fps is {fps:g}; expected at most {FASTEST_GIF} for .gif, which counts time in "
             "hundredths of a second."
+        )
+
+
+def check_camera(camera: Camera | tuple[float, float] | None) -> None:
+    """Raise InputError if turn and height of the camera are not two angles below the vertical."""
+    if camera is None or isinstance(camera, Camera):
+        return
+    turn, height = camera
+    if not (np.isfinite(turn) and abs(height) <= STEEPEST):
+        raise InputError(
+            f"the camera is turned by {turn:.6g} rad to a height of {height:.6g} rad; expected a "
+            f"finite turn, and a height from -{STEEPEST} to {STEEPEST} rad (-86 to 86 deg)."
         )
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "equations": "--quantity g", "export": "gravity_forces", "check": "motion.csv",
     "bench": "--no-peers --batch 2", "identify": "motion.csv -o found.urdf",
     "report": "-o page.html --samples 10", "watch": "motion.csv",
+    "render": "-o arm.png --size 32x24",
 }  # fmt: skip
 
 

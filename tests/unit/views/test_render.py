@@ -216,6 +216,8 @@ WRONG = {
     "there is no 'tracer' to add; expected some of body": {"add": ["tracer"]},
     "add and hide both name 'floor'": {"add": ["floor"], "hide": ["floor"]},
     "time needs a trajectory": {"time": 1.0},
+    "to a height of 1.6 rad; expected a finite turn": {"camera": (0, 1.6)},
+    "turned by nan rad": {"camera": (float("nan"), 0)},
     ".gif has no half transparent pixels": {"path": "a.gif", "transparent": True},
     "q has 3 entries": {"q": [1, 2, 3]},
 }
