@@ -25,6 +25,10 @@ HEAD = """# All methods
 Every public function, class and method, with its signature and the first line that `help` shows;
 `help(robot.inverse_dynamics)` shows all of it.
 `python tools/method_table.py` writes this page from the code.
+
+```{drawing} quantities
+Arguments of the main quantities of a robot.
+```
 """
 
 # classes of results that no public module lists

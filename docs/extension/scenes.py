@@ -43,7 +43,10 @@ def motion_scene(robot: kt.Robot, motion: Trajectory, shown: tuple[str, ...] | N
     stage = stage_of(robot, q=np.asarray(motion.q, float)[seen])
     t, tracks = np.asarray(motion.t, float)[keep], tracks_of(robot, motion, keep)
     controls = f"{switches(stage)}{tool_line(stage)}{values_table(robot)}"
-    data = shown_groups(stage.data(), shown) | {"motion": motion_data(stage, t, tracks)}
+    data = shown_groups(stage.data(), shown) | {
+        "motion": motion_data(stage, t, tracks),
+        "charts": [],
+    }
     return document(robot.name, frame(stage, player(t), controls), data, MOTION_SCRIPTS)
 
 

@@ -93,6 +93,7 @@ def stages() -> str:
         192,
         ["LLVM\nvectors of states", "CUDA\na thread per state", "C, Julia, ...\nexported"],
         gap=26,
+        arrows=False,
     )
     flow.down = True
     flow.arrow(a[3], b[0], kind="soft")

@@ -139,7 +139,7 @@ def robots_sheet(names: str = "") -> str:
     """All built-in robots, drawn small, with their names and degrees of freedom."""
     from extension.sketch import above
 
-    wanted = names.split(",") if names else [x for x in kt.robots.__all__ if x != "panda_hand"]
+    wanted = names.split(",") if names else list(kt.robots.__all__)
     flow, column, row = Flow(), 0, 0
     wide, high, across = 172.0, 172.0, 4
     for name in wanted:

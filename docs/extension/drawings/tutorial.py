@@ -121,3 +121,30 @@ def mass_ellipses(height: float = 300.0) -> str:
         for value, axis in zip(values, axes.T, strict=True):
             sketch.arrow(tip, tip + scale * value * np.array([*axis, 0]), "mass", f"{value:.0f} kg")
     return sketch.svg("effective mass of the tip, three positions", 640.0, height=height)
+
+
+@drawing
+def lecture_plan() -> str:
+    """The parts of the lecture as a bar of 45 minutes."""
+    parts = (
+        (0, "weight"), (8, "planet"), (11, "inertia"), (19, "the two passes"),
+        (30, "rates"), (34, "motion"), (42, "robot"), (45, ""),
+    )  # fmt: skip
+    scale, high, marks = 15.0, 44, []
+    for (begin, words), (end, _) in pairwise(parts):
+        left, wide = 12 + scale * begin, scale * (end - begin)
+        kind = "fill" if parts.index((begin, words)) % 2 == 0 else "thin"
+        marks.append(f'<path class="k-{kind}" d="M{left} 8h{wide}v{high}h{-wide}Z"/>')
+        size = ' font-size="13"' if wide > 50 else ' font-size="12"'
+        marks.append(
+            f'<text x="{left + wide / 2}" y="35" text-anchor="middle"{size}>{words}</text>'
+        )
+    for minute, _ in parts:
+        marks.append(
+            f'<text class="k-soft" x="{12 + scale * minute}" y="72" text-anchor="middle">'
+            f"{minute}</text>"
+        )
+    return (
+        '<svg class="sketch" viewBox="0 0 700 80" width="700" height="80" role="img" '
+        f'aria-label="plan of the lecture, 45 minutes">{"".join(marks)}</svg>'
+    )
