@@ -1,4 +1,7 @@
-"""Collada (.dae) files -> triangles, placed as in the file's scene; XML is read with limits."""
+"""Collada (.dae) files -> triangles with colours, placed as in the file's scene.
+
+XML is read with limits. Of materials, the diffuse colour is read; textures are not.
+"""
 
 from collections.abc import Iterator
 from functools import reduce
@@ -22,8 +25,8 @@ UP = {
 }
 
 
-def read_collada(data: bytes, name: str) -> tuple[Array, Array]:
-    """Corners and triangles of all geometries in the file's scene, in metres, z up."""
+def read_collada(data: bytes, name: str) -> tuple[Array, Array, Array]:
+    """Corners, triangles and colours of all geometries in the file's scene, in metres, z up."""
     root = parse_xml(data.decode("utf-8", "replace"), name, BOUNDS)
     if root.tag != "COLLADA":
         raise ParseError(f"{name} is not a Collada file: its root is <{root.tag[:40]}>")
@@ -34,19 +37,57 @@ def read_collada(data: bytes, name: str) -> tuple[Array, Array]:
     }
     unit, up = asset(root)
     T_file = pose(unit * UP.get(up, np.eye(3)), np.zeros(3))
+    known = material_colours(root)
     vertices: list[Array] = []
     triangles: list[Array] = []
-    for T, url in placed(root):
-        points, faces = geometries.get(url.removeprefix("#"), (np.zeros((0, 3)), np.zeros((0, 3))))
+    colours: list[Array] = []
+    for T, instance in placed(root):
+        bound = bound_materials(instance)
         T_total = T_file @ T
-        offset = sum(map(len, vertices))
-        vertices.append(points @ T_total[:3, :3].T + T_total[:3, 3])
-        triangles.append(faces.astype(int) + offset)
+        for points, faces, symbol in geometries.get(_link(instance, "url"), ()):
+            colour = known.get(bound.get(symbol, symbol), (-1, -1, -1))
+            vertices.append(points @ T_total[:3, :3].T + T_total[:3, 3])
+            triangles.append(faces.astype(int) + sum(map(len, vertices[:-1])))
+            colours.append(np.tile(np.array(colour), (len(faces), 1)))
         if sum(map(len, triangles)) > MAX_TRIANGLES or len(vertices) > MAX_INSTANCES:
             raise ParseError(f"{name} has more than {MAX_TRIANGLES} triangles")
     if not vertices:
         raise ParseError(f"{name} has no geometry in its scene")
-    return np.concatenate(vertices), np.concatenate(triangles)
+    return np.concatenate(vertices), np.concatenate(triangles), np.concatenate(colours)
+
+
+def _link(element: Element, name: str) -> str:
+    """The id in an attribute that refers to another element."""
+    return element.attributes.get(name, "").removeprefix("#")
+
+
+def material_colours(root: Element) -> dict[str, tuple[int, int, int]]:
+    """Diffuse colours of the materials by their ids; materials with a texture are left out."""
+    effects: dict[str, tuple[int, int, int]] = {}
+    for effect in (x for part in root.all("library_effects") for x in part.all("effect")):
+        for colour in _below(effect, ("profile_COMMON", "technique", None, "diffuse", "color")):
+            r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in values(colour, float)[:3])
+            effects[effect.attributes.get("id", "")] = r, g, b
+    found: dict[str, tuple[int, int, int]] = {}
+    for material in (x for part in root.all("library_materials") for x in part.all("material")):
+        for use in material.all("instance_effect"):
+            if _link(use, "url") in effects:
+                found[material.attributes.get("id", "")] = effects[_link(use, "url")]
+    return found
+
+
+def bound_materials(instance: Element) -> dict[str, str]:
+    """Ids of materials by the symbols that a geometry uses for them."""
+    uses = _below(instance, ("bind_material", "technique_common", "instance_material"))
+    return {x.attributes.get("symbol", ""): _link(x, "target") for x in uses}
+
+
+def _below(element: Element, tags: tuple[str | None, ...]) -> list[Element]:
+    """Elements at the end of a path of tags; None stands for any tag."""
+    found = [element]
+    for tag in tags:
+        found = [c for x in found for c in x.children if tag is None or c.tag == tag]
+    return found
 
 
 def asset(root: Element) -> tuple[float, str]:
@@ -60,8 +101,8 @@ def asset(root: Element) -> tuple[float, str]:
     return unit, up
 
 
-def placed(root: Element) -> Iterator[tuple[Array, str]]:
-    """Pose and address of every geometry in the first scene; shared nodes are followed."""
+def placed(root: Element) -> Iterator[tuple[Array, Element]]:
+    """Pose and instance of every geometry in the first scene; shared nodes are followed."""
     library = {
         node.attributes["id"]: node
         for part in root.all("library_nodes")
@@ -79,7 +120,7 @@ def placed(root: Element) -> Iterator[tuple[Array, str]]:
         T = T_parent @ node_pose(node)
         for child in node.children:
             if child.tag == "instance_geometry":
-                yield T, child.attributes.get("url", "")
+                yield T, child
             elif child.tag == "node":
                 pending.append((child, T, depth + 1))
             elif child.tag == "instance_node":
@@ -104,20 +145,15 @@ def node_pose(node: Element) -> Array:
     return reduce(matmul, factors)
 
 
-def geometry(element: Element) -> tuple[Array, Array]:
-    """Corners (k, 3) and triangles (m, 3) of a <geometry>, in its own frame and unit."""
-    vertices: list[Array] = []
-    triangles: list[Array] = []
+def geometry(element: Element) -> list[tuple[Array, Array, str]]:
+    """Corners (k, 3), triangles (m, 3) and material of the parts of a <geometry>, in its frame."""
+    found: list[tuple[Array, Array, str]] = []
     for mesh in element.all("mesh"):
         positions = sources(mesh)
         for part in mesh.children:
             if part.tag in ("triangles", "polylist", "polygons"):
-                points, faces = primitive(part, positions)
-                triangles.append(faces + sum(map(len, vertices)))
-                vertices.append(points)
-    if not vertices:
-        return np.zeros((0, 3)), np.zeros((0, 3), int)
-    return np.concatenate(vertices), np.concatenate(triangles)
+                found.append((*primitive(part, positions), part.attributes.get("material", "")))
+    return found
 
 
 def sources(mesh: Element) -> dict[str, Array]:

@@ -1,10 +1,12 @@
 """Mesh files: found inside one chosen folder and nowhere else, read as triangles.
 
-Reads STL (binary and text), OBJ and Collada. Only shapes are read: no materials, no textures, and
-no other file that the mesh file names.
+Reads STL (binary and text), OBJ and Collada: shapes, and the plain colours of materials. Textures
+are not read. The only other file that is opened is the library of materials that an OBJ file names,
+inside the same folder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +25,11 @@ MAX_TOTAL = 256 * 2**20  # bytes of all mesh files of a robot
 FAR = 1e4  # m; corners further away are an error of units and would make the robot invisible
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
-Reader = Callable[[bytes, str], tuple[Array, Array]]
+MAX_MATERIALS = 2**20  # bytes of a library of materials
+NO_COLOUR = (-1, -1, -1)
+
+# corners (k, 3), triangles (m, 3), and colours (m, 3) or None, of a file's bytes and its name
+Reader = Callable[[bytes, str], tuple[Array, Array, Array | None]]
 
 
 class MeshFolder:
@@ -49,10 +55,25 @@ class MeshFolder:
             try:
                 data = read_bytes(place, min(MAX_MESH, self.left))
                 self.left -= len(data)
+                if reader is read_obj:
+                    reader = partial(read_obj, materials=self._materials(place, data))
                 self.read[place] = read_mesh(reader, data, place.name)
             except ParseError as error:
                 raise InputError(str(error)) from None
         return self.read[place]
+
+    def _materials(self, place: Path, data: bytes) -> dict[str, tuple[int, int, int]]:
+        """Colours of the materials that an OBJ file may use; none if the library is not there."""
+        found: dict[str, tuple[int, int, int]] = {}
+        for line in data.splitlines():
+            if line.startswith(b"mtllib "):
+                name = line[7:].decode("utf-8", "replace").strip().replace("\\", "/")
+                try:
+                    library = self.find(str(place.parent / name))
+                    found |= read_materials(read_bytes(library, min(MAX_MATERIALS, self.left)))
+                except (InputError, ValueError):
+                    continue
+        return found
 
     def find(self, path: str) -> Path:
         """The real path of the file inside the folder."""
@@ -91,7 +112,7 @@ def read_mesh(reader: Reader, data: bytes, name: str) -> TriangleMesh:
     """The mesh of a file's bytes, checked: finite corners, triangles of existing corners."""
     try:
         with np.errstate(all="ignore"):  # infinite and NaN corners are refused below
-            vertices, triangles = reader(data, name)
+            vertices, triangles, colours = reader(data, name)
     except ParseError:
         raise
     except (ValueError, LookupError, OverflowError, StopIteration) as error:
@@ -103,10 +124,12 @@ def read_mesh(reader: Reader, data: bytes, name: str) -> TriangleMesh:
         raise ParseError(f"{name} has corners that are not finite, or more than {FAR:g} m away")
     if triangles.min() < 0 or triangles.max() >= len(vertices):
         raise ParseError(f"{name} has a triangle with a corner that does not exist")
-    return TriangleMesh(vertices, triangles)
+    if colours is not None and (colours < 0).all():
+        colours = None
+    return TriangleMesh(vertices, triangles, colours)
 
 
-def read_stl(data: bytes, name: str) -> tuple[Array, Array]:
+def read_stl(data: bytes, name: str) -> tuple[Array, Array, None]:
     """STL: a header of 80 bytes, a count, 50 bytes per triangle; or text, 'vertex x y z' lines."""
     count = int.from_bytes(data[80:84], "little")
     if len(data) >= 84 and len(data) == 84 + 50 * count:
@@ -118,7 +141,7 @@ def read_stl(data: bytes, name: str) -> tuple[Array, Array]:
         corners = corners[: len(corners) // 3 * 3]
     else:
         raise ParseError(f"{name} is not an STL file: {len(data)} bytes for {count} triangles")
-    return joined(np.asarray(corners, float))
+    return *joined(np.asarray(corners, float)), None
 
 
 def joined(corners: Array) -> tuple[Array, Array]:
@@ -127,10 +150,17 @@ def joined(corners: Array) -> tuple[Array, Array]:
     return vertices, index.reshape(-1, 3)
 
 
-def read_obj(data: bytes, name: str) -> tuple[Array, Array]:
-    """OBJ: 'v x y z' corners and 'f a/b/c ...' faces, cut into fans of triangles."""
+def read_obj(
+    data: bytes, name: str, materials: Mapping[str, tuple[int, int, int]] | None = None
+) -> tuple[Array, Array, Array]:
+    """OBJ: 'v x y z' corners and 'f a/b/c ...' faces, cut into fans of triangles.
+
+    materials: colours by the names that 'usemtl' lines use.
+    """
     vertices: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
+    colours: list[tuple[int, int, int]] = []
+    known, colour = materials or {}, NO_COLOUR
     for line in data.decode("utf-8", "replace").splitlines():
         words = line.split()
         if not words:
@@ -139,7 +169,31 @@ def read_obj(data: bytes, name: str) -> tuple[Array, Array]:
             vertices.append([float(x) for x in words[1:4]])
         elif words[0] == "f":
             triangles += fan([_corner(word, len(vertices)) for word in words[1:]])
-    return np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3)
+            colours += [colour] * (len(triangles) - len(colours))
+        elif words[0] == "usemtl":
+            colour = known.get(line.strip()[7:].strip(), NO_COLOUR)
+    shape = np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3)
+    return *shape, np.array(colours, int).reshape(-1, 3)
+
+
+def read_materials(data: bytes) -> dict[str, tuple[int, int, int]]:
+    """Diffuse colours, 'Kd r g b', of a library of materials by the names of 'newmtl' lines.
+
+    A material with a texture is left out, because its colour alone would be another one.
+    """
+    found: dict[str, tuple[int, int, int]] = {}
+    textured: set[str] = set()
+    name = ""
+    for line in data.decode("utf-8", "replace").splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word == "newmtl":
+            name = rest.strip()
+        elif word == "Kd":
+            r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in rest.split()[:3])
+            found[name] = r, g, b
+        elif word == "map_Kd":
+            textured.add(name)
+    return {key: colour for key, colour in found.items() if key not in textured}
 
 
 def _corner(word: str, count: int) -> int:

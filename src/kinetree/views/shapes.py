@@ -25,10 +25,13 @@ class TriangleMesh:
         vertices: corners, shape (k, 3), m.
         triangles: three corners of each triangle, counter-clockwise, shape (m, 3), indices without
             a unit.
+        colours: red, green and blue of each triangle, 0 to 255, shape (m, 3), -1 for triangles
+            without a colour of their own; None: no triangle has one.
     """
 
     vertices: Array
     triangles: Array
+    colours: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

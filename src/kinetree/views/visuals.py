@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
 from kinetree.description.mjcf import compile_file
-from kinetree.description.mjcf.links import mesh_records
+from kinetree.description.mjcf.links import mesh_geoms
 from kinetree.description.sdf import link_frames
 from kinetree.description.sdf.frames import Frame
 from kinetree.description.sdf.links import numbers_in, shape_pose
@@ -32,6 +32,7 @@ from kinetree.views.meshes import MeshFolder
 from kinetree.views.shapes import BODY, Colour, Shape, TriangleMesh
 
 MAX_VISUALS = 5000
+MAX_COLOURS = 64  # of one mesh; further ones get the last of them
 # shapes of URDF: their attributes in the order of Shape.size, and how many numbers each has
 SIZES = {
     "box": {"size": 3},
@@ -47,6 +48,7 @@ class Visual:
     """One visual of a file: a shape in the frame of link `link`; kind and size as in Shape.
 
     path: of a mesh, as written in the file; `size` is then the scale along x, y, z.
+    painted: whether colours in the mesh's own file count before `colour`.
     """
 
     link: str
@@ -56,6 +58,7 @@ class Visual:
     colour: Colour = BODY
     path: str = ""
     mesh: TriangleMesh | None = None
+    painted: bool = False
 
 
 def read_visuals(
@@ -84,10 +87,11 @@ def read_visuals(
     found = list(file_visuals(file, chosen, folders, arguments, text, model))
     meshes = _meshes(file, chosen, text)
     visuals: list[Visual] = []
+    pieces: Pieces = {}
     remarks: dict[str, None] = {}  # an ordered set
     for visual in found[:MAX_VISUALS]:
         try:
-            visuals.append(_with_mesh(visual, meshes))
+            visuals += _by_colour(_with_mesh(visual, meshes), pieces)
         except InputError as error:
             remarks[f"mesh {visual.path[:200]!r} {error}"] = None
     if len(found) > MAX_VISUALS:
@@ -171,8 +175,38 @@ def _with_mesh(visual: Visual, meshes: MeshFolder | None) -> Visual:
     if np.any(scale != 1):
         # a mirror image turns triangles inside out; reversing their corners turns them back
         triangles = mesh.triangles if scale.prod() > 0 else mesh.triangles[:, ::-1]
-        mesh = TriangleMesh(mesh.vertices * scale, triangles)
+        mesh = TriangleMesh(mesh.vertices * scale, triangles, mesh.colours)
     return replace(visual, mesh=mesh)
+
+
+# pieces of one colour of a mesh, by the identity of the mesh, which the entry keeps alive
+Pieces = dict[int, tuple[TriangleMesh, list[tuple[TriangleMesh, Colour | None]]]]
+
+
+def _by_colour(visual: Visual, pieces: Pieces) -> Iterator[Visual]:
+    """A mesh with several colours as one visual for each colour; others as they are.
+
+    pieces: of meshes that were seen before, so that visuals of one file share them.
+    """
+    mesh = visual.mesh
+    if mesh is None or mesh.colours is None or not visual.painted:
+        yield visual
+        return
+    if id(mesh) not in pieces:
+        pieces[id(mesh)] = mesh, list(_pieces(mesh, mesh.colours))
+    for piece, colour in pieces[id(mesh)][1]:
+        yield replace(visual, mesh=piece, colour=colour or visual.colour)
+
+
+def _pieces(mesh: TriangleMesh, colours: Array) -> Iterator[tuple[TriangleMesh, Colour | None]]:
+    """Triangles of one colour each; None for those without a colour of their own."""
+    distinct, group = np.unique(colours, axis=0, return_inverse=True)
+    group = np.minimum(group.ravel(), MAX_COLOURS - 1)
+    for k, rgb in enumerate(distinct[:MAX_COLOURS]):
+        used, triangles = np.unique(mesh.triangles[group == k], return_inverse=True)
+        r, g, b = rgb.tolist()
+        piece = TriangleMesh(mesh.vertices[used], triangles.reshape(-1, 3))
+        yield piece, None if r < 0 else (r, g, b)
 
 
 def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
@@ -223,7 +257,8 @@ def _visual(element: Element, link: str, colours: dict[str, Colour | None]) -> I
         shape = Part(child, visual.owner, visual.findings)
         if child.tag == "mesh":
             scale = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
-            yield Visual(link, "mesh", T, scale, colour, child.attributes.get("filename", ""))
+            path = child.attributes.get("filename", "")
+            yield Visual(link, "mesh", T, scale, colour, path, painted=True)
         elif child.tag in SIZES:
             numbers = [shape.numbers(name, count) for name, count in SIZES[child.tag].items()]
             # the sign of a negative size is dropped
@@ -272,7 +307,8 @@ def _sdf_visual(element: Element, frame: Frame) -> Iterator[Visual]:
         if child.tag == "mesh":
             scale = numbers_in(shape, "scale", 3, (1.0, 1.0, 1.0))
             path = "".join(x.text.strip() for x in child.all("uri"))
-            yield Visual(frame.name, "mesh", T, scale, colour, path)
+            own = not element.all("material")  # a material of the visual replaces the mesh's own
+            yield Visual(frame.name, "mesh", T, scale, colour, path, painted=own)
         elif child.tag in SIZES or child.tag == "ellipsoid":
             wanted = SIZES.get(child.tag, {"radii": 3})
             numbers = [numbers_in(shape, name, count) for name, count in wanted.items()]
@@ -307,9 +343,11 @@ def mjcf_visuals(file: Path, folder: Path | None, text: str | None = None) -> It
         T = pose(from_quaternion(model.geom_quat[g]), np.array(model.geom_pos[g]))
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
-    shown = [mesh for mesh in mesh_records(meshed) if mesh.kind == "visual"]
-    for mesh in shown or mesh_records(meshed):
-        yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, path=mesh.path)
+    found = mesh_geoms(meshed)
+    shown = [x for x in found if x[1].kind == "visual"]
+    for g, mesh in shown or found:
+        colour = _geom_colour(model, g)
+        yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)
 
 
 def _one(folder: Path | None) -> tuple[Path, ...]:

@@ -1,13 +1,14 @@
 """Mesh readers: the same tetrahedron from every format, and errors with a reason."""
 
 import struct
+from functools import partial
 
 import numpy as np
 import pytest
 
 from kinetree.errors import ParseError
 from kinetree.views.collada import read_collada
-from kinetree.views.meshes import READERS, read_mesh, read_obj, read_stl
+from kinetree.views.meshes import READERS, read_materials, read_mesh, read_obj, read_stl
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], float)
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -144,3 +145,35 @@ def test_random_bytes_never_raise_anything_else():
                 continue
             assert np.isfinite(mesh.vertices).all()
     assert set(READERS) == {".stl", ".obj", ".dae"}
+
+
+MATERIALS = (
+    b"newmtl red\nKd 1 0 0\nnewmtl blue paint\nKd 0 0 0.5\nnewmtl wood\nKd 1 1 1\nmap_Kd w.png"
+)
+
+
+def test_materials_of_obj_files_are_plain_colours():
+    assert read_materials(MATERIALS) == {"red": (255, 0, 0), "blue paint": (0, 0, 128)}
+    corners, faces = obj().splitlines()[:4], obj().splitlines()[4:]
+    lines = [*corners, "usemtl red", faces[0], "usemtl blue paint", *faces[1:3], "usemtl unknown"]
+    data = "\n".join([*lines, faces[3]])
+    mesh = read_mesh(partial(read_obj, materials=read_materials(MATERIALS)), data.encode(), "x")
+    assert mesh.colours.tolist() == [[255, 0, 0], [0, 0, 128], [0, 0, 128], [-1, -1, -1]]
+    assert read_mesh(read_obj, data.encode(), "x").colours is None
+
+
+def test_materials_of_collada_files_are_plain_colours():
+    paint = """<library_effects><effect id="e"><profile_COMMON><technique sid="t"><phong><diffuse>
+    <color>0 0.5 1 1</color></diffuse></phong></technique></profile_COMMON></effect>
+    </library_effects><library_materials><material id="m"><instance_effect url="#e"/></material>
+    </library_materials>"""
+    bound = """<bind_material><technique_common><instance_material symbol="s" target="#m"/>
+    </technique_common></bind_material></instance_geometry>"""
+    plain = collada().decode().replace('<triangles count="4"', '<triangles count="4" material="s"')
+    painted = plain.replace("</asset>", f"</asset>{paint}")
+    painted = painted.replace(
+        '<instance_geometry url="#g"/>', f'<instance_geometry url="#g">{bound}'
+    )
+    assert read_mesh(read_collada, plain.encode(), "x").colours is None
+    mesh = read_mesh(read_collada, painted.encode(), "x")
+    assert mesh.colours.tolist() == [[0, 128, 255]] * 4

@@ -12,6 +12,7 @@ from kinetree.errors import InputError
 from kinetree.model import WORLD
 from kinetree.views.meshes import MeshFolder
 from kinetree.views.scene import scene
+from kinetree.views.shapes import BODY
 from kinetree.views.visuals import read_visuals
 
 URDF = """<robot name="r">
@@ -267,3 +268,39 @@ def test_a_robot_from_a_text_is_drawn_with_the_meshes_of_its_folders(package):
     assert [x.kind for x in alone.of("visual")] == ["sphere"]
     assert "the robot is from a text" in alone.remarks[0]
     assert scene(kt.load_string(text), folder=package).of("visual")[1].kind == "mesh"
+
+
+def test_a_mesh_of_several_colours_is_drawn_with_each(package):
+    """The colours are those of the library of materials; triangles without one have the link's."""
+    faces = MESH.split(b"\nf ")
+    head, own = faces[0] + b"\nmtllib m.mtl", [b"f " + face.strip() for face in faces[1:]]
+    lines = [head, b"usemtl red", own[0], b"usemtl blue", *own[1:3], b"usemtl none", own[3]]
+    (package / "pkg/meshes/m.obj").write_bytes(b"\n".join(lines))
+    (package / "pkg/meshes/m.mtl").write_bytes(b"newmtl red\nKd 1 0 0\nnewmtl blue\nKd 0 0 1\n")
+    found = visuals_of(package, "../meshes/m.obj")
+    meshes = {x.colour: len(x.mesh.triangles) for x in found if x.kind == "mesh"}
+    plain = visuals_of(package, "../meshes/m.obj", "pkg/urdf")
+    assert meshes == {(255, 0, 0): 1, (0, 0, 255): 2, BODY: 1}
+    assert not [x for x in plain if x.kind == "mesh"]  # outside the folder
+
+
+def test_a_library_of_materials_outside_the_folder_is_not_read(package):
+    (package / "outside/m.mtl").write_bytes(b"newmtl red\nKd 1 0 0\n")
+    text = MESH.replace(b"\nf 1 3 2", b"\nmtllib ../../outside/m.mtl\nusemtl red\nf 1 3 2")
+    (package / "pkg/meshes/m.obj").write_bytes(text)
+    found = [x.colour for x in visuals_of(package, "../meshes/m.obj") if x.kind == "mesh"]
+    assert found == [BODY]
+    wide = [x.colour for x in visuals_of(package, "../meshes/m.obj", ".") if x.kind == "mesh"]
+    assert wide == [(255, 0, 0)]
+
+
+def test_meshes_of_mjcf_have_the_colours_of_their_geoms(package):
+    pytest.importorskip("mujoco")
+    path = package / "pkg/meshes/r.xml"
+    path.write_text(
+        "<mujoco><asset><mesh name='m' file='m.obj'/><material name='p' rgba='0 1 0 1'/></asset>"
+        "<worldbody><body name='b'><joint type='hinge'/><geom type='mesh' mesh='m' material='p'/>"
+        "<geom type='mesh' mesh='m' rgba='1 0 0 1'/></body></worldbody></mujoco>"
+    )
+    found = scene(kt.load(path)).of("visual")
+    assert [x.colour for x in found] == [(0, 255, 0), (255, 0, 0)]

@@ -137,10 +137,15 @@ def frames(compiled: Compiled, links: Iterable[LinkDescription]) -> tuple[FrameD
 
 
 def mesh_records(meshed: MeshedModel) -> tuple[Mesh, ...]:
-    """Mesh files of the geoms, for viewers; MuJoCo's shift of a mesh to its centre is undone."""
+    """Mesh files of the geoms, for viewers."""
+    return tuple(mesh for _, mesh in mesh_geoms(meshed))
+
+
+def mesh_geoms(meshed: MeshedModel) -> tuple[tuple[int, Mesh], ...]:
+    """Number and mesh file of the geoms; MuJoCo's shift of a mesh to its centre is undone."""
     compiled = meshed.compiled
     model, bodies = compiled.model, compiled.body_names
-    result: list[Mesh] = []
+    result: list[tuple[int, Mesh]] = []
     is_mesh = int(compiled.mujoco.mjtGeom.mjGEOM_MESH)
     for g in range(model.ngeom):
         k = int(model.geom_dataid[g])
@@ -156,7 +161,7 @@ def mesh_records(meshed: MeshedModel) -> tuple[Mesh, ...]:
         kind = "collision" if touches else "visual"
         path = _from_main(meshed, file)
         link = bodies[int(model.geom_bodyid[g])]
-        result.append(Mesh(link, path, T, (x, y, z), kind))
+        result.append((g, Mesh(link, path, T, (x, y, z), kind)))
     return tuple(result)
 
 
