@@ -1,6 +1,7 @@
 """Node: a number of the dynamics that unfolds into the numbers that it is the sum of."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -13,6 +14,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.mathml import from_latex
 
+NUMBER, HOLE = re.compile(r"\d+"), "#"
 Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vector or matrix
 
 # lines of the source that compute a number: module below kinetree, and the beginning of the line
@@ -103,7 +105,7 @@ class Node:
     @cached_property
     def symbol(self) -> str:
         """The term as MathML."""
-        return from_latex(self.latex)
+        return f"<math>{mathml(self.latex)}</math>"
 
     @cached_property
     def equation(self) -> str:
@@ -114,7 +116,7 @@ class Node:
         """
         if not self.children:
             return ""
-        parts = [_mathml(f"{self.latex} =")]
+        parts = [f"<math>{mathml(f'{self.latex} =')}</math>"]
         parts += [marked(x.name, x.latex, first=k == 0) for k, x in enumerate(self.children)]
         return " ".join(parts)
 
@@ -135,14 +137,30 @@ class Node:
 
 def marked(name: str, latex: str, *, first: bool) -> str:
     """A term of a sum as MathML, with its sign, in an <mrow> with data-term."""
-    sign, inner = _signed(latex)
-    operator = "" if first and sign == "+" else f"<mo>{sign}</mo>"
-    return f'<math>{operator}<mrow data-term="{escape(name, quote=True)}">{inner}</mrow></math>'
+    sign, body = split_sign(latex)
+    after = "0" if first else "0.2222em"  # the space before a sign is that between two <math>
+    operator = f'<mo lspace="0" rspace="{after}">{sign}</mo>' if sign != "+" or not first else ""
+    mark = f'<mrow data-term="{escape(name, quote=True)}">'
+    return f"<math>{operator}{mark}{mathml(body)}</mrow></math>"
+
+
+def split_sign(latex: str) -> tuple[str, str]:
+    """Sign of a term, and the term without it."""
+    return ("\u2212", latex[1:].lstrip()) if latex.startswith("-") else ("+", latex)
+
+
+def mathml(latex: str) -> str:
+    """A formula as MathML that is not yet in <math>."""
+    pieces = _template(NUMBER.sub("7", latex)).split(HOLE)
+    numbers = NUMBER.findall(latex)
+    return "".join(x for pair in zip(pieces, [*numbers, ""], strict=True) for x in pair)
 
 
 @cache
-def _mathml(latex: str) -> str:
-    return from_latex(latex)
+def _template(latex: str) -> str:
+    """MathML of a formula with a hole for each number: formulas differ in their indices alone."""
+    found = from_latex(latex).removeprefix("<math>").removesuffix("</math>")
+    return found.replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
 
 
 def summed(
@@ -209,9 +227,11 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
             "cut" is the number of nodes that are left out.
 
     Returns:
-        "trees", "formulas" ([sign, MathML] of terms), "codes", "numbers" and "cut".
+        "trees", "formulas" (sign, number of a template, numbers for its holes), "templates"
+        (MathML with "#" for each hole), "codes", "numbers" and "cut".
     """
     formulas: dict[str, int] = {}
+    templates: dict[str, int] = {}
     codes: dict[Code, int] = {}
     numbers: dict[Quantity, int] = {}
     sizes = _levels(trees)
@@ -233,10 +253,17 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
             found["children"] = [row(x, level + 1) for x in node.children]
         return found
 
+    def formula(latex: str) -> list[object]:
+        sign, body = split_sign(latex)
+        template = _template(NUMBER.sub("7", body))
+        place = templates.setdefault(template, len(templates))
+        return [sign, place, *NUMBER.findall(body)]
+
     found = [row(tree, 0) for tree in trees]
     return {
         "trees": found,
-        "formulas": [_signed(latex) for latex in formulas],
+        "formulas": [formula(latex) for latex in formulas],
+        "templates": list(templates),
         "codes": [{"file": x.file, "line": x.line, "text": x.text} for x in codes],
         "numbers": [
             {"name": x.name, "unit": x.unit, "frame": x.frame, "value": _plain(x.value)}
@@ -254,12 +281,6 @@ def _levels(trees: Sequence[Node]) -> list[int]:
         sizes.append(len(level))
         level = [child for node in level for child in node.children]
     return sizes
-
-
-def _signed(latex: str) -> tuple[str, str]:
-    """Sign of a term, and the term without it as MathML that is not yet in <math>."""
-    sign, body = ("−", latex[1:]) if latex.startswith("-") else ("+", latex)
-    return sign, _mathml(body.lstrip()).removeprefix("<math>").removesuffix("</math>")
 
 
 def _plain(value: Value) -> object:
