@@ -45,7 +45,7 @@ demo: $(VENV)/.core
 	@$(BIN)/kinetree demo
 
 $(VENV)/.view: $(BIN)/python pyproject.toml
-	$(PIP) -e '.[view,symbolic,plot]'
+	$(PIP) -e '.[symbolic]'
 	@touch $@
 
 view: $(VENV)/.view

@@ -13,7 +13,7 @@ SOURCE = FOLDER.parents[1] / "src"
 # packages that kinetree may import and the checked code does not: mypy takes half a minute for them
 OTHERS = (
     "torch", "jax", "jaxlib", "sympy", "scipy", "matplotlib", "PIL", "ray", "distributed", "dask",
-    "viser", "trimesh", "mujoco", "gymnasium", "IPython", "pyarrow", "rosbags", "rich", "cyclopts",
+    "trimesh", "mujoco", "gymnasium", "IPython", "pyarrow", "rosbags", "rich", "cyclopts",
 )  # fmt: skip
 
 

@@ -16,10 +16,7 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 BROUGHT_BY = {
     "cupy": "cupy-cuda13x",
     "mujoco": "mujoco-core",
-    "msgspec": "viser",
-    "websockets": "viser",
     "yaml": "pyyaml",
-    "zstandard": "viser",
 }
 
 

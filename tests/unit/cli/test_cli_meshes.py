@@ -51,7 +51,6 @@ def test_report_names_missing_meshes_on_stderr(drawn):
 
 
 def test_view_names_missing_meshes_on_stderr(drawn, capsys, monkeypatch):
-    pytest.importorskip("viser")
     from kinetree.cli.arguments import AS_IT_IS
     from kinetree.cli.view import opened
 
