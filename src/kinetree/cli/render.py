@@ -69,7 +69,7 @@ def render(
     fps: Annotated[float, number_argument("Frames per second of a movie.")] = 25,
     speed: Annotated[float, number_argument("Speed of a movie: 2 plays twice as fast.")] = 1,
     theme: Annotated[
-        Literal["light", "dark"], Parameter(help="Background, and strength of the floor's lines.")
+        Literal["light", "dark"], Parameter(help="Colours of the background and the floor.")
     ] = "light",
     camera: Annotated[
         list[str] | None,
@@ -92,13 +92,14 @@ def render(
     recorded: Recorded = AS_NAMED,
     reading: Reading = AS_IT_IS,
 ) -> None:
-    """Draw a robot into a picture, or its motion into a movie, without a window or a browser.
+    """Draw a robot into a picture, or its motion into a movie.
 
-    A movie without TRAJECTORY goes once around the robot. The camera has the whole motion in view;
-    --add trace draws the way of the tool. MP4 needs the program ffmpeg. The file appears when it
-    is complete. Meshes are read from the folder of the robot's file, or from the first --folder,
-    and from nowhere else. JSON has robot, file, bytes, width, height, frames, duration (s),
-    not_drawn (visuals of the file that could not be drawn, and why).
+    It needs no window and no browser. A movie without TRAJECTORY goes once around the robot. The
+    camera has the whole motion in view; --add trace draws the way of the tool. MP4 needs the
+    program ffmpeg. The file appears when it is complete. Meshes are read from the folder of the
+    robot's file, or from the first --folder, and from nowhere else. JSON has robot, file, bytes,
+    width, height, frames, duration (s), not_drawn (visuals of the file that could not be drawn,
+    and why).
 
     For example:
 

@@ -13,7 +13,7 @@ import tempfile
 READY = (
     "cyclopts", "rich.table", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
     "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulation",
-    "kinetree.kernels.compile", "kinetree.explain.terminal", "llvmlite.binding",
+    "kinetree.kernels.compile", "kinetree.explain.terminal", "kinetree.views", "llvmlite.binding",
 )  # fmt: skip
 
 
