@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kinetree.explain import Explanation, Torque
     from kinetree.motion.reading import Wish
 
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}  # by ending of -o
 MOST_LINKS = 40  # whose steps are all shown on the screen
 FIRST_LINKS = 10  # that are shown of more
 
@@ -62,8 +63,11 @@ def explain(
         Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
     ] = "screw",
     format: Annotated[
-        Literal["text", "markdown", "latex", "html"], Parameter(help="Format of the output.")
-    ] = "text",
+        Literal["text", "markdown", "latex", "html"] | None,
+        Parameter(
+            help="Format of the output; by default that of the ending of -o, otherwise text."
+        ),
+    ] = None,
     output: Output = None,
     json: Json = False,
     degrees: Degrees = False,
@@ -72,6 +76,7 @@ def explain(
 ) -> None:
     """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
 
+    In HTML every joint force, entry of M and vector unfolds into the numbers that add up to it.
     Angles and angular rates inside the explanation are in radians also with --degrees. JSON has
     robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts and
     equations), torque (the share of every cause, and tau; for a robot with constraints also their
@@ -84,6 +89,7 @@ def explain(
     kinetree explain planar_2r --q 20 40 --dq 10 5 --degrees
     kinetree explain planar_2r --formulation link --format markdown
     kinetree explain panda --link panda_link7
+    kinetree explain panda -o panda.html
     echo 0.1,0.2,0.5,0,1,0 | kinetree explain planar_2r - --json
     ```
     """
@@ -104,12 +110,18 @@ def explain(
     explanation, ending = shown_links(explanation, link, output is None and not json)
     if json:
         print_json(document(found.model, state, degrees) | record(explanation), output)
-    elif output is None and format == "text":
+        return
+    form = format or FORMATS.get("" if output is None else output.suffix.lower(), "text")
+    if form == "html":
+        from kinetree.views.page.explain import explain_page
+
+        print_text(explain_page(explanation), output)
+    elif output is None and form == "text":
         console().print(explanation)
         if ending:
             console().print(ending)
     else:
-        print_text(getattr(explanation, format)(), output)
+        print_text(getattr(explanation, form)(), output)
 
 
 def shown_links(

@@ -162,14 +162,16 @@ def _rotor_parts(at: Bodies, rotor: JointRotor, alpha: Array, dof: int, unit: st
         parts.append(Node("own spin", latex, value, unit, code=code, numbers=numbers))
         name, latex = "angular acceleration of the carrier", r"I_m r\, s \cdot \alpha"
         numbers = (*shared, vector("angular acceleration", alpha, "rad/s^2", frame))
-        parts.append(product(name, latex, unit, (weight * s, alpha), code, numbers))
+        letters = r"I_m r\, s", r"\alpha"
+        parts.append(product(name, latex, unit, (weight * s, alpha), code, numbers, letters))
     if k != WORLD and at.moves[k, dof]:
         code = code_line("carrier")
         omega, turning = at.omega[k, dof], at.rates(k) @ at.columns[k].omega
         shared = (*shared, vector("axis of the joint", omega, "", frame))
         name, latex = "reaction on the carrier", r"\omega \cdot I_m r\, \ddot q\, s"
         numbers = (*shared, Quantity("acceleration of the rotor's joint", change))
-        parts.append(product(name, latex, unit, (omega, weight * change * s), code, numbers))
+        moment, letters = weight * change * s, (r"\omega", "n")
+        parts.append(product(name, latex, unit, (omega, moment), code, numbers, letters))
         name = "gyroscopic moment on the carrier"
         latex = r"\omega \cdot I_m r\, \dot q\, (\omega_k \times s)"
         moment = weight * rate * np.cross(turning, s)
@@ -178,7 +180,7 @@ def _rotor_parts(at: Bodies, rotor: JointRotor, alpha: Array, dof: int, unit: st
             vector("angular velocity of the carrier", turning, "rad/s", frame),
             Quantity("rate of the rotor's joint", rate),
         )
-        parts.append(product(name, latex, unit, (omega, moment), code, numbers))
+        parts.append(product(name, latex, unit, (omega, moment), code, numbers, letters))
     return [part for part in parts if part.value or part.children]
 
 
@@ -215,8 +217,9 @@ def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
                     vector(f"axis of {by}", omega, "", frame),
                 )
                 name, code = f"carrier turned by {by}{word}", code_line("M carrier")
-                found_part = product(name, latex, unit, (omega, weight * s), code, numbers + axes)
-                parts += [found_part] if found_part.children else []
+                letters, both = (r"\omega", r"I_m r\, s"), (omega, weight * s)
+                turned = product(name, latex, unit, both, code, numbers + axes, letters)
+                parts += [turned] if turned.children else []
         if parts:
             name = f"rotor of {model.joints[rotor.joint].name}"
             found.append(summed(name, r"M_{\mathrm{rotor}}", unit, parts))

@@ -18,6 +18,7 @@ from kinetree.explain.constraints import (
 )
 from kinetree.explain.documents import latex, markdown
 from kinetree.explain.html import html
+from kinetree.explain.node import Node
 from kinetree.explain.page import Page, page_of
 from kinetree.explain.parts import (
     Parts,
@@ -33,6 +34,7 @@ from kinetree.explain.parts import (
 from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
 from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
+from kinetree.explain.unfold import dof_number, unfolding
 from kinetree.explain.words import equation, friction_equation
 from kinetree.formulations.drives import turns_armature
 from kinetree.formulations.newton_euler import newton_euler
@@ -134,21 +136,45 @@ class Explanation:
         """
         from kinetree.explain.terminal import plain_text  # here, since it loads rich
 
-        return plain_text(self._page(), width)
+        return plain_text(self.page(), width)
 
     def markdown(self) -> str:
         """Headings and tables in Markdown."""
-        return markdown(self._page())
+        return markdown(self.page())
 
     def latex(self) -> str:
         """Headings and tables in LaTeX, to be input into a document; no packages are needed."""
-        return latex(self._page())
+        return latex(self.page())
 
     def html(self) -> str:
-        """A piece of HTML with its own style."""
-        return html(self._page())
+        """A piece of HTML with its own style, in which the joint forces unfold without a script.
 
-    def _page(self) -> Page:
+        `kinetree explain ROBOT -o x.html` writes a page of its own, with more levels.
+        """
+        return html(self.page(), self.unfolded())
+
+    def unfold(self, dof: int | str) -> Node:
+        """A joint force as a tree of numbers that add up: terms, links, factors, lines of code.
+
+        Args:
+            dof: number or name of the degree of freedom.
+
+        Raises:
+            InputError: the explanation is symbolic.
+        """
+        return unfolding(self.model, **self.arguments, formulation=self.formulation).torque(
+            dof_number(self.model, dof)
+        )
+
+    def unfolded(self) -> list[Node]:
+        """All joint forces as trees; empty for a symbolic explanation."""
+        if has_symbols(self.model, self.arguments) or not is_numeric(self.tau):
+            return []
+        found = unfolding(self.model, **self.arguments, formulation=self.formulation)
+        return [found.torque(dof) for dof in range(self.model.n)]
+
+    def page(self) -> Page:
+        """The explanation as titles, sections and rows."""
         return page_of(self.model.name, self.formulation, self.links, self.torque)
 
     def __str__(self) -> str:
@@ -161,7 +187,7 @@ class Explanation:
     def __rich__(self) -> "Screen":
         from kinetree.explain.terminal import Screen
 
-        return Screen(self._page())
+        return Screen(self.page())
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -1,78 +1,142 @@
-"""An explanation in HTML: one block per link, closed at first if there are many links."""
+"""An explanation in HTML: joint forces that unfold, then one block per link.
 
-import re
-from collections.abc import Iterator
+It needs no script: blocks and rows open by <details>, and the term of an open or hovered row is
+highlighted in the equation above it by the style. `views/page/explain.py` makes a page of it.
+"""
+
+from collections.abc import Iterator, Sequence
 from html import escape
 
+from kinetree.base.mathml import formula_style
+from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
 
 FEW = 8  # blocks are open at first for at most so many links
-GREEK = {"omega": "ω", "alpha": "α", "tau": "τ", "lambda": "λ"}
+MOST = 1500  # most rows of the unfolded joint forces; deeper levels are left out
+MARKS = 24  # terms of an equation that are highlighted
 STYLE = """
-.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 68em; }
+.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 76em; }
 .kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }
-.kinetree p { margin: 0.2em 0 0.8em; opacity: 0.7; }
+.kinetree p { margin: 0.2em 0 0.8em; max-width: none; }
+.kinetree p, .kinetree th small, .kinetree .soft {
+  color: color-mix(in srgb, currentColor 78%, transparent); }
 .kinetree details { border: 1px solid #8893a355; border-radius: 6px; margin: 0.6em 0;
   padding: 0 0.8em; }
 .kinetree summary { font-weight: 600; padding: 0.5em 0; cursor: pointer; }
 .kinetree .scroll { overflow-x: auto; }
-.kinetree table { border-collapse: collapse; margin: 0 0 0.9em; background: none; }
-.kinetree th, .kinetree td { padding: 0.12em 0.7em 0.12em 0; border: none; text-align: left; }
+.kinetree .equation { padding: 0.3em 0; overflow: visible; }
+.kinetree .equation math { margin: 0; width: auto; }
+.kinetree .equation [data-term] { border-radius: 3px; padding: 0 0.1em; }
+.kinetree table { border-collapse: collapse; margin: 0 0 0.9em; background: none; font-size: 1em; }
+.kinetree th, .kinetree td { padding: 0.12em 0.7em 0.12em 0; border: none; text-align: left;
+  max-width: none; }
 .kinetree th { font-weight: 600; border-bottom: 1px solid #8893a388; white-space: nowrap; }
-.kinetree th small, .kinetree .soft { font-weight: 400; opacity: 0.7; }
+.kinetree th small, .kinetree .soft { font-weight: 400; }
 .kinetree .name { min-width: 9em; }
-.kinetree .equation { min-width: 10em; font-style: italic; opacity: 0.7; }
+.kinetree .formula { min-width: 10em; white-space: nowrap; }
 .kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
   font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
-.kinetree .zero { opacity: 0.4; }
+.kinetree .zero { color: color-mix(in srgb, currentColor 72%, transparent); }
 .kinetree .total td, .kinetree .more td { font-weight: 600; }
 .kinetree .total td { border-top: 1px solid #8893a388; }
-.kinetree code { white-space: normal; }
+.kinetree code { white-space: normal; overflow-wrap: anywhere; }
 .kinetree td { vertical-align: top; }
 .kinetree sub, .kinetree sup { line-height: 0; }
+.kinetree .unfold details { margin: 0.1em 0; padding: 0 0.6em; }
+.kinetree .unfold summary { font-weight: 400; padding: 0.2em 0; }
+.kinetree .unfold summary b { float: right; font-weight: 600; margin-left: 1em; }
+.kinetree .unfold td { padding-right: 1em; }
 """
 
 
-def html(page: Page) -> str:
-    """A `div` with its own style, which can be put into any page."""
-    lines = ['<div class="kinetree">', f"<style>{STYLE}</style>"]
-    lines.append(f"<h2>{escape(page.title)}</h2>")
-    lines.append(f"<p>{escape(NOTE)}</p>")
+def html(page: Page, trees: Sequence[Node] = ()) -> str:
+    """A `div` with its own style, which can be put into any page.
+
+    Args:
+        page: the explanation.
+        trees: the joint forces as trees; empty for symbols.
+    """
+    style = STYLE + highlights() + formula_style()
+    title = f"<h2>{escape(page.title)}</h2>"
+    return (
+        f'<div class="kinetree">\n<style>{style}</style>\n{title}\n{markup(page, trees)}\n</div>\n'
+    )
+
+
+def markup(page: Page, trees: Sequence[Node] = (), most: int = MOST) -> str:
+    """The explanation without style and title: joint forces, their unfolding, then the links."""
+    lines = [f"<p>{escape(NOTE)}</p>"]
+    forces = [sheet for sheet in page.sheets if sheet.sections[0].by_cause]
+    for sheet in forces:
+        lines += _sheet(sheet, "forces", opened=True)
+    if trees:
+        lines += unfolded(trees, most)
     for sheet in page.sheets:
-        lines += _sheet(sheet, page.links <= FEW or sheet.sections[0].by_cause)
+        if sheet not in forces:
+            lines += _sheet(sheet, "link", opened=page.links <= FEW)
     if page.ending:
         lines.append(f"<p>{escape(page.ending)}</p>")
-    return "\n".join([*lines, "</div>"]) + "\n"
+    return "\n".join(lines)
 
 
-def _sheet(sheet: Sheet, opened: bool) -> Iterator[str]:
-    yield f"<details{' open' if opened else ''}><summary>{escape(sheet.title)}</summary>"
-    yield '<div class="scroll">'
+def highlights() -> str:
+    """Style rules: the term of a hovered or opened row is marked in the equation above it.
+
+    CSS cannot compare the names of two elements, so each place in a sum has a rule of its own.
+    """
+    rules = "background: #f5b83d66; outline: 2px solid #f5b83d66;"
+    return "\n".join(
+        f'.kinetree .part:has(> table [data-k="{k}"]:hover) > .equation [data-k="{k}"], '
+        f'.kinetree .part:has(> [data-k="{k}"][open]) > .equation [data-k="{k}"] {{ {rules} }}'
+        for k in range(MARKS)
+    )
+
+
+def _sheet(sheet: Sheet, kind: str, *, opened: bool) -> Iterator[str]:
+    start = f"<details class='{kind}'{' open' if opened else ''}>"
+    yield f"{start}<summary>{escape(sheet.title)}</summary>"
     for section in sheet.sections:
-        yield "<table>"
+        yield '<div class="scroll part">'
+        if not section.by_cause and not section.listed and section.symbol != "T":
+            yield _equation(section)
+        yield f'<table data-symbol="{escape(section.symbol, quote=True)}">'
         yield from _listed(section) if section.listed else _table(section)
-        yield "</table>"
-    yield "</div></details>"
+        yield "</table></div>"
+    yield "</details>"
+
+
+def _equation(section: Section) -> str:
+    parts = [row for row in section.rows if not row.total]
+    terms = [_term(row.name, row.equation[1], k) for k, row in enumerate(parts)]
+    left = f"<math>{mathml(section.latex + ' =')}</math>"
+    return f'<div class="equation">{left} {" ".join(terms)}</div>'
+
+
+def _term(name: str, latex: str, k: int) -> str:
+    found = marked(name, latex, first=k == 0)
+    return found.replace("<mrow data-term", f'<mrow data-k="{k}" data-term', 1)
 
 
 def _table(section: Section) -> Iterator[str]:
     names = "".join(f'<th class="n">{escape(text)}</th>' for text, _ in section.columns)
     yield f"<tr>{_head(section)}<th><small>{_meaning(section)}</small></th>{names}</tr>"
-    for row, cells in zip(section.rows, section.cells(), strict=True):
-        numbers = "".join(_number(cell) for cell in cells)
-        kind = "soft" if section.by_cause else "equation"
-        yield (
-            f"<tr{_total(row)}><td class='name'>{_name(row)}</td>"
-            f"<td class='{kind}'>{_formula(row.equation[0])}</td>{numbers}</tr>"
-        )
+    for k, (row, cells) in enumerate(zip(section.rows, section.cells(), strict=True)):
+        columns = [text for text, _ in section.columns]
+        numbers = "".join(map(_number, cells, columns if section.by_cause else [""] * len(cells)))
+        kind, text = "formula", f"<math>{mathml(row.equation[1])}</math>" if row.equation[1] else ""
+        if section.by_cause:
+            kind, text = "soft", escape(row.equation[0])
+        mark = _total(row) or f' data-k="{k}"'
+        name = f'<td class="name">{_name(section, row)}</td>'
+        yield f'<tr{mark}>{name}<td class="{kind}">{text}</td>{numbers}</tr>'
 
 
 def _listed(section: Section) -> Iterator[str]:
     yield f"<tr>{_head(section)}<th></th><th><small>{_meaning(section)}</small></th></tr>"
     for row in section.rows:
         for k, ((label, _), x) in enumerate(section.entries(row)):
-            name = _name(row) if k == 0 else ""
+            name = _name(section, row) if k == 0 else ""
             mark = _total(row) if k == 0 else ' class="more"' if row.total else ""
             yield (
                 f"<tr{mark}><td class='name'>{name}</td><td class='soft'>{escape(label)}</td>"
@@ -84,33 +148,81 @@ def _head(section: Section) -> str:
     if section.by_cause:
         return "<th></th>"
     unit = section.unit.replace("^2", "²")
-    return f"<th>{_formula(section.symbol)} <small>{escape(unit)}</small></th>"
+    return f"<th><math>{mathml(section.latex)}</math> <small>{escape(unit)}</small></th>"
 
 
 def _meaning(section: Section) -> str:
     return "" if section.by_cause else escape(section.meaning)
 
 
-def _formula(text: str) -> str:
-    """An equation with subscripts, superscripts and Greek letters: V_p, ad(V)^T, omega."""
-    text = escape(text)
-    for word, letter in GREEK.items():
-        text = re.sub(rf"\b{word}(?=\b|_)", letter, text)
-    text = re.sub(r"_([A-Za-z]+(?:,[A-Za-z]+)*)", r"<sub>\1</sub>", text)
-    text = re.sub(r"\^(T|-?\d+)", r"<sup>\1</sup>", text)
-    return re.sub(r" x ", " × ", text)
-
-
-def _number(cell: str) -> str:
+def _number(cell: str, cause: str = "") -> str:
     # the spaces after a zero align it with the decimals of the other rows
     kind = "n zero" if cell.strip() == "0" else "n"
-    return f'<td class="{kind}">{escape(cell)}</td>'
+    mark = f' data-cause="{escape(cause, quote=True)}"' if cause else ""
+    return f'<td class="{kind}"{mark}>{escape(cell)}</td>'
 
 
-def _name(row: Row) -> str:
+def _name(section: Section, row: Row) -> str:
     """A total has its symbol as name, a part has words that may come from a file."""
-    return _formula(row.name) if row.total else escape(row.name)
+    if row.total:
+        return f"= <math>{mathml(section.latex)}</math>"
+    return escape(row.name)
 
 
 def _total(row: Row) -> str:
     return ' class="total"' if row.total else ""
+
+
+def unfolded(trees: Sequence[Node], most: int = MOST) -> Iterator[str]:
+    """Joint forces as nested <details>, as deep as `most` rows allow."""
+    depth, count, level = 0, 0, list(trees)
+    while level and (depth < 2 or count + len(level) <= most):
+        depth, count = depth + 1, count + len(level)
+        level = [child for node in level for child in node.children if not _is_product(node)]
+    yield '<details class="unfold static"><summary>Joint forces, unfolded</summary>'
+    for tree in trees:
+        yield from _node(tree, 0, depth, "")
+    if level:
+        yield f"<p>{len(level)} parts of the next level are left out here.</p>"
+    yield "</details>"
+
+
+def _is_product(node: Node) -> bool:
+    """Return True if the children are the products of the components of two vectors."""
+    return all(child.name in ("x", "y", "z") for child in node.children)
+
+
+def _node(node: Node, level: int, depth: int, mark: str) -> Iterator[str]:
+    children = () if level + 1 >= depth or _is_product(node) else node.children
+    yield f"<details class='part'{mark}><summary>{node.symbol} {escape(node.name)} "
+    yield f"<b>{escape(_text(node.value))} {escape(node.unit)}</b></summary>"
+    if children:
+        terms = [_term(x.name, x.latex, k) for k, x in enumerate(children)]
+        left = f"<math>{mathml(node.latex + ' =')}</math>"
+        yield f'<div class="equation">{left} {" ".join(terms)}</div>'
+    if node.numbers:
+        yield f"<table>{''.join(map(_factor, node.numbers))}</table>"
+    if node.code is not None:
+        line = f"{node.code.file}, line {node.code.line}"
+        yield f"<p>{escape(line)}: <code>{escape(node.code.text)}</code></p>"
+    for k, child in enumerate(children):
+        yield from _node(child, level + 1, depth, f' data-k="{k}"')
+    yield "</details>"
+
+
+def _factor(x: Quantity) -> str:
+    place = f"in {x.frame}" if x.frame else ""
+    unit = x.unit.replace("^2", "²")
+    return (
+        f"<tr><td>{escape(x.name)}</td><td>{escape(_text(x.value))}</td>"
+        f"<td class='soft'>{escape(unit)}</td><td class='soft'>{escape(place)}</td></tr>"
+    )
+
+
+def _text(value: Value) -> str:
+    """A number, a vector in parentheses, or a matrix with semicolons between its rows."""
+    if not isinstance(value, tuple):
+        return expression(value)
+    rows = ["; ".join(_text(x) for x in value if isinstance(x, tuple))]
+    numbers = [expression(x) for x in value if not isinstance(x, tuple)]
+    return f"({', '.join(numbers)})" if numbers else rows[0]

@@ -181,13 +181,17 @@ def product(
     latex: str,
     unit: str,
     vectors: tuple[Array, Array],
-    code: Code | None = None,
-    numbers: tuple[Quantity, ...] = (),
+    code: Code | None,
+    numbers: tuple[Quantity, ...],
+    letters: tuple[str, str],
 ) -> Node:
-    """The dot product of two vectors, which unfolds into the products of their components."""
+    """The dot product of two vectors, which unfolds into the products of their components.
+
+    letters: LaTeX of the two vectors.
+    """
     a, b = vectors
     children = [
-        Node(axis, f"{axis}\\,{axis}", value, unit)
+        Node(axis, f"{letters[0]}_{axis} {letters[1]}_{axis}", value, unit)
         for axis, value in zip("xyz", (a * b).tolist(), strict=True)
         if value
     ]

@@ -157,9 +157,15 @@ def unfold_vector(
     if not isinstance(i, int) or not 0 <= i < len(names):
         raise InputError(f"there is no moving link {link!r}; there are {', '.join(names)}.")
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
-    found = explain(model, q, dq, ddq, **loads)
+    return unfold_vectors(explain(model, q, dq, ddq, **loads), i, symbol)
+
+
+def unfold_vectors(found: Explanation, i: int, symbol: str) -> Node:
+    """`unfold_vector` of an explanation in the screw form, for link number i."""
+    model, names = found.model, found.model.link_names
     Ad_ip = [_array(x) for x in link_adjoints(model, found.arguments["q"])]
     frame, unit = f"{{{names[i]}}}", ", ".join(SYMBOLS[symbol][2])
+    steps = {x.link: x for x in found.links}
 
     def node(name: str, latex: str, x: Array, key: str, **rest: Any) -> Node:
         return Node(name, latex, tuple(x.tolist()), unit, frame, code_line(key), **rest)
@@ -168,7 +174,7 @@ def unfold_vector(
         """The parts of link k, each carried into the frame of link i by X."""
         children: list[Node] = []
         p = model.parent[k]
-        for part in found.links[k][symbol].parts:
+        for part in steps[k][symbol].parts:
             value, latex = X @ _array(part.value), part_latex(part)
             if not value.any() or (part.name == "gravity" and not gravity):
                 continue

@@ -160,7 +160,8 @@ class Unfolding:
             )
             latex = rf"v_{{{index}}} \cdot m_{{{link}}} a_{{{link}}}"
             code = self._code("force")
-            parts.append(product("translation", latex, unit, (v, force), code, numbers))
+            letters = "v", "f"
+            parts.append(product("translation", latex, unit, (v, force), code, numbers, letters))
         if cause == "gravity" and parts:  # a weight turns nothing about its own centre
             latex = rf"-m_{{{link}}}\, g \cdot v_{{{index}}}"
             return replace(parts[0], name=name, latex=latex)
@@ -174,7 +175,8 @@ class Unfolding:
             )
             latex = rf"\omega_{{{index}}} \cdot n_{{{link}}}"
             code = self._code("moment")
-            parts.append(product("rotation", latex, unit, (omega, moment), code, numbers))
+            letters = r"\omega", "n"
+            parts.append(product("rotation", latex, unit, (omega, moment), code, numbers, letters))
         latex = rf"J_{{{index}}}^T F_{{{link}}}"
         if cause == "inertial":
             j = key[0]
@@ -202,12 +204,14 @@ class Unfolding:
                     (axis, -F[:3]), self._code("external"),
                     (vector("moment from outside", F[:3], "N m", frame),
                      vector("axis", axis, "", frame)),
+                    (r"-\omega", "n"),
                 ),
                 product(
                     "force", rf"-v_{{{index}}} \cdot f_{{\mathrm{{ext}},{link}}}", unit,
                     (way, -F[3:]), self._code("external"),
                     (vector("force from outside", F[3:], "N", frame),
                      vector("motion of the link's origin", way, per_rate(unit), frame)),
+                    ("-v", "f"),
                 ),
             ]  # fmt: skip
             parts = [part for part in parts if part.children]
@@ -337,6 +341,7 @@ def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -
                 (Quantity("mass", at.m[k], "kg"),
                  vector(f"motion of the centre by {names[i]}", v[i], "", frame),
                  vector(f"motion of the centre by {names[j]}", v[j], "", frame)),
+                (r"m\, v", "v"),
             ),
             product(
                 "rotation", rf"\omega_{{{a}}} \cdot I_{{{link}}} \omega_{{{b}}}", unit,
@@ -344,6 +349,7 @@ def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -
                 (vector("inertia about the centre", at.I[k], "kg m^2", frame),
                  vector(f"axis of {names[i]}", omega[i], "", frame),
                  vector(f"axis of {names[j]}", omega[j], "", frame)),
+                (r"\omega", r"(I \omega)"),
             ),
         ]  # fmt: skip
         parts = [part for part in parts if part.children]

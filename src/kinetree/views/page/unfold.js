@@ -1,0 +1,246 @@
+// A number that unfolds into the numbers that it is the sum of, down to factors and lines of code.
+//
+// createUnfolding(element, data, {tree, onNode, onTerm}) shows a tree of `kinetree.explain.packed`
+// in an element. Nodes are drawn when they are opened. A second call for the same element keeps
+// open what was open. Arrow keys move between the rows, open and close them.
+
+const createUnfolding = (() => {
+  const BAR = 46; // percent of a bar's width on each side of zero
+
+  function createUnfolding(element, data, options = {}) {
+    const root = data.trees[options.tree || 0];
+    const kept = element.unfolded && element.unfolded.name === root.name ? element.unfolded : null;
+    const view = {
+      element, data, options, open: kept ? kept.open : new Set(), chosen: kept ? kept.chosen : "", rows: new Map(),
+      crumbs: make("nav", "unfold-crumbs", { "aria-label": "Path of the unfolding" }),
+    };
+    element.unfolded = { name: root.name, open: view.open, chosen: view.chosen };
+    element.classList.add("unfolding");
+    const top = row(view, root, null, "", 0);
+    element.replaceChildren(view.crumbs, top);
+    view.open.add("");
+    top.open = true;
+    if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
+    top.addEventListener("keydown", (event) => move(view, event));
+    choose(view, view.rows.has(view.chosen) ? view.chosen : "", false);
+    return { element, root, choose: (path) => reveal(view, path) };
+  }
+
+  // One node: a row that opens, or a plain row if there is nothing below it.
+  function row(view, node, parent, path, largest) {
+    const opens = Boolean(node.children || node.numbers || node.code !== undefined);
+    const frame = make(opens ? "details" : "div", "unfold-node", { "data-path": path, "data-name": node.name });
+    const head = make(opens ? "summary" : "div", "unfold-head");
+    const symbol = make("span", "unfold-symbol");
+    symbol.append(mathOf(signed(view, node)));
+    head.append(symbol, make("span", "unfold-name", {}, node.name), bar(node.value, largest), valueOf(node));
+    frame.append(head);
+    view.rows.set(path, { node, parent, frame, head });
+    if (!opens) return frame;
+    head.addEventListener("click", () => choose(view, path, true));
+    head.addEventListener("focus", () => choose(view, path, true));
+    frame.addEventListener("toggle", () => {
+      if (frame.open) fill(view, node, path, frame);
+      view.open[frame.open ? "add" : "delete"](path);
+    });
+    if (view.open.has(path) && path) {
+      fill(view, node, path, frame);
+      frame.open = true;
+    }
+    return frame;
+  }
+
+  // The equation, factors, line of code and parts of a node that is opened for the first time.
+  function fill(view, node, path, frame) {
+    if (frame.filled) return;
+    frame.filled = true;
+    const body = make("div", "unfold-body");
+    if (node.children) body.append(equation(view, node, path));
+    if (node.numbers) body.append(factors(node.numbers.map((k) => view.data.numbers[k])));
+    if (node.code !== undefined) body.append(codeLine(view.data.codes[node.code]));
+    if (node.children) {
+      const largest = Math.max(...node.children.map((x) => size(x.value)));
+      const list = make("div", "unfold-parts", { role: "group", "aria-label": `Parts of ${node.name}` });
+      list.append(...node.children.map((x) => row(view, x, path, below(path, x.name), largest)));
+      body.append(list, total(node));
+    }
+    frame.append(body);
+  }
+
+  // Symbol = sum of terms; each term is a formula of its own, so that a long sum has several lines.
+  function equation(view, node, path) {
+    const place = make("div", "unfold-equation");
+    const [sign, left] = formulaOf(view, node);
+    place.append(mathOf(`${sign === "+" ? "" : `<mo>${sign}</mo>`}${left}<mo lspace="0.28em" rspace="0.28em">=</mo>`));
+    node.children.forEach((child, k) => {
+      const [sign, inner] = formulaOf(view, child);
+      const term = mathOf(k === 0 && sign === "+" ? "<mrow></mrow>" : `<mo lspace="0.22em" rspace="0.22em">${sign}</mo><mrow></mrow>`);
+      const mark = term.lastElementChild;
+      mark.innerHTML = inner;
+      mark.setAttribute("data-term", child.name);
+      term.addEventListener("click", () => reveal(view, below(path, child.name)));
+      place.append(term, " ");
+    });
+    return place;
+  }
+
+  function total(node) {
+    const line = make("div", "unfold-total");
+    const many = node.children.length === 1 ? "1 part" : `${node.children.length} parts`;
+    line.append(make("span", "unfold-name", {}, `sum of ${many}`), valueOf(node));
+    return line;
+  }
+
+  function factors(numbers) {
+    const table = make("table", "unfold-numbers");
+    for (const { name, value, unit, frame } of numbers) {
+      const cells = make("tr");
+      const shown = make("td", "n");
+      for (const text of textsOf(value)) shown.append(make("div", "", {}, text));
+      cells.append(make("th", "", { scope: "row" }, name), shown);
+      cells.append(make("td", "unfold-unit", {}, unitText(unit)), make("td", "unfold-unit", {}, frame && `in ${frame}`));
+      table.append(cells);
+    }
+    const scroll = make("div", "scroll");
+    scroll.append(table);
+    return scroll;
+  }
+
+  function codeLine({ file, line, text }) {
+    const place = make("div", "unfold-code");
+    place.append(make("span", "", {}, `${file}, line ${line}`), make("code", "", {}, text));
+    return place;
+  }
+
+  // Mark the chosen row, its term in the equation above it, and the way to it.
+  function choose(view, path, inform) {
+    const { node, parent, head } = view.rows.get(path);
+    view.chosen = path;
+    view.element.unfolded.chosen = path;
+    for (const old of view.element.querySelectorAll(".chosen, .lit")) old.classList.remove("chosen", "lit");
+    head.classList.add("chosen");
+    for (let at = path; at !== null && view.rows.has(at); at = view.rows.get(at).parent) {
+      const { node: own, parent: up } = view.rows.get(at);
+      if (up === null) break;
+      const marks = view.rows.get(up).frame.querySelectorAll(":scope > .unfold-body > .unfold-equation [data-term]");
+      for (const mark of marks) mark.classList.toggle("lit", mark.getAttribute("data-term") === own.name);
+    }
+    crumbs(view, path);
+    if (!inform) return;
+    if (view.options.onNode) view.options.onNode(node, path);
+    if (view.options.onTerm && parent !== null) view.options.onTerm(node.name, view.rows.get(parent).node);
+  }
+
+  // Open every row on the way to a path, choose it and bring it into view.
+  function reveal(view, path) {
+    const way = [];
+    for (let at = path; at; at = at.slice(0, Math.max(at.lastIndexOf("\u001f"), 0))) way.unshift(at);
+    for (const at of way) {
+      const up = view.rows.get(at.slice(0, Math.max(at.lastIndexOf("\u001f"), 0)));
+      if (up && up.frame.tagName === "DETAILS") {
+        fill(view, up.node, up.frame.dataset.path, up.frame);
+        up.frame.open = true;
+      }
+    }
+    const found = view.rows.get(path);
+    if (!found) return;
+    if (found.frame.tagName === "DETAILS") {
+      fill(view, found.node, path, found.frame);
+      found.frame.open = true;
+      found.head.focus({ preventScroll: true });
+    }
+    found.head.scrollIntoView({ block: "nearest" });
+    choose(view, path, true);
+  }
+
+  function crumbs(view, path) {
+    const names = path ? path.split("\u001f") : [];
+    const ways = names.map((_, k) => names.slice(0, k + 1).join("\u001f"));
+    view.crumbs.replaceChildren(...["", ...ways].map((at) => {
+      const button = make("button", "", { type: "button" }, view.rows.get(at).node.name);
+      if (at === path) button.setAttribute("aria-current", "true");
+      button.addEventListener("click", () => reveal(view, at));
+      return button;
+    }));
+  }
+
+  function move(view, event) {
+    const heads = [...view.element.querySelectorAll("summary.unfold-head")].filter((x) => x.offsetParent !== null);
+    const k = heads.indexOf(document.activeElement);
+    if (k < 0) return;
+    const frame = heads[k].parentElement;
+    const up = frame.parentElement.closest("details.unfold-node");
+    const steps = {
+      ArrowDown: () => heads[k + 1], ArrowUp: () => heads[k - 1], Home: () => heads[0], End: () => heads[heads.length - 1],
+      ArrowRight: () => (frame.open ? heads[k + 1] : void (frame.open = true)),
+      ArrowLeft: () => (frame.open ? void (frame.open = false) : up && up.firstElementChild),
+    };
+    if (!steps[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = steps[event.key]();
+    if (next) next.focus();
+  }
+
+  // A bar to the right for a positive number, to the left for a negative one.
+  function bar(value, largest) {
+    const place = make("span", "unfold-bar", { "aria-hidden": "true" });
+    if (Array.isArray(value) || !largest || value === null) return place;
+    const part = make("i", value < 0 ? "negative" : "positive");
+    const width = (BAR * Math.abs(value)) / largest;
+    part.style.width = `${width}%`;
+    part.style.left = `${value < 0 ? 50 - width : 50}%`;
+    place.append(part);
+    return place;
+  }
+
+  function valueOf(node) {
+    const place = make("span", "unfold-value n", { "data-value": JSON.stringify(node.value) });
+    for (const text of Array.isArray(node.value) ? halves(node.value) : [numberOf(node.value)]) place.append(make("span", "", {}, text));
+    const where = node.frame ? ` in ${node.frame}` : "";
+    place.append(make("small", "", {}, `${unitText(node.unit)}${where}`));
+    return place;
+  }
+
+  const halves = (x) => (x.length === 6 ? [vectorOf(x.slice(0, 3)), vectorOf(x.slice(3))] : [vectorOf(x)]);
+  const vectorOf = (x) => `(${x.map(numberOf).join(", ")})`;
+  const textsOf = (x) => (!Array.isArray(x) ? [numberOf(x)] : Array.isArray(x[0]) ? x.map(vectorOf) : halves(x));
+  const unitText = (unit) => (unit || "").replace(/\^2/g, "²").replace(/ (?=m)/g, "\u202f");
+  const size = (x) => (Array.isArray(x) ? Math.hypot(...x) : Math.abs(x));
+  const below = (path, name) => (path ? `${path}\u001f${name}` : name);
+
+  function numberOf(x) {
+    if (x === null) return "not finite";
+    if (x === 0) return "0";
+    const size = Math.abs(x);
+    const text = size >= 1e6 || size < 1e-4 ? x.toExponential(2) : Number(x.toPrecision(5)).toString();
+    return text.replace("-", "\u2212").replace("e+", "e");
+  }
+
+  // Sign and MathML of a term: a template with its indices.
+  function formulaOf(view, node) {
+    const [sign, template, ...numbers] = view.data.formulas[node.symbol];
+    return [sign, view.data.templates[template].replace(/#/g, () => numbers.shift())];
+  }
+
+  function signed(view, node) {
+    const [sign, inner] = formulaOf(view, node);
+    return sign === "+" ? inner : `<mrow><mo>${sign}</mo>${inner}</mrow>`;
+  }
+
+  function mathOf(markup) {
+    const place = document.createElement("template");
+    place.innerHTML = `<math>${markup}</math>`; // formulas of ours: names are set as text
+    return place.content.firstElementChild;
+  }
+
+  function make(tag, className = "", attributes = {}, text = "") {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (text) node.textContent = text;
+    return node;
+  }
+
+  return createUnfolding;
+})();
