@@ -29,7 +29,7 @@ function showHand(readings) {
     const rows = lengths.map((x, j) => make("tr", {}, make("td", { text: vectorText([R[j], R[3 + j], R[6 + j]], 3) }), make("td", { class: "n", text: x === null ? "∞" : numberText(x) })));
     content.push(make("table", { class: "numbers" }, make("caption", { text: `${kind} ellipsoid` }), make("thead", {}, make("tr", {}, make("th", { text: "direction in {s}" }), make("th", { class: "n", text: `${words}, ${unitName}` }))), make("tbody", {}, ...rows)));
   }
-  if (Object.values(found).some(({ lengths }) => lengths.includes(null))) content.push(make("p", { class: "note", text: "∞: the hand cannot move in this direction; the joints carry any force." }));
+  if (Object.values(found).some(({ lengths }) => lengths.includes(null))) content.push(make("p", { class: "note", text: "∞: the tool cannot move in this direction; the joints carry any force." }));
   if (robot.constraints) content.push(make("p", { class: "note", text: "Mass and force ellipsoids are not computed for robots with constraints." }));
   panel.place.replaceChildren(...content);
 }
@@ -38,7 +38,7 @@ const GROUP_WORDS = { visual: "visuals of the file", body: "bodies", joint: "joi
 
 function buildDrawing(body) {
   const groups = make("div", { class: "checks" });
-  const marks = { gravity: "gravity arrow", com: "centre of mass", mass: "mass ellipsoid of the hand", force: "force ellipsoid of the hand" };
+  const marks = { gravity: "gravity arrow", com: "centre of mass", mass: "mass ellipsoid of the tool", force: "force ellipsoid of the tool" };
   const boxes = Object.fromEntries(Object.entries(marks).map(([name, words]) => [name, checkbox(words, false, (on) => changeMarks(name, on), { "data-mark": name })]));
   body.append(groups, make("div", { class: "checks" }, ...Object.values(boxes)));
   Object.assign(this, { groups, boxes });
@@ -121,7 +121,7 @@ async function showEquations() {
   if (panel.madeFor === robot.id) panel.place.replaceChildren(answer ? safeMarkup(answer.html) : "");
 }
 
-addPanel({ id: "hand", title: "Hand", letter: "Λ", key: "9", build: buildHand, readings: showHand });
+addPanel({ id: "hand", title: "Tool", letter: "Λ", key: "9", build: buildHand, readings: showHand });
 addPanel({ id: "equations", title: "Equations", short: "Formulas", letter: "=", key: "E", build: buildEquations, opened: showEquations, state: showEquations });
 addPanel({ id: "drawing", title: "Drawing", letter: "◩", key: "V", build: buildDrawing, state: showDrawing });
 addPanel({ id: "robot", title: "Robot", letter: "i", key: "I", build: buildRobot, state: showRobot });

@@ -1,14 +1,14 @@
-// The panel Torque: tau of every joint as a bar of its parts, with its limit; a click unfolds it.
+// The panel Joint forces: tau of every joint as a bar of its parts, with its limit; a click unfolds it.
 
 const PART_WORDS = {
-  inertia: ["inertia", "M ddq"], Coriolis: ["Coriolis", "C dq"], gravity: ["gravity", "g"], spring: ["springs", "k"],
+  inertia: ["inertia", "M ddq"], Coriolis: ["Coriolis and centrifugal", "C dq"], gravity: ["gravity", "g"], spring: ["springs", "k"],
   friction: ["friction", "b"], external: ["external", "−Jᵀ F"], constraints: ["constraints", "−Jᵀ λ"],
 };
 const partColour = (name) => `--part-${name.toLowerCase()}`;
 const active = (values) => values.some((x) => Math.abs(x) > 1e-9);
 
 function buildTorque(body) {
-  const legend = make("ul", { class: "parts-legend", "aria-label": "Parts of the torque" });
+  const legend = make("ul", { class: "parts-legend", "aria-label": "Parts of the joint forces" });
   const list = make("div", { class: "torques scroll-inside" });
   const energy = make("p", { class: "note energy" });
   const toggle = make("button", { type: "button", class: "small", text: "Table", "aria-pressed": "false", click: () => bench.store.change({ table: !bench.scene.table }) });
@@ -74,7 +74,7 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
   if (limit !== null && limit <= scale) for (const sign of [-1, 1]) pieces.push(piece("limit-mark", 50 + sign * 49 * limit / scale, null));
   pieces.push(piece("total-mark", 50 + 49 * clamp(tau / scale, -1, 1), null));
   row.bar.replaceChildren(...pieces);
-  row.value.textContent = `${numberText(tau)} ${dof.torque_unit}`;
+  row.value.textContent = `${numberText(tau, Math.abs(tau) < 0.1 ? 3 : 4)} ${dof.torque_unit}`;
   row.value.dataset.value = tau;
   row.share.textContent = limit === null ? "" : `${Math.round(100 * Math.abs(tau) / limit)} %`;
   row.node.title = limit === null ? `${dof.name}: click to unfold` : `${dof.name}: ${row.share.textContent} of the limit ${numberText(limit)} ${dof.torque_unit}${over ? ", beyond it" : ""}; click to unfold`;
@@ -90,4 +90,4 @@ function torqueTable({ tau, parts }, used) {
   return make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
-addPanel({ id: "torque", title: "Torque", letter: "τ", key: "2", build: buildTorque, readings: showTorque });
+addPanel({ id: "torque", title: "Joint forces", short: "Forces", letter: "τ", key: "2", build: buildTorque, readings: showTorque });
