@@ -68,11 +68,10 @@ class Gallery(Figure):
     def thumbnail(self, kind: str, what: str, code: str) -> str:
         """Markup of a card's picture."""
         key = store.key_of("card", kind, what, code)
+        page = Path(self.env.srcdir) / f"{PAGE}.md"
 
         def names() -> dict[str, Any]:
-            found = with_kinetree({})
-            snippets.run(code, found)
-            return found
+            return with_kinetree(snippets.names_of(page, [code]))
 
         def draw(path: Path) -> None:
             expression, _, settings = what.partition(";")

@@ -1,5 +1,6 @@
 """The ```python blocks of a page, run in order, so that figures show what the page computes."""
 
+import ast
 import contextlib
 import io
 import os
@@ -20,16 +21,18 @@ def snippets_before(page: Path, line: int) -> list[str]:
 
 
 class Session:
-    """The names of a page after its first blocks; blocks run once, in a temporary folder."""
+    """The names of a page after some of its blocks; each block runs once."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"__name__": "page"}
         self.done: list[str] = []
 
+    def begins(self, blocks: list[str]) -> bool:
+        """Whether these blocks begin with those that have run."""
+        return self.done == blocks[: len(self.done)]
+
     def run(self, blocks: list[str]) -> dict[str, Any]:
         """Names after these blocks."""
-        if self.done != blocks[: len(self.done)]:
-            self.__init__()
         for code in blocks[len(self.done) :]:
             run(code, self.names)
             self.done.append(code)
@@ -37,9 +40,7 @@ class Session:
 
 
 def run(code: str, names: dict[str, Any]) -> Any:
-    """Run statements; the value is that of the last one if it is an expression."""
-    import ast
-
+    """Run statements in a temporary folder; the value is that of a last expression."""
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     if last is not None:
@@ -58,9 +59,14 @@ def run(code: str, names: dict[str, Any]) -> Any:
             os.chdir(here)
 
 
-SESSIONS: dict[str, Session] = {}
+SESSIONS: dict[str, list[Session]] = {}
 
 
 def names_of(page: Path, blocks: list[str]) -> dict[str, Any]:
-    """Names of a page after these blocks."""
-    return SESSIONS.setdefault(str(page), Session()).run(blocks)
+    """Names of a page after these blocks; continues where an earlier figure stopped."""
+    sessions = SESSIONS.setdefault(str(page), [])
+    fitting = [session for session in sessions if session.done and session.begins(blocks)]
+    if not fitting:
+        fitting = [Session()]
+        sessions += fitting
+    return max(fitting, key=lambda session: len(session.done)).run(blocks)

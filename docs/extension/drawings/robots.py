@@ -1,6 +1,7 @@
 """Drawings of robots: frames, screw axes, home positions, centres of mass, the two passes."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from kinetree.model import WORLD, Model
 from kinetree.views.bodies import girth, joint_point, link_poses, segments
 
 
+@cache
 def robot_of(robot: str) -> kt.Robot:
     """A built-in robot by name."""
     return getattr(kt.robots, robot)()
