@@ -1,6 +1,7 @@
 """render: a robot or its motion as a picture or a movie, without a window or a browser."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import nearest
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.robot import Robot
@@ -119,7 +120,7 @@ def render(
     drawn = scene(robot, source, folder) if drawn is None else drawn
     shown = check_shown(drawn, add, hide)
     moments = frame_times(motion, fps, speed) if kind in MOVING else np.zeros(1)
-    seen, rows = positions(robot, motion, q, time, kind, moments * speed)
+    seen, rows, passed = positions(robot, motion, q, time, kind, moments * speed)
     place = studio(
         model, drawn, parts_of(drawn.shapes), seen, shown=shown, size=(width, height), theme=theme,
         camera=camera, zoom=zoom, around=motion is None and kind in MOVING,
@@ -132,7 +133,7 @@ def render(
         write_png(file, picture if transparent else picture[..., :3])
     else:
         turns = 2 * np.pi * moments / AROUND if motion is None else np.zeros(len(moments))
-        frames = movie_frames(place, rows, turns, progress)
+        frames = movie_frames(place, rows, turns, passed, progress)
         if kind == ".gif":
             write_gif(file, frames, np.append(moments, len(moments) / fps))
         else:
@@ -142,11 +143,14 @@ def render(
 
 
 def movie_frames(
-    place: Studio, q: Array, turns: Array, progress: Progress | None
+    place: Studio, q: Array, turns: Array, passed: Array, progress: Progress | None
 ) -> Iterator[Array]:
-    """Frames, uint8 (height, width, 3), at positions q (k, nq) and turns of the camera (k,)."""
+    """Frames, uint8 (height, width, 3), at positions q (k, nq) and turns of the camera (k,).
+
+    passed: points of the trace that are passed in each frame, (k,).
+    """
     for k, (row, turn) in enumerate(zip(q, turns, strict=True)):
-        yield place.frame(row, MOVIE_SAMPLES, float(turn))[..., :3]
+        yield place.frame(row, MOVIE_SAMPLES, float(turn), passed=int(passed[k]))[..., :3]
         if progress is not None:
             progress(k + 1, len(q))
 
@@ -172,22 +176,26 @@ def positions(
     time: float | None,
     kind: str,
     moments: Array,
-) -> tuple[Array, Array]:
-    """Positions that have to be in view, and those of the frames, both (k, nq)."""
+) -> tuple[Array, Array, Array]:
+    """Positions that have to be in view and those of the frames, (k, nq); how many are passed."""
     model = robot.model
     if motion is None:
         if q is None:
             row = closed_rest(robot)[:1]
         else:
             row = np.asarray(coordinates(model, q, "q"), float)[None]
-        return row, np.broadcast_to(row[0], (len(moments), model.nq))
+        return row, np.broadcast_to(row[0], (len(moments), model.nq)), np.zeros(len(moments), int)
     step = max(1, -(-len(motion) // LONGEST_TRACE))
-    seen = np.asarray(motion.q, float)[::step]
+    kept = np.unique(np.append(np.arange(0, len(motion), step), len(motion) - 1))
     if kind in STILL:
-        at = motion.t[-1] if time is None else time
-        return seen, np.asarray(motion.resample([at]).q, float)
-    at = np.minimum(motion.t[0] + moments, motion.t[-1])
-    return seen, np.asarray(motion.resample(at).q, float)
+        at = np.array([motion.t[-1] if time is None else time])
+    else:
+        at = np.minimum(motion.t[0] + moments, motion.t[-1])
+    passed = np.searchsorted(motion.t[kept], at, "right")
+    with warnings.catch_warnings():  # accelerations between the samples are not drawn
+        warnings.simplefilter("ignore", KinetreeWarning)
+        rows = np.asarray(motion.resample(at).q, float)
+    return np.asarray(motion.q, float)[kept], rows, passed
 
 
 def check_kind(file: Path, transparent: bool) -> str:

@@ -54,7 +54,14 @@ class Studio:
     theme: str
     path: Array
 
-    def frame(self, q: Array, samples: int, turn: float = 0.0, transparent: bool = False) -> Array:
+    def frame(
+        self,
+        q: Array,
+        samples: int,
+        turn: float = 0.0,
+        transparent: bool = False,
+        passed: int | None = None,
+    ) -> Array:
         """The picture at position q, uint8 (height, width, 4).
 
         Args:
@@ -62,25 +69,27 @@ class Studio:
             samples: fine pixels per pixel in both directions.
             turn: angle of the camera about the vertical, rad.
             transparent: whether the background is left out.
+            passed: number of points of the path that the tool has passed, which the trace ends
+                after; None: the trace is the whole path.
         """
         poses, camera = link_poses(self.model, q), turned(self.camera, turn)
         background = (*(x / 255 for x in PAPER[self.theme]), 0.0 if transparent else 1.0)
         rows = max(1, FINE // (samples * samples * self.view.width))
         bands: list[Array] = []
-        layers = self.layers(poses, camera)
+        layers = self.layers(poses, camera, passed)
         for top in range(0, self.view.height, rows):
             height = min(rows, self.view.height - top)
             band = replace(self.view, height=height, cy=self.view.cy - top)
             bands.append(paint(layers, band, background, samples))
         return np.concatenate(bands)
 
-    def layers(self, poses: dict[int, Array], camera: Camera) -> list[Layer]:
+    def layers(self, poses: dict[int, Array], camera: Camera, passed: int | None) -> list[Layer]:
         """Solid parts, lines, the floor, and transparent inertia ellipsoids."""
         solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
         glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
         found = [self.lit(solid, poses, camera)]
         for ends, colour, width in (
-            (self.path_lines(), TRACE, TRACE_WIDTH),
+            (self.trace(poses, passed), TRACE, TRACE_WIDTH),
             (self.tie_lines(poses), LOOP, TIE_WIDTH),
         ):
             corners = ribbons(before_eye(camera, ends), self.view, width)
@@ -117,11 +126,14 @@ class Studio:
         lines, strength = floor_lines(self.camera, self.scene.extent)
         return lines, strength * OPACITY[self.theme]
 
-    def path_lines(self) -> Array:
-        """Ends (k, 2, 3) of the trace in {s}; empty if it is not shown."""
+    def trace(self, poses: dict[int, Array], passed: int | None) -> Array:
+        """Ends (k, 2, 3) of the trace in {s}: the path, or what is passed of it, up to the tool."""
         if "trace" not in self.shown:
             return np.zeros((0, 2, 3))
-        return np.stack([self.path[:-1], self.path[1:]], 1)
+        path = self.path
+        if passed is not None:
+            path = np.concatenate([path[:passed], [tool_point(self.model, poses)]])
+        return np.stack([path[:-1], path[1:]], 1)
 
     def tie_lines(self, poses: dict[int, Array]) -> Array:
         """Ends (k, 2, 3) of the lines between frames of constraints in {s}, if they are shown."""
@@ -142,7 +154,7 @@ class Studio:
         shades = np.ceil(alpha * 10 / OPACITY[self.theme]) / 10 * OPACITY[self.theme]
         for shade in np.unique(shades):
             behind.append(self.stroke(lines[shades == shade], GRID, 1.0, float(shade)))
-        behind.append(self.stroke(self.path_lines(), TRACE, TRACE_WIDTH, 1.0))
+        behind.append(self.stroke(self.trace(poses, None), TRACE, TRACE_WIDTH, 1.0))
         label = escape(self.model.name)
         text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
         head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{view.width}" '
@@ -212,9 +224,13 @@ def studio(
 
 def tool_path(model: Model, q: Array) -> Array:
     """Positions (k, 3) of the tool in {s} at positions q, (k, nq), m."""
+    return np.array([tool_point(model, link_poses(model, row)) for row in q])
+
+
+def tool_point(model: Model, poses: dict[int, Array]) -> Array:
+    """Position (3,) of the tool in {s}, m; poses: T_si by link."""
     tool = model.frame()
-    p = np.asarray(tool.T_if, float)[:, 3]
-    return np.array([(link_poses(model, row)[tool.link] @ p)[:3] for row in q])
+    return (poses[tool.link] @ np.asarray(tool.T_if, float)[:, 3])[:3]
 
 
 def before_eye(camera: Camera, points: Array) -> Array:
