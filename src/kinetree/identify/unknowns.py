@@ -353,7 +353,7 @@ class Unknowns:
         return found
 
     def model(self, x: Array) -> Model:
-        """The robot with these values of the unknowns; offsets of sensors are no part of it.
+        """The robot with these values of the unknowns; offsets of sensors are not included.
 
         Args:
             x: values of the unknowns, shape (p,), in `units`; shapes are those of `shapes`.
