@@ -1,13 +1,28 @@
-"""Every notebook runs from top to bottom, and is stored without results."""
+"""Every notebook runs from top to bottom, and is stored with results that any reader can show."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+MOST = 1_000_000  # characters of a stored notebook
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
+
+
+def kinds(cell):
+    """Kinds of the outputs of a cell, frames as pictures; lines of one stream count once."""
+    found = []
+    for output in cell.outputs:
+        data = output.get("data", {})
+        picture = {"text/html": "image"} if "<iframe" in data.get("text/html", "") else {}
+        kind = {picture.get(x, re.sub("^image/.*", "image", x)) for x in data}
+        kind = kind or {output.output_type}
+        if not found or found[-1] != kind or data:
+            found.append(kind)
+    return found
 
 
 def test_there_are_five():
@@ -16,12 +31,21 @@ def test_there_are_five():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the messaging beneath Jupyter
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_a_notebook_runs(path, tmp_path):
+def test_a_notebook_runs_and_has_the_stored_kinds_of_results(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs for cell in cells)
+    stored = [kinds(cell) for cell in cells]
+    assert any({"image", "text/plain"} in kind for kind in stored)
     nbclient.NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
-    assert any(cell.outputs for cell in cells)
+    assert [kinds(cell) for cell in cells] == stored, "run python tools/run_notebooks.py"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_stored_results_are_small_and_need_no_script(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text) < MOST
+    assert "<iframe" not in text and "<script" not in text
+    assert "/work/" not in text and "/tmp/" not in text

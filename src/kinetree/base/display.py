@@ -10,7 +10,6 @@ trusted, a preview on a website), the picture is what remains.
 """
 
 import base64
-import logging
 from collections.abc import Callable
 from html import escape
 
@@ -19,7 +18,6 @@ from kinetree.errors import KinetreeError
 Display = Callable[..., str]
 
 _displays: dict[str, Display] = {}
-_log = logging.getLogger(__name__)
 
 
 def register(name: str, display: Display) -> None:
@@ -57,7 +55,9 @@ def shown_or(name: str, result: object, plain: str) -> str:
     try:
         return shown_html(name, result)
     except (KinetreeError, OSError) as error:
-        _log.info("no display of %r: %s", name, error)
+        import logging  # not needed to import kinetree
+
+        logging.getLogger(__name__).info("no display of %r: %s", name, error)
         return plain
 
 

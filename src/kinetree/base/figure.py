@@ -5,8 +5,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetree.base.chart_matplotlib import matplotlib_figure
-from kinetree.base.chart_svg import figure_svg
 from kinetree.base.charts import Chart
 from kinetree.base.display import shown_html
 from kinetree.base.tables import counted
@@ -48,6 +46,8 @@ class Figure:
 
     def svg(self) -> str:
         """The figure as the text of an SVG file, in the colours of a light or a dark screen."""
+        from kinetree.base.chart_svg import figure_svg  # not needed to import kinetree
+
         return figure_svg(self.title, self.charts, self.notes)
 
     def html(self) -> str:
@@ -56,10 +56,14 @@ class Figure:
 
     def matplotlib(self) -> "MatplotlibFigure":
         """The figure drawn by matplotlib, to be changed or combined; needs the extra `plot`."""
+        from kinetree.base.chart_matplotlib import matplotlib_figure
+
         return matplotlib_figure(self.title, self.charts)
 
     def show(self) -> None:
         """Open the figure in a window of matplotlib; needs the extra `plot` and a screen."""
+        from kinetree.base.chart_matplotlib import matplotlib_figure
+
         matplotlib_figure(self.title, self.charts, window=True)
         need("matplotlib.pyplot", "plot", "a plot").show()
 

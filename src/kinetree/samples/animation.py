@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.chart_matplotlib import literal
 from kinetree.base.display import shown_html
 from kinetree.errors import need
 from kinetree.kernels.memo import kernel
@@ -108,6 +107,8 @@ def stick_points(model: Model, T_si: Array) -> list[Array]:
 
 
 def _stick_figure(model: Model, T_si: Array, t: Array, trajectory: Record, fps: float) -> Any:
+    from kinetree.base.chart_matplotlib import literal
+
     Figure = need("matplotlib.figure", "plot", "an animation").Figure
     canvas = need("matplotlib.backends.backend_agg", "plot", "an animation").FigureCanvasAgg
     FuncAnimation = need("matplotlib.animation", "plot", "an animation").FuncAnimation

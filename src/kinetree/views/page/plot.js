@@ -213,7 +213,7 @@ const createPlot = (() => {
       const out = [...new Set(beyondLimits().map((x) => x.name))], more = out.length > 3 ? ` and ${out.length - 3} more` : "";
       note.classList.toggle("warning", out.length > 0);
       note.textContent = out.length ? `beyond its limit: ${out.slice(0, 3).join(", ")}${more}`
-        : away && !view ? "further limits are beyond this range" : "";
+        : away && !view ? `${away < bounds.size ? "further " : ""}limits are beyond this range` : "";
     }
     function draw() {
       if (width < 40 || height < 40) return;
