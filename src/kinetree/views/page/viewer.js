@@ -212,6 +212,11 @@ function createViewer(canvas, scene) {
     move(T) { poses = T; viewer.draw(); },
     show(group, on) { shown[on ? "add" : "delete"](group); viewer.draw(); },
     isShown: (group) => shown.has(group),
+    // The groups that are drawn from the next drawing on.
+    showOnly(groups) {
+      shown.clear();
+      for (const group of groups) shown.add(group);
+    },
     drawn: null, // called after each drawing
     camera: orbit,
     addMesh,

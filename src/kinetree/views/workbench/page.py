@@ -9,7 +9,7 @@ from importlib.resources import files
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
-SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js")
+SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "unfold.js")
 APP_SCRIPTS = (
     "dom.js", "api.js", "state.js", "pose.js", "marks.js", "layout.js", "stage.js", "sliders.js",
     "torques.js", "matrix.js", "unfolding.js", "push.js", "recursion.js", "run.js", "player.js",

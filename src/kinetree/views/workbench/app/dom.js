@@ -29,6 +29,12 @@ function numberText(x, digits = 4) {
   return text.replace("e+", "e").replaceAll("-", "−");
 }
 
+// A number for a narrow column: three digits, and no more than three decimals.
+function shortText(x) {
+  const text = numberText(x, 3);
+  return Math.abs(x) < 0.1 && Math.abs(x) >= 1e-9 ? String(+x.toFixed(3)).replace("-", "−") : text;
+}
+
 const vectorText = (v, digits = 4) => `(${v.map((x) => numberText(x, digits)).join(", ")})`;
 
 // The number that a user has typed; a comma may stand for the point. NaN: it is not a number.

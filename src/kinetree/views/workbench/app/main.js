@@ -2,13 +2,15 @@
 
 const bench = {
   store: null, robot: null, viewer: null, player: null, at: null, poses: [], readings: null,
-  recursion: null, term: null, kept: null, unfolded: null, gravityAt: null,
+  recursion: null, constraintForces: [], term: null, kept: null, unfolded: null, gravityAt: null,
+  asked: null, answered: null, // the last request for readings and the last one that was answered
   get scene() { return bench.store.scene; },
 };
 
 const askReadings = newestOnly("readings", (answer, body) => {
   if (body.robot !== bench.robot.id) return;
   bench.readings = answer;
+  bench.answered = body;
   clearError(byId("message-anchor"));
   const { constraints } = bench.robot, { scene } = bench;
   const differs = (name) => answer[name] && answer[name].some((x, k) => Math.abs(x - scene[name][k]) > 1e-12);
@@ -28,7 +30,8 @@ function refresh() {
   player.show();
   drawStage();
   forOpenPanels("state");
-  askReadings({ ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.tool, kept: robot.constraints ? bench.kept : null });
+  bench.asked = { ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.tool, kept: robot.constraints ? bench.kept : null };
+  askReadings(bench.asked);
 }
 
 // Follow a change of the scene.
@@ -45,7 +48,7 @@ function sceneChanged(scene, before) {
   bench.poses = linkPoses(robot.stage.robot, bench.at.q);
   showLayout(scene);
   if (another && bench.viewer) {
-    drawStage();
+    drawNow();
     frameRobot();
     showChoices();
   }
@@ -53,7 +56,6 @@ function sceneChanged(scene, before) {
   if (scene.unfold !== before.unfold && isOpen("unfold")) requestUnfold();
   if (scene.step !== before.step && isOpen("recursion") && bench.recursion) showStep();
   if ((scene.table !== before.table || scene.matrix !== before.matrix) && bench.readings) forOpenPanels("readings", bench.readings);
-  if (scene.step !== before.step) drawStage();
 }
 
 function showLook(scene) {
@@ -91,6 +93,7 @@ async function start() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawStage);
   window.kinetree = {
     bench, runs, sceneLink, saveScene, restore: (text) => openScene(text, anchor), stored: () => presentScene((upload) => uploads.get(upload)),
+    settled: () => bench.readings !== null && bench.asked === bench.answered,
     ready: true,
   };
 }

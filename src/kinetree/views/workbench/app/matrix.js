@@ -16,9 +16,8 @@ function showMatrix({ M, eigenvalues }) {
   const decimals = clamp(3 - Math.floor(Math.log10(top)), 0, 6); // the same in all cells, so that they compare
   M.forEach((row, i) => row.forEach((x, j) => {
     const cell = panel.cells[i][j], share = Math.sqrt(Math.abs(x) / top); // small couplings stay visible
-    cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
+    cell.style.setProperty("--share", `${(72 * share).toFixed(1)}%`); // the number stays readable
     cell.classList.toggle("negative", x < 0);
-    cell.classList.toggle("strong", share > 0.7);
     if (scene.matrix === "numbers") cell.textContent = cellText(x, decimals);
     cell.dataset.value = x;
     cell.setAttribute("aria-label", `M of ${robot.dofs[i].name} and ${robot.dofs[j].name}: ${numberText(x)}; unfold it`);
@@ -37,12 +36,13 @@ function cellText(x, decimals) {
 
 function makeMatrix(panel, robot, kind, n) {
   panel.madeFor = `${robot.id} ${kind}`;
-  const head = make("tr", {}, make("td"), ...robot.dofs.map((dof, j) => make("th", { title: dof.name, text: j + 1 })));
+  const shownNumber = (k) => kind === "numbers" || n <= 12 || k % 5 === 0 || k === 1 ? k : ""; // a map has narrow columns
+  const head = make("tr", {}, make("td"), ...robot.dofs.map((dof, j) => make("th", { title: dof.name, text: shownNumber(j + 1) })));
   panel.cells = robot.dofs.map((_, i) => robot.dofs.map((_, j) => make("button", {
     type: "button", class: "cell-button", "data-m": `${i},${j}`, tabindex: i + j ? -1 : 0,
     click: () => unfoldThis({ kind: "M", row: i, column: j }, "matrix"),
   })));
-  const rows = robot.dofs.map((dof, i) => make("tr", {}, make("th", { scope: "row", title: dof.name, text: i + 1 }),
+  const rows = robot.dofs.map((dof, i) => make("tr", {}, make("th", { scope: "row", title: dof.name, text: shownNumber(i + 1) }),
     ...panel.cells[i].map((cell) => make("td", {}, cell))));
   const table = make("table", { class: `matrix ${kind} ${n > 12 ? "many" : ""}` }, make("thead", {}, head), make("tbody", {}, ...rows));
   table.addEventListener("keydown", (event) => {

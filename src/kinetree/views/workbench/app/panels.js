@@ -1,4 +1,4 @@
-// The panels Hand, Robot, Drawing and Equations.
+// The panels Tool, Robot, Drawing and Equations.
 
 const ELLIPSOID_WORDS = { mass: ["effective mass", "kg"], force: ["force", "N per N m of torque"] };
 

@@ -38,7 +38,7 @@ function buildPush(body) {
     });
     return { name, unitName, boxes };
   });
-  const form = make("div", { class: "push-form" }, make("label", { class: "row" }, make("span", { text: "Link" }), link),
+  const form = make("div", { class: "push-form sliders" }, make("label", { class: "row" }, make("span", { text: "Link" }), link),
     ...rows.flatMap((row) => row.boxes.map((box) => box.node)));
   const note = make("p", { class: "note", text: "Click a link to put the push there. Drag the grip at the tip to aim it, and the one at the foot to move it. Alt and drag on a link pulls it. Force and moment keep their direction in {s}." });
   body.append(on, form, note);

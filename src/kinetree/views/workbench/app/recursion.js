@@ -5,6 +5,7 @@ const LONGEST_ARROW = 0.34; // in extents of the robot
 
 const askRecursion = newestOnly("recursion", (answer) => {
   bench.recursion = answer.steps;
+  bench.constraintForces = answer.constraint_forces || [];
   const panel = panels.get("recursion");
   if (!panel.place) return;
   clearError(panel.controls);
@@ -55,7 +56,7 @@ function showStep() {
     return;
   }
   const step = steps[k - 1];
-  panel.title.replaceChildren(make("b", { text: `${k} of ${steps.length}` }), ` ${step.pass}: ${step.title}`);
+  panel.title.replaceChildren(make("b", { text: `${k} of ${steps.length}` }), `  ${step.title}`);
   const top = panel.place.scrollTop;
   panel.place.replaceChildren(...step.quantities.map((quantity) => quantityBlock(step, quantity)));
   panel.place.scrollTop = top;
@@ -64,7 +65,7 @@ function showStep() {
 // The equation of a quantity, and the numbers of each of its terms.
 function quantityBlock(step, quantity) {
   const equation = make("div", { class: "equation" }, safeMarkup(quantity.mathml || ""));
-  const block = make("section", { class: "quantity", "data-symbol": quantity.symbol });
+  const block = make("section", { class: "quantity", "data-symbol": quantity.symbol, "aria-label": quantity.meaning });
   const light = (name) => {
     bench.term = name === null ? null : { symbol: quantity.symbol, name };
     for (const node of block.querySelectorAll("[data-term]")) node.classList.toggle("lit", node.dataset.term === name);
@@ -72,18 +73,18 @@ function quantityBlock(step, quantity) {
   };
   const head = make("tr", {}, make("th", { text: "term" }), ...quantity.columns.map((name) => make("th", { class: "n", text: name })));
   const rows = quantity.rows.map((row) => {
-    const cells = row.values.map((x) => make("td", { class: "n", text: numberText(x, 3) }));
+    const cells = row.values.map((x) => make("td", { class: "n", text: shortText(x), title: numberText(x, 6) }));
     return make("tr", { "data-term": row.term, tabindex: "0", pointerenter: () => light(row.term), pointerleave: () => light(null),
       focus: () => light(row.term), blur: () => light(null) }, make("th", { scope: "row", text: row.name, title: row.name }), ...cells);
   });
   const total = make("tr", { class: "total" }, make("th", { scope: "row", text: quantity.symbol === "tau" ? "τ" : quantity.symbol }),
-    ...quantity.value.map((x, r) => make("td", { class: "n", "data-step": `${quantity.symbol},${r}`, "data-value": x, text: numberText(x, 3) })));
+    ...quantity.value.map((x, r) => make("td", { class: "n", "data-step": `${quantity.symbol},${r}`, "data-value": x, text: shortText(x), title: numberText(x, 6) })));
   const table = make("div", { class: "table-place" }, make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows, total)));
   for (const mark of equation.querySelectorAll("[data-term]")) {
     mark.addEventListener("pointerenter", () => light(mark.dataset.term));
     mark.addEventListener("pointerleave", () => light(null));
   }
-  const foot = make("p", { class: "note" }, `${quantity.unit || ""}${quantity.frame ? `, in ${quantity.frame}` : ""} `);
+  const foot = make("p", { class: "note" }, `${quantity.unit.replaceAll("^2", "²")}${quantity.frame ? `; in ${quantity.frame}` : ""} `);
   for (const [colour, letter] of VECTOR_HALVES[quantity.symbol] || []) {
     const chip = make("i", { class: "chip", "aria-hidden": "true" });
     chip.style.background = `var(${colour})`;
@@ -91,7 +92,7 @@ function quantityBlock(step, quantity) {
   }
   if (VECTOR_HALVES[quantity.symbol])
     foot.append(make("button", { type: "button", class: "small", text: "Unfold", "aria-label": `Unfold ${quantity.symbol}`, click: () => unfoldThis({ kind: "vector", link: step.link, symbol: quantity.symbol }, "recursion") }));
-  if (quantity.code) foot.append(make("code", { text: typeof quantity.code === "string" ? quantity.code : quantity.code.text }));
+  if (quantity.code) foot.append(make("code", { text: quantity.code.text, title: `${quantity.code.file}, line ${quantity.code.line}` }));
   block.append(equation, table, foot);
   return block;
 }
@@ -128,6 +129,13 @@ contributors.push(() => {
     const quantity = six(now).find((x) => x.symbol === bench.term.symbol), row = quantity && quantity.rows.find((x) => x.term === bench.term.name);
     for (const [colour, , heads, v] of row && row.values.length === 6 ? halvesInSpace(quantity.symbol, row.values, T) : [])
       parts.push(...arrowParts([T[3], T[7], T[11]], scaled(colour, v), 1.5 * arrowRadius(), cssColour("--lit"), { heads }));
+  }
+  const carried = now.pass === "inward" ? bench.constraintForces : [], most = {};
+  for (const { unit: own, vector } of carried) most[own] = Math.max(most[own] || 1e-9, Math.hypot(...vector));
+  for (const { name, unit: own, from, vector } of carried) {
+    const way = times(vector, LONGEST_ARROW * robot.stage.scene.extent / most[own]);
+    parts.push(...arrowParts(from, way, 0.8 * arrowRadius(), cssColour("--part-constraints"), { heads: own === "N" ? 1 : 2 }));
+    if (Math.hypot(...way) > 1e-6) found.push({ at: plus(from, way), text: name, colour: "--part-constraints" });
   }
   parts.push(...framePart(T, 0.16 * robot.stage.scene.extent));
   return { parts, labels: found, clicks: hits };

@@ -4,7 +4,7 @@ const SOLID = ["visual", "body", "joint"]; // groups that stand for links and ca
 // Gravity of the scene; null: the robot's own. A run without gravity has none.
 const presentGravity = () => bench.player.active && bench.player.weightless ? [0, 0, 0] : bench.scene.gravity;
 const contributors = []; // functions of the shown state that give {parts, labels, clicks}
-let labels = [], clicks = [];
+let labels = [], clicks = [], drawing = false;
 
 function openStage(robot) {
   const old = byId("view");
@@ -66,8 +66,18 @@ function frameRobot() {
   viewer.draw();
 }
 
-// Draw the robot at the shown state, with all marks.
+// Draw once before the next frame, however many changes ask for it.
 function drawStage() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    drawNow();
+  });
+}
+
+// Draw the robot at the shown state, with all marks.
+function drawNow() {
   const { viewer, robot, poses } = bench;
   if (!viewer) return;
   const parts = [];
@@ -82,9 +92,7 @@ function drawStage() {
   }
   viewer.mark(parts);
   viewer.fade(isOpen("recursion") && bench.scene.step > 0 ? 0.35 : bench.scene.marks.com ? 0.6 : 1);
-  const shown = bench.scene.shown || robot.stage.scene.shown;
-  for (const group of new Set(robot.stage.scene.parts.map((part) => part.group)))
-    if (viewer.isShown(group) !== shown.includes(group)) viewer.show(group, shown.includes(group));
+  viewer.showOnly(bench.scene.shown || robot.stage.scene.shown);
   viewer.tie(tieLines(robot.stage.loops, poses));
   viewer.move(poses);
 }

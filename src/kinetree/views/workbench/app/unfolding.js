@@ -13,7 +13,7 @@ function unfoldThis(what, below) {
   panels.get("unfold").body.focus({ preventScroll: true });
 }
 
-const askUnfold = newestOnly("unfold", (tree, body) => showTree(tree, body.what), (error) => {
+const askUnfold = newestOnly("unfold", (answer, body) => showTree(answer, body.what), (error) => {
   const panel = panels.get("unfold");
   if (panel.place && !error.ended) showError(panel.title, error.message);
 });
@@ -40,22 +40,18 @@ function requestUnfold() {
   askUnfold({ ...stateOf(bench.scene, bench.robot, bench.at), what });
 }
 
-function showTree(tree, what) {
+// Show the tree; what was open stays open while the robot moves.
+function showTree(answer, what) {
   const panel = panels.get("unfold");
-  if (!panel.place) return;
+  if (!panel.place || bench.scene.unfold === null) return;
   clearError(panel.title);
-  bench.unfolded = tree;
-  panel.shownFor = JSON.stringify(what);
-  if (typeof createUnfolding === "function") {
-    panel.place.replaceChildren();
-    panel.unfolding = createUnfolding(panel.place, tree, { onNode: () => {}, onTerm: () => {} });
-  } else panel.place.replaceChildren(simpleTree(tree));
-}
-
-// The tree as nested lists.
-function simpleTree(node) {
-  const summary = make("summary", {}, make("span", { text: node.name }), make("b", { class: "n", text: ` ${numberText(node.value)} ${node.unit || ""}` }));
-  return make("details", { open: true }, summary, ...(node.children || []).map(simpleTree));
+  bench.unfolded = answer;
+  const kind = JSON.stringify(what);
+  if (panel.shownFor !== kind) panel.place.unfolded = null;
+  panel.shownFor = kind;
+  const top = panel.place.scrollTop;
+  createUnfolding(panel.place, answer);
+  panel.place.scrollTop = top;
 }
 
 addPanel({ id: "unfold", title: "Unfold", letter: "Σ", key: "4", build: buildUnfold, readings: requestUnfold });
