@@ -25,6 +25,8 @@ GREEK = {
     "omega": "ω", "Lambda": "Λ", "Delta": "Δ", "pi": "π",
 }  # fmt: skip
 DOTTED = {"dV": ("V", "˙"), "dq": ("q", "˙"), "ddq": ("q", "¨"), "dtheta": ("θ", "˙")}
+ADVANCE = {"V": 0.6, "M": 0.97, "F": 0.65, "I": 0.45, "m": 0.88, "ω": 0.63, "w": 0.72, "i": 0.35,
+           "t": 0.37, "l": 0.3, "r": 0.46, "f": 0.5}  # of letters of the math font, em  # fmt: skip
 PIECE = re.compile(r"([_^])(?:\{([^}]*)\}|(\w))|([A-Za-z]+)|(.)", re.DOTALL)
 
 
@@ -368,24 +370,58 @@ def pieces(words: str) -> list[tuple[str, str]]:
     return found
 
 
+def piece_width(part: str, kind: str, size: float = FONT) -> float:
+    """Estimated width of one part of a label in pixels; letters are those of the math font."""
+    if kind == "letter":
+        return 1.13 * size * ADVANCE.get(part, 0.72 if part.isupper() else 0.5)
+    share = {"sub": 0.42, "sup": 0.42, "plain": 0.54, "dot": 0.0}[kind]
+    return size * sum(0.3 if x in " ,.{}()|i" else share for x in part)
+
+
 def text_width(words: str, size: float = FONT) -> float:
     """Estimated width in pixels."""
-    share = {"sub": 0.4, "sup": 0.4, "letter": 0.62, "plain": 0.54, "dot": 0.0}
-    return size * sum(share[kind] * len(part) for part, kind in pieces(words))
+    return sum(piece_width(part, kind, size) for part, kind in pieces(words))
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle") -> str:
-    """A label at a point in pixels, with subscripts."""
-    spans, raised, back = [], 0.0, 0.0
-    for part, what in pieces(words):
+    """A label at a point in pixels, with subscripts, and dots above letters."""
+    parts = pieces(words)
+    if any(what == "dot" for _, what in parts):
+        return _dotted(x, y, words, kind, anchor)
+    spans, raised = [], 0.0
+    for part, what in parts:
         wanted = {"sub": 0.24 * FONT, "sup": -0.36 * FONT}.get(what, 0.0)
         shift = f' dy="{wanted - raised:.1f}"' if wanted != raised else ""
-        over = -0.47 * FONT if what == "dot" else back  # a dot stands above the letter before it
-        shift += f' dx="{over:.1f}"' if over else ""
-        raised, back = wanted, 0.14 * FONT if what == "dot" else 0.0
+        raised = wanted
         style = {"sub": ' class="small"', "sup": ' class="small"', "letter": ' class="letter"'}
         spans.append(f"<tspan{style.get(what, '')}{shift}>{escape(part)}</tspan>")
     return (
         f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
         f"{''.join(spans)}</text>"
     )
+
+
+def _dotted(x: float, y: float, words: str, kind: str, anchor: str) -> str:
+    """A label whose parts are placed one by one, so that dots stand above their letters."""
+    place = x - text_width(words) * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+    found, middle, letter = [], place, ""
+    for part, what in pieces(words):
+        if what == "dot":
+            top = y - (0.88 if letter.isupper() else 0.68) * FONT
+            for shift in (0.0,) if part == "˙" else (-2.2, 2.2):
+                found.append(
+                    f'<circle class="{kind} full" cx="{middle + 1.4 + shift:.1f}" cy="{top:.1f}" '
+                    'r="0.8"/>'
+                )
+            continue
+        wide = piece_width(part, what)
+        middle, letter = place + wide / 2, part
+        down = {"sub": 0.24 * FONT, "sup": -0.36 * FONT}.get(what, 0.0)
+        style = {"sub": " small", "sup": " small", "letter": " letter"}.get(what, "")
+        if part.strip():
+            found.append(
+                f'<text class="{kind}{style}" x="{middle:.1f}" y="{y + down:.1f}" '
+                f'text-anchor="middle">{escape(part)}</text>'
+            )
+        place += wide
+    return "".join(found)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+import kinetree as kt
 from extension.drawings import drawing
 from extension.drawings.robots import bodies, joints, robot_of
 from extension.flow import Flow
 from extension.sketch import Sketch, above, plane
+from kinetree.model import Model
 from kinetree.views.bodies import link_poses
 
 
@@ -14,15 +16,26 @@ def unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x)
 
 
+def long_arm() -> Model:
+    """A spatial arm with three long links."""
+    builder = kt.Builder("arm").link("base")
+    for k, parent in enumerate(("base", "one", "two")):
+        name = ("one", "two", "three")[k]
+        builder.link(name, m=1.0, com=(0.5, 0, 0), I_com=0.1 * np.eye(3))
+        at, axis = ((0, 0, 0), (0, 0, 1)) if k == 0 else ((0.9, 0, 0), (0, -1, 0))
+        builder.joint(f"joint {k + 1}", "revolute", parent, name, at=at, axis=axis)
+    return builder.build().with_tool("tool", (0.95, 0, 0), "three").model
+
+
 @drawing
 def letters(height: float = 430.0) -> str:
-    """An arm with the frames and 6-vectors of the notation at its second link."""
-    model = robot_of("spatial_3r").model
-    poses = link_poses(model, np.array([0.5, -0.55, 0.9]))
+    """An arm with the frames and 6-vectors of the notation at its last link."""
+    model = long_arm()
+    poses = link_poses(model, np.array([0.45, 0.75, -1.25]))
     sketch = Sketch(above(-62.0, 20.0))
     extent = bodies(sketch, model, poses)
     joints(sketch, model, poses, extent)
-    size = 0.14 * extent
+    size = 0.11 * extent
     tool = model.frame()
     T_sb = poses[tool.link] @ np.asarray(tool.T_if, float)
     sketch.frame(np.eye(4), 1.3 * size, "{s}")
@@ -30,22 +43,20 @@ def letters(height: float = 430.0) -> str:
     sketch.frame(poses[2], size, "{i}")
     sketch.frame(T_sb, size, "{b}")
     p, i = poses[1][:3, 3], poses[2][:3, 3]
-    lift = np.array([0, 0, 0.36 * extent])
-    arc = [np.zeros(3) + t * i + 4 * t * (1 - t) * lift for t in np.linspace(0.04, 0.96, 24)]
+    lift = np.array([0, 0, 0.3 * extent])
+    arc = [t * i + 4 * t * (1 - t) * lift for t in np.linspace(0.04, 0.97, 24)]
     sketch.line(arc, "dash")
     sketch.arrow(arc[-2], arc[-1] + 1e-3 * (arc[-1] - arc[-2]), "ink")
-    sketch.label(arc[12], "T_{si}", "ink", (0.0, 1.0))
+    sketch.label(arc[10], "T_{si}", "ink", (-0.5, 1.0))
     axis = poses[2][:3, :3] @ np.asarray(model.joints[2].screw, float)[:3]
-    sketch.turn(i, axis, 0.075 * extent, "accent", "A_i dq_i", start=20, sweep=250)
+    sketch.turn(i, axis, 0.07 * extent, "accent", "A_i dq_i", start=30, sweep=240)
     com = poses[2][:3, :3] @ np.asarray(model.com[2], float) + i
     sketch.com(com, "G_i")
-    sketch.arrow(i, i + 0.2 * extent * unit(np.array([0.7, 0.2, -0.9])), "warm", "F_i")
-    sketch.arrow(p, p + 0.2 * extent * unit(np.array([-0.1, -1.0, 0.25])), "accent", "V_p")
-    g = np.array([-0.24 * extent, 0.0, 0.1 * extent])
-    sketch.arrow(g + np.array([0, 0, 0.22 * extent]), g, "soft", "gravity")
-    return sketch.svg(
-        "frames {s}, {p}, {i}, {b}, the twist, the wrench and the pose", height=height
-    )
+    sketch.arrow(i, i + 0.18 * extent * unit(np.array([0.9, -0.3, 0.9])), "warm", "F_i")
+    sketch.arrow(p, p + 0.18 * extent * unit(np.array([0.5, -0.4, -0.55])), "accent", "V_p")
+    g = np.array([-0.2 * extent, 0.0, 0.05 * extent])
+    sketch.arrow(g + np.array([0, 0, 0.2 * extent]), g, "soft", "gravity")
+    return sketch.svg("frames {s}, {p}, {i}, {b}, a twist, a wrench and a pose", height=height)
 
 
 @drawing
