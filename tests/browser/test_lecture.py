@@ -12,7 +12,8 @@ from kinetree.views.workbench import view
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "teaching.md"
-ROW = re.compile(r"^\| (?!do \||---)(.+?) \|(.*)\|$", re.MULTILINE)
+TABLE = re.compile(r"^\| do \| see \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+ROW = re.compile(r"^\| (.+?) \|(.*)\|$", re.MULTILINE)
 KEYS = {"Ctrl+S": "Control+s"}
 COLUMNS = {
     name: k % 6
@@ -25,7 +26,8 @@ def steps():
     """(what the lecturer does, what the class sees) of every row of the tables."""
     return [
         (do.strip(), [x.strip() for x in see.split(";") if x.strip()])
-        for do, see in ROW.findall(PAGE.read_text("utf8"))
+        for table in TABLE.findall(PAGE.read_text("utf8"))
+        for do, see in ROW.findall(table)
     ]
 
 
