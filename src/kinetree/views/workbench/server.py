@@ -63,19 +63,21 @@ class Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread of its own, or close it if there are too many."""
+        thread = threading.Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name=THREAD,
+            daemon=True,
+        )
         with self._turn:
-            if len(self._open) >= CONNECTIONS:
-                log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
-                self.shutdown_request(request)
-                return
-            thread = threading.Thread(
-                target=self.process_request_thread,
-                args=(request, client_address),
-                name=THREAD,
-                daemon=True,
-            )
-            self._open[request] = thread
-        thread.start()
+            full = len(self._open) >= CONNECTIONS
+            if not full:
+                self._open[request] = thread
+        if full:
+            log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
+            self.shutdown_request(request)
+        else:
+            thread.start()
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""

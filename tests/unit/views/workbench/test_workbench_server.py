@@ -1,0 +1,193 @@
+"""The server: answers, errors without tracebacks, slow and many clients, and an end without rest."""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from workbench_client import Client
+
+import kinetree as kt
+from kinetree.errors import InputError
+from kinetree.views.workbench import server as serving
+from kinetree.views.workbench import view
+from kinetree.views.workbench.api import API
+from kinetree.views.workbench.quantities import THREAD as COMPILER
+from kinetree.views.workbench.server import THREAD, listen
+
+
+@pytest.fixture(scope="module")
+def workbench():
+    with view(kt.robots.planar_2r(), browser=False, token="test") as running:
+        yield running
+
+
+@pytest.fixture
+def client(workbench):
+    found = Client(workbench)
+    yield found
+    found.close()
+
+
+def own_threads():
+    return [x for x in threading.enumerate() if x.name in (THREAD, COMPILER)]
+
+
+def test_a_connection_serves_many_requests(client):
+    first = client.post("open", {"id": "given"})
+    wire = client.wire.sock
+    second = client.post("open", {"id": "given"})
+    assert first[0] == 200 and first == second and client.wire.sock is wire
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "words"),
+    [
+        ("nothing", {}, 400, "there is no request"),
+        ("readings", b"{", 400, "not JSON"),
+        ("readings", b"[1]", 400, "not a record"),
+        ("readings", b"[" * 100_000, 400, "not JSON"),
+        ("readings", b'{"robot": "given", "q": [NaN, 0]}', 400, "finite"),
+        ("readings", {"robot": "given"}, 400, "q is None"),
+        ("readings", {"robot": "given", "q": [0]}, 400, "'joint1', 'joint2'"),
+        ("readings", {"robot": "given", "q": [0, "x"]}, 400, "joint2 is 'x'"),
+        ("readings", {"robot": "given", "q": [0, 0], "frame": "nose"}, 400, "no frame 'nose'"),
+        ("readings", {"robot": "gone", "q": [0, 0]}, 400, "not open"),
+        ("open", {"name": "pnada"}, 400, "Did you mean 'panda'"),
+    ],
+)
+def test_mistakes_are_answered_with_words(client, name, body, status, words):
+    found, answer = client.post(name, body)
+    assert found == status and words in answer["error"] and "Traceback" not in answer["error"]
+    assert client.post("robots", {})[0] == 200  # on the same connection
+
+
+def test_an_error_of_our_own_does_not_end_the_server(client, monkeypatch):
+    monkeypatch.setitem(API, "robots", lambda shelf, request: 1 / 0)
+    status, answer = client.post("robots", {})
+    assert status == 500 and "ZeroDivisionError" in answer["error"] and "File" not in str(answer)
+    assert client.post("open", {"id": "given"})[0] == 200
+
+
+def test_many_requests_at_once_equal_one_by_one(workbench):
+    rng = np.random.default_rng(0)
+    states = [
+        {"robot": "given", "q": q.tolist(), "dq": dq.tolist(), "ddq": [0.1, 0.2]}
+        for q, dq in zip(*rng.normal(size=(2, 60, 2)), strict=True)
+    ]
+    until_compiled(workbench)
+
+    def ask(state):
+        client = Client(workbench)
+        try:
+            return client.post("readings", state)
+        finally:
+            client.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(ask, states))
+    assert together == [ask(state) for state in states]
+    assert all(status == 200 for status, _ in together)
+
+
+def until_compiled(workbench):
+    client = Client(workbench)
+    client.post("open", {"id": "given"})
+    client.close()
+    for thread in own_threads():
+        if thread.name == COMPILER:
+            thread.join(60)
+
+
+def test_a_slow_client_is_left(workbench, monkeypatch):
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", workbench.guard.port), timeout=30) as wire:
+        wire.sendall(b"GET /test/ HTTP/1.1\r\nHost: ")
+        began = time.monotonic()
+        for _ in range(100):  # a byte now and then does not move the deadline
+            time.sleep(0.05)
+            try:
+                wire.sendall(b"x")
+                wire.settimeout(0.001)
+                if wire.recv(100) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        assert time.monotonic() - began < 4
+
+
+def test_more_connections_than_allowed_are_closed(workbench, monkeypatch):
+    monkeypatch.setattr(serving, "CONNECTIONS", 4)
+    wires = [socket.create_connection(("127.0.0.1", workbench.guard.port)) for _ in range(8)]
+    for wire in wires:
+        wire.settimeout(0.1)
+
+    def closed(wire):
+        try:
+            return wire.recv(1) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    assert sum(map(closed, wires)) >= 4
+    for wire in wires:
+        wire.close()
+
+
+def test_the_end_leaves_no_thread_and_no_folder():
+    before = set(own_threads())
+    with view(kt.robots.cart_pole(), browser=False) as workbench:
+        client = Client(workbench)
+        client.post("open", {"id": "given"})
+        folder, port = workbench.shelf.folder, workbench.guard.port
+        assert folder.is_dir() and len(own_threads()) > len(before)
+    assert not folder.exists() and not set(own_threads()) - before
+    with socket.socket() as free:
+        assert free.connect_ex(("127.0.0.1", port)) != 0
+    client.close()
+
+
+def test_the_end_interrupts_a_simulation():
+    """A run that would take minutes ends with the workbench, without a thread left."""
+    before, found = set(own_threads()), []
+    with view(kt.robots.planar_2r(), browser=False) as workbench:
+        client = Client(workbench)
+        state = {"robot": "given", "q": [0.1, 0.2], "dq": [3e4, -5e4], "duration": 60}
+
+        def ask():
+            with contextlib.suppress(OSError):
+                found.append(client.post("simulate", state | {"preset": "release"}))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(1.0)
+        assert thread.is_alive()
+    thread.join(15)
+    assert not thread.is_alive() and not set(own_threads()) - before and not found
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_ports_are_numbers_of_ports(port):
+    with pytest.raises(InputError, match="--port"):
+        listen(port)
+
+
+def test_a_port_that_is_taken_is_named(workbench):
+    with pytest.raises(InputError, match=f"Port {workbench.guard.port} .*--port"):
+        listen(workbench.guard.port)
+
+
+def test_answers_have_numbers_alone():
+    found = serving.plain({"x": np.array([1.0, np.inf, np.nan]), "k": np.int64(3), "t": (1, "a")})
+    assert json.loads(json.dumps(found, allow_nan=False)) == {
+        "x": [1.0, None, None],
+        "k": 3,
+        "t": [1, "a"],
+    }
