@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.algorithms.constraints.mobility import mobility
-from kinetree.base.tables import counted, notebook_table
+from kinetree.base.tables import counted, notebook_table, number
 from kinetree.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
@@ -108,7 +108,7 @@ class Report:
         yield f"{model.name} from {self.source.name}"
         yield (
             f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
-            f"{freedom(model)}, {total_mass(model):.6g} kg"
+            f"{freedom(model)}, {mass_words(model)}"
         )
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
         yield "  tau: rigid bodies in gravity"
@@ -144,6 +144,17 @@ class Report:
             count = sum(note.text.startswith(beginning) for note in remarks)
             if count:
                 yield f"  - {counted(count, *words)}"
+
+
+def masses(model: Model) -> tuple[float, float]:
+    """Total mass of everything in the robot's file, and moving mass, without a fixed base, kg."""
+    return float(total_mass(model)), float(sum(model.m))
+
+
+def mass_words(model: Model, digits: int = 6) -> str:
+    """Both masses of a robot with their names, for a line of text."""
+    total, moving = (number(mass, digits) for mass in masses(model))
+    return f"total mass {total} kg, moving mass {moving} kg"
 
 
 @dataclass(frozen=True)

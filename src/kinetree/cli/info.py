@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Group
 
-from kinetree.algorithms import total_mass
+from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
@@ -67,9 +67,10 @@ def info(
 
 def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
     """Everything in the tables and more, as JSON."""
-    from kinetree.report import constraint_rows, tau_effects
+    from kinetree.report import constraint_rows, masses, tau_effects
 
     model = robot.model
+    total, moving = masses(model)
     return {
         "robot": model.name,
         "source": None if robot.report is None else str(robot.report.source),
@@ -77,9 +78,11 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "tool": model.tool,
         "n": model.n,
         "nq": model.nq,
-        "mass": float(total_mass(model)),
+        "mass": total,
+        "moving_mass": moving,
         "gravity": model.gravity[3:],
         "joints": [_joint(model, i, degrees) for i in model.links],
+        "base_link": _base(model),
         "links": [_link(model, i) for i in model.links],
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
@@ -144,12 +147,20 @@ def _laws(joint: Joint) -> dict[str, Any]:
 
 
 def _link(model: Model, i: int) -> dict[str, Any]:
+    return _body(model.link_names[i], model.m[i], model.com[i], model.I_com[i])
+
+
+def _base(model: Model) -> dict[str, Any]:
+    return _body(model.base_name, *model.base)
+
+
+def _body(name: str, m: Scalar, com: Array, I_com: Array) -> dict[str, Any]:
     return {
-        "name": model.link_names[i],
-        "mass": float(model.m[i]),
-        "com": model.com[i],
-        "inertia": model.I_com[i],
-        "principal": np.linalg.eigvalsh(np.asarray(model.I_com[i], float)),
+        "name": name,
+        "mass": float(m),
+        "com": com,
+        "inertia": I_com,
+        "principal": np.linalg.eigvalsh(np.asarray(I_com, float)),
     }
 
 
@@ -173,7 +184,7 @@ def _angle(joint: Joint, degrees: bool) -> tuple[float, str]:
 
 def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     """Print the tables, and warnings and notes below them."""
-    from kinetree.report import freedom, tau_effects
+    from kinetree.report import freedom, mass_words, tau_effects
 
     model, screen = robot.model, console()
     source = "" if robot.report is None else f" from {robot.report.source.name}"
@@ -181,7 +192,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     gravity = ", ".join(number(x, 6) for x in model.gravity[3:].tolist())
     screen.print(
         f"{freedom(model)}, "
-        f"{counted(len(model.joints), 'moving link')}, {number(total_mass(model), 6)} kg; "
+        f"{counted(len(model.joints), 'moving link')}, {mass_words(model)}; "
         f"base {model.base_name!r}, tool {model.tool!r}, gravity ({gravity}) m/s^2"
     )
     effects = "; ".join(tau_effects(model))
@@ -248,7 +259,7 @@ def joint_table(model: Model, degrees: bool, parents: bool) -> Group:
 
 
 def limit_columns(model: Model, degrees: bool) -> list[tuple[str, list[str]]]:
-    """Headings and cells of range, speed and force."""
+    """Headings and cells of range, speed and effort."""
     joints = [(x, _angle(x, degrees)[0]) for x in model.joints]
     turning = "deg" if degrees else "rad"
     return [
@@ -257,7 +268,7 @@ def limit_columns(model: Model, degrees: bool) -> list[tuple[str, list[str]]]:
             "speed", model, [_finite(x.limits.velocity * k) for x, k in joints], f"{turning}/s",
             "m/s",
         ),
-        _column("force", model, [_finite(x.limits.effort) for x, _ in joints], "N m", "N"),
+        _column("effort", model, [_finite(x.limits.effort) for x, _ in joints], "N m", "N"),
     ]  # fmt: skip
 
 
@@ -447,8 +458,9 @@ def drive_table(model: Model, degrees: bool) -> Group:
 
 
 def link_table(model: Model) -> Group:
-    """A row for every moving link."""
-    links = [_link(model, i) for i in model.links]
+    """A row for every moving link, and one for a base that has mass."""
+    links = [_base(model)] if float(model.base[0]) else []
+    links += [_link(model, i) for i in model.links]
     centres = aligned([np.asarray(x["com"], float).tolist() for x in links], 3)
     moments = aligned([np.asarray(x["principal"], float).tolist() for x in links], 3)
     rows = [

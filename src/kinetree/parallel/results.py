@@ -16,6 +16,7 @@ from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
 SHOWN = 40  # columns in a printed table
+MOMENT = re.compile(r"^F_ext\.([mn])([xyz])\b")
 NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not happen
 HEAD = 1 << 24  # most bytes of a NumPy file's header, which has the names of the columns
 STATISTICS = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
@@ -48,6 +49,7 @@ class Results:
     def __getitem__(self, name: str) -> Array:
         """A column, or all columns of a group side by side along a last axis."""
         shape = (self.samples,) if self.rows == 1 else (self.samples, self.rows)
+        name = self._written(name)
         if name in self.columns:
             return self._read([name])[0].reshape(shape)
         group = self.group(name)
@@ -59,6 +61,7 @@ class Results:
         Args:
             name: name of a column or group.
         """
+        name = self._written(name)
         begins = tuple(name + sign for sign in ":.[")
         found = [x for x in self.columns if x == name or x.startswith(begins)]
         if not found:
@@ -68,6 +71,12 @@ class Results:
                 f"such as {self.columns[-1]!r}."
             )
         return found
+
+    def _written(self, name: str) -> str:
+        """The name in this table: moments are F_ext.nx, and F_ext.mx in files of older versions."""
+        other = MOMENT.sub(lambda x: f"F_ext.{'m' if x[1] == 'n' else 'n'}{x[2]}", name)
+        known = any(column.startswith(name) for column in self.columns)
+        return other if not known and any(x.startswith(other) for x in self.columns) else name
 
     def quantiles(self, name: str, p: ArrayLike = (0.05, 0.5, 0.95)) -> Array:
         """Values that a share p of the samples does not exceed, (len(p), ...).

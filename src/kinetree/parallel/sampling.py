@@ -40,7 +40,7 @@ PARTS = {  # columns of the data of one link, or of one spring
     "inertia": tuple(a + b for a in AXES for b in AXES),
     "friction": ("viscous+", "viscous-", "coulomb+", "coulomb-"),
     "springs": ("stiffness", "rest"),
-    "F_ext": ("mx", "my", "mz", "fx", "fy", "fz"),
+    "F_ext": ("nx", "ny", "nz", "fx", "fy", "fz"),
 }
 
 

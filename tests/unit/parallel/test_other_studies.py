@@ -37,6 +37,8 @@ def test_a_sweep_over_robots_wrenches_and_frames():
     zero = np.zeros((9, 7))
     F_ext = found["F_ext"].reshape(9, 7, 6)
     assert np.array_equal(found["F_ext.fz"], F_ext[..., 5])
+    assert np.array_equal(found["F_ext.nx"], F_ext[..., 0])
+    assert np.array_equal(found["F_ext.mx"], F_ext[..., 0])  # the name in older versions
     expected = kernel(found["q"], zero, zero, F_ext, found["mass"])
     assert np.array_equal(found["inverse_dynamics"], expected)
     tip = sweep(PANDA, "pose", {"q": Grid(np.eye(7))}, frame="panda_link4")

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from kinetree.algorithms import total_mass
+from kinetree.base.mathml import from_latex
 from kinetree.base.tables import counted, page_number
 from kinetree.description.drive import drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
@@ -15,6 +15,7 @@ from kinetree.errors import KinetreeError
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.friction import law_texts
+from kinetree.report import mass_words
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
@@ -35,7 +36,12 @@ from kinetree.views.page.stage import (
 SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
 MOST_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
 MOST_MARKUP = 40_000  # characters of one equation
-ZERO = "<math><mn>0</mn></math>"
+ZERO = from_latex("0", display=True)
+MOTION = (
+    r"M(\theta)\, \ddot\theta + C(\theta, \dot\theta)\, \dot\theta + g(\theta) "
+    r"+ \text{friction} = \tau"
+)
+CONSTRAINED = r" + J^T \lambda, \qquad J \ddot\theta + \dot J \dot\theta = 0"
 TITLES = {
     "M": "Mass matrix",
     "C": "Coriolis matrix (of Christoffel symbols)",
@@ -98,7 +104,7 @@ def summary(robot: Robot) -> str:
         if model.constraints is None
         else freedom_words(robot),
         f"{len(model.link_names)} moving links",
-        f"{page_number(total_mass(model), 5)} kg",
+        mass_words(model, 5),
         f"base {model.base_name}",
         f"tool {model.tool}",
         f"gravity ({gravity}) m/s²",
@@ -245,9 +251,9 @@ def equations(robot: Robot, digits: int = 4) -> str:
 
     Those of a robot with constraints are of its tree.
     """
-    right = "τ"
+    equation = MOTION
     if robot.model.constraints is not None:
-        robot, right = Robot(tree_of(robot.model)), "τ + Jᵀ λ, J θ̈ + J̇ θ̇ = 0"
+        robot, equation = Robot(tree_of(robot.model)), MOTION + CONSTRAINED
     count = robot.inverse_dynamics.operations
     if count > MOST_OPERATIONS:
         return (
@@ -260,8 +266,9 @@ def equations(robot: Robot, digits: int = 4) -> str:
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
         return f"<p>{escape(str(error))}</p>"
     lines = [
-        f"<p>M(θ) θ̈ + C(θ, θ̇) θ̇ + g(θ) + friction = {right}, numbers rounded to {digits} digits; "
-        "θ in rad or m, in the order of the table of joints.</p>"
+        f'<div class="equation">{from_latex(equation, display=True)}</div>',
+        f"<p>Numbers are rounded to {digits} digits; θ is in rad or m, in the order of the "
+        "table of joints.</p>",
     ]
     for name, markup in found.items():
         if len(markup) > MOST_MARKUP:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kinetree.algorithms import total_mass
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note
 from kinetree.explain.torque import dof_units
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.report import masses
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import upward
 from kinetree.views.loops import freedom_words, ties
@@ -36,10 +36,7 @@ def description(opened: Opened) -> dict[str, object]:
         "source": opened.source,
         "n": model.n,
         "nq": model.nq,
-        "mass": {
-            "total": float(total_mass(model)),
-            "moving": float(np.sum(np.asarray(model.m, float))),
-        },
+        "mass": dict(zip(("total", "moving"), masses(model), strict=True)),
         "gravity": np.asarray(model.gravity, float)[3:],
         "tool": model.tool,
         "frames": list(model.frames),

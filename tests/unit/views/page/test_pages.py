@@ -183,7 +183,7 @@ def test_lines_of_a_plot_go_through_their_points():
 
 def test_closed_forms_are_shown_where_they_are_short():
     page = report_page(kt.robots.cart_pole(), samples=60)
-    assert page.count("<math") == 3 and "too long to read" not in page
+    assert page.count("<math") == 4 and "too long to read" not in page
     assert "too long to read" in report_page(kt.robots.panda(), samples=60)
 
 
