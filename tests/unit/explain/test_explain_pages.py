@@ -140,8 +140,8 @@ def test_many_links_are_folded_in_html():
     model = any_robot(11)
     state = random_state(model, 11)
     text = explain(model, *state.motion).html()
-    assert text.count("<details>") == len(model.links) > 8
-    assert text.count("<details open>") == 1  # the joint forces by cause
+    assert text.count("<details class='link'>") == len(model.links) > 8
+    assert text.count(" open>") == 1  # the joint forces by cause
 
 
 def latex_document(body: str) -> str:

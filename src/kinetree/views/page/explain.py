@@ -78,6 +78,8 @@ OWN_STYLE = """
 .kinetree .unfold-numbers td { padding-right: 1.1rem; }
 .scripted .unfold.static { display: none; }
 .kinetree > .forces table td.n { padding: 0.12em 0.35em; }
+.kinetree > .forces > .part { max-height: 20.5em; overflow: auto; }
+.kinetree > .forces > .part tr:first-child th { position: sticky; top: 0; background: var(--paper); }
 """
 
 

@@ -20,7 +20,7 @@ const createUnfolding = (() => {
     element.replaceChildren(view.crumbs, top);
     view.open.add("");
     top.open = true;
-    if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
+    if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here; kinetree view shows them.`));
     top.addEventListener("keydown", (event) => move(view, event));
     choose(view, view.rows.has(view.chosen) ? view.chosen : "", false);
     return { element, root, choose: (path) => reveal(view, path) };
@@ -62,7 +62,8 @@ const createUnfolding = (() => {
       const largest = Math.max(...node.children.map((x) => size(x.value)));
       const list = make("div", "unfold-parts", { role: "group", "aria-label": `Parts of ${node.name}` });
       list.append(...node.children.map((x) => row(view, x, path, below(path, x.name), largest)));
-      body.append(list, total(node));
+      body.append(list);
+      if (node.children.length > 1) body.append(total(node));
     }
     frame.append(body);
   }
@@ -86,8 +87,7 @@ const createUnfolding = (() => {
 
   function total(node) {
     const line = make("div", "unfold-total");
-    const many = node.children.length === 1 ? "1 part" : `${node.children.length} parts`;
-    line.append(make("span", "unfold-name", {}, `sum of ${many}`), valueOf(node));
+    line.append(make("span", "unfold-name", {}, `sum of ${node.children.length} parts`), valueOf(node));
     return line;
   }
 
