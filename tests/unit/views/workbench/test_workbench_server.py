@@ -1,4 +1,4 @@
-"""The server: answers, errors without tracebacks, slow and many clients, and an end without rest."""
+"""The server: answers, errors without tracebacks, slow and many clients, and a clean end."""
 
 import contextlib
 import json

@@ -1,0 +1,172 @@
+"""Uploads: several files together, errors with the user's names, nothing from elsewhere."""
+
+import os
+
+import pytest
+from workbench_client import packed
+
+import kinetree as kt
+from kinetree.errors import InputError, KinetreeError
+from kinetree.views.workbench import shelf as shelves
+from kinetree.views.workbench.describe import description
+from kinetree.views.workbench.shelf import Shelf
+
+LINK = (
+    '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+    'iyz="0"/></inertial>{}</link>'
+)
+JOINT = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+PARTS = LINK.format("a", "") + LINK.format("b", "{visual}") + JOINT
+URDF = f'<robot name="two">{PARTS}</robot>'.replace("{visual}", "")
+XACRO = '<robot xmlns:xacro="http://ros.org/wiki/xacro" name="{name}">{body}</robot>'
+STL = (
+    "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+    "endfacet\nendsolid"
+)
+
+
+@pytest.fixture(scope="module")
+def shelf():
+    found = Shelf()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def upload(shelf):
+    def uploaded(files, main=None):
+        request = packed(files, main)
+        try:
+            return shelf.upload(request["files"], request.get("main"))
+        finally:
+            assert not list(shelf.folder.iterdir())  # the files are removed in any case
+
+    return uploaded
+
+
+def test_a_robot_with_its_meshes(upload):
+    mesh = '<visual><geometry><mesh filename="package://arm/meshes/b.stl"/></geometry></visual>'
+    robot = f'<robot name="two">{PARTS}</robot>'.replace("{visual}", mesh)
+    found = upload({"arm/urdf/my arm.urdf": robot, "arm/meshes/b.stl": STL})
+    assert found.source == "arm/urdf/my arm.urdf" and found.robot.n == 1
+    assert [x.kind for x in found.stage.scene.of("visual")] == ["mesh"]
+    assert found.stage.scene.remarks == ()
+    alone = upload({"my arm.urdf": robot})
+    assert not alone.stage.scene.of("visual")
+    assert "does not exist" in description(alone)["warnings"][0]["text"]
+
+
+def test_a_xacro_file_with_its_includes(upload):
+    include = '<xacro:include filename="parts/body.xacro"/>'
+    part = XACRO.format(name="x", body=PARTS.replace("{visual}", ""))
+    files = {"main.xacro": XACRO.format(name="two", body=include), "parts/body.xacro": part}
+    assert upload(files, "main.xacro").robot.name == "two"
+
+
+def test_the_same_upload_is_the_same_robot(upload, shelf):
+    first, second = upload({"a.urdf": URDF}), upload({"a.urdf": URDF})
+    assert first is second and shelf.find(first.id) is first
+    assert upload({"b.urdf": URDF}).id != first.id
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"my arm.urdf": URDF[:80]}, "my arm.urdf:1"),
+        ({"my arm.urdf": ""}, "my arm.urdf:1"),
+        ({"my arm.urdf": "<robot name='x'/>"}, "my arm.urdf"),
+        ({"my arm.urdf": URDF.replace('link="b"', 'link="c"')}, "my arm.urdf:1: joint 'j'"),
+        ({"arm.stl": STL}, "'arm.stl'; expected a robot file"),
+        ({"a.urdf": URDF, "b.urdf": URDF}, "2 robot files: 'a.urdf', 'b.urdf'"),
+    ],
+)
+def test_errors_name_the_file_of_the_user(upload, files, words):
+    with pytest.raises(KinetreeError) as error:
+        upload(files)
+    assert words in str(error.value)
+    assert "kinetree-" not in str(error.value) and os.sep + "tmp" not in str(error.value)
+
+
+def test_a_broken_include_is_named_and_not_the_main_file(upload):
+    include = '<xacro:include filename="parts/body.xacro"/>'
+    files = {"main.xacro": XACRO.format(name="x", body=include), "parts/body.xacro": "<robot"}
+    with pytest.raises(KinetreeError, match=r"^body\.xacro:1"):
+        upload(files, "main.xacro")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../x.urdf",
+        "a/../../x.urdf",
+        "/x.urdf",
+        "\\x.urdf",
+        "a\\..\\..\\x.urdf",
+        "C:\\x.urdf",
+        "x.urdf\0.txt",
+        "x\n.urdf",
+        "..",
+        "",
+        "a/" * 9 + "x.urdf",
+        "x" * 201 + ".urdf",
+        "nul. /x.urdf",
+    ],
+)
+def test_names_that_lead_elsewhere_are_refused(upload, name):
+    with pytest.raises(InputError, match="inside the chosen folder"):
+        upload({name: URDF})
+
+
+def test_a_file_and_a_folder_of_one_name_are_refused(upload):
+    with pytest.raises(InputError, match="two files"):
+        upload({"a.urdf": URDF, "A.URDF": URDF})
+    with pytest.raises(InputError, match="cannot be stored"):
+        upload({"a.urdf": URDF, "b": "x", "b/c": "y"})
+
+
+def test_the_size_of_an_upload_is_bounded(upload, shelf, monkeypatch):
+    monkeypatch.setattr(shelves, "UPLOAD_BYTES", 1000)
+    with pytest.raises(InputError, match="kinetree view FILE"):
+        upload({"a.urdf": URDF, "b.stl": "x" * 1001})
+    with pytest.raises(InputError, match="401 files"):
+        upload({f"{k}.urdf": "" for k in range(401)})
+    for wrong in ({}, [], [1], [{"name": "a.urdf", "base64": "?"}], [{"name": 1}]):
+        with pytest.raises(InputError):
+            shelf.upload(wrong, None)
+
+
+def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
+    secret = tmp_path / "secret.xacro"
+    secret.write_text(XACRO.format(name="x", body=PARTS.replace("{visual}", "")))
+    include = f'<xacro:include filename="{secret}"/>'
+    with pytest.raises(KinetreeError, match="outside the files that were opened together"):
+        upload({"main.xacro": XACRO.format(name="x", body=include)})
+    monkeypatch.setenv("SECRET", "value")
+    with pytest.raises(KinetreeError, match="'SECRET' is not set"):
+        upload({"main.xacro": XACRO.format(name="$(env SECRET)", body=PARTS)})
+    body = PARTS.replace("{visual}", "")
+    named = upload({"main.xacro": XACRO.format(name="$(optenv SECRET none)", body=body)})
+    assert named.robot.name == "none"
+    visual = f'<visual><geometry><mesh filename="{secret}"/></geometry></visual>'
+    drawn = upload({"a.urdf": f'<robot name="x">{PARTS}</robot>'.replace("{visual}", visual)})
+    assert not drawn.stage.scene.of("visual")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../secret.xml", "../../secret.xml"])
+def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
+    pytest.importorskip("mujoco")
+    with pytest.raises(KinetreeError, match="outside the model's folder"):
+        upload({"x.xml": f"<mujoco><include file='{name}'/></mujoco>"})
+
+
+def test_only_the_latest_uploads_are_kept(monkeypatch):
+    monkeypatch.setattr(shelves, "MOST_UPLOADS", 2)
+    shelf = Shelf()
+    try:
+        names = [f"{k}.urdf" for k in range(3)]
+        found = [shelf.upload(packed({name: URDF})["files"], None) for name in names]
+        assert [shelf.find(x.id) for x in found[1:]] == found[1:]
+        with pytest.raises(kt.KinetreeError, match="not open here any more"):
+            shelf.find(found[0].id)
+    finally:
+        shelf.close()
