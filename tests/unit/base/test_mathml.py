@@ -1,5 +1,7 @@
 """Formulas in LaTeX become MathML with TeX's structure and spacing."""
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from kinetree.base.mathml import from_latex
 from kinetree.errors import InputError
 from kinetree.explain import words
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def tree(latex: str, display: bool = False) -> ElementTree.Element:
@@ -32,6 +36,23 @@ def test_every_equation_of_an_explanation_converts_to_its_letters():
         assert not set("\\{}_^$") & set(shown), (latex, shown)
         for word in ("omega", "tau", "lambda", "dot", "mathrm", "times"):
             assert word not in shown, (latex, shown)
+
+
+def test_every_formula_of_the_documentation_converts():
+    count = 0
+    for path in DOCS.rglob("*.md"):
+        fence = r"^ *(`{3,}|:{3,})([^`\n]*)\n(.*?)^ *\1 *$"
+        text = re.sub(
+            fence,
+            lambda x: x[3] if x[2].startswith("{") else "",
+            path.read_text("utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
+        text = re.sub(r"^( *```).*?^\1$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, flags=re.DOTALL):
+            tree(block or inline)
+            count += 1
+    assert count > 200
 
 
 def test_a_term_is_a_group_with_its_name():
