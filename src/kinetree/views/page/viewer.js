@@ -80,7 +80,7 @@ function floorLines(camera, extent) {
   const { normal, at } = camera.wall || { normal: camera.up, at: camera.floor };
   const side = unit(cross(normal, camera.wall ? camera.up : camera.eye)), front = cross(side, normal);
   const step = 10 ** Math.floor(Math.log10(extent)) * (extent / 10 ** Math.floor(Math.log10(extent)) > 4 ? 0.5 : 0.2);
-  const half = Math.ceil(0.9 * extent / step), points = [];
+  const half = Math.ceil(0.9 * (camera.spread || 1) * extent / step), points = [];
   const under = plus(camera.target, times(normal, at - dot(camera.target, normal)));
   const snap = (axis) => Math.round(dot(under, axis) / step) * step;
   const middle = plus(plus(times(side, snap(side)), times(front, snap(front))), times(normal, at));
@@ -209,6 +209,7 @@ function createViewer(canvas, scene) {
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(lines.flat(2)), gl.DYNAMIC_DRAW);
       ties.count = 2 * lines.length;
     },
+    place(T) { poses = T; }, // drawn the next time
     move(T) { poses = T; viewer.draw(); },
     show(group, on) { shown[on ? "add" : "delete"](group); viewer.draw(); },
     isShown: (group) => shown.has(group),
@@ -282,6 +283,9 @@ function createViewer(canvas, scene) {
       drawTies();
       drawFloor();
       gl.depthMask(false);
+      gl.depthFunc(gl.GREATER); // marks inside the robot shine through it
+      drawParts(clear < 1 ? [] : opaque.map((mark) => ({ ...mark, alpha: 0.3 })), 1);
+      gl.depthFunc(gl.LESS);
       if (clear < 1) drawParts(solid, clear);
       drawParts(drawn.filter((part) => part.group === "inertia"), 0.4);
       drawParts(marks.filter((mark) => mark.alpha < 1), 1);

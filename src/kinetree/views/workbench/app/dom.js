@@ -4,6 +4,10 @@
 function make(tag, attributes = {}, ...content) {
   const found = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("aria-") && value !== null && value !== undefined) {
+      found.setAttribute(name, String(value)); // true and false are words there
+      continue;
+    }
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") found.addEventListener(name, value);
     else if (name === "text") found.textContent = value;

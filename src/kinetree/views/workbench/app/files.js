@@ -43,7 +43,7 @@ function showChoices() {
   const own = [...new Set([...robots.values()])].filter((robot) => !names.has(robotKey(robot.opened)));
   choice.replaceChildren(
     ...(own.length ? [make("optgroup", { label: "Opened" }, ...own.map((robot) => option(robot.opened, robot.source && robot.opened.upload !== undefined ? robot.opened.main : robot.name)))] : []),
-    make("optgroup", { label: "Built in" }, ...builtIn.map((x) => option({ name: x.name }, `${x.title || x.name}`))));
+    make("optgroup", { label: "Built in" }, ...builtIn.map((x) => option({ name: x.name }, (robots.get(robotKey({ name: x.name })) || { name: x.title || x.name }).name))));
   if (bench.robot) choice.value = robotKey(bench.robot.opened);
 }
 

@@ -27,6 +27,7 @@ function refresh() {
   const { scene, player, robot } = bench;
   bench.at = player.active ? player.state() : { q: scene.q, dq: scene.dq, ddq: scene.ddq };
   bench.poses = linkPoses(robot.stage.robot, bench.at.q);
+  if (bench.viewer) bench.viewer.place(bench.poses); // clicks find links where they are
   player.show();
   drawStage();
   forOpenPanels("state");

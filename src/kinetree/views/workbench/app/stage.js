@@ -32,10 +32,10 @@ function openStage(robot) {
 // The camera of a robot; a planar one is seen straight on, upright in its plane, before a wall.
 function cameraOf(robot) {
   const { camera, extent } = robot.stage.scene, { plane, up } = robot;
-  if (!plane || Math.abs(dot(plane, up)) > 0.1) return camera;
+  if (!plane || Math.abs(dot(plane, up)) > 0.1) return { ...camera, spread: 1.7 };
   const normal = times(plane, dot(plane, camera.eye) < 0 ? -1 : 1);
   const side = cross(up, normal), eye = unit(plus(normal, plus(times(side, 0.07), times(up, 0.06))));
-  return { ...camera, eye, wall: { normal, at: dot(camera.target, normal) - 0.12 * extent } };
+  return { ...camera, eye, spread: 2.2, wall: { normal, at: dot(camera.target, normal) - 0.12 * extent } };
 }
 
 // Points that a planar robot may reach: the picture has room for it to turn.
