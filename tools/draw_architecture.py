@@ -20,6 +20,16 @@ BEGIN, END = "<!-- imports: begin -->", "<!-- imports: end -->"
 FRONT = ("__init__", "__main__")  # they import everything that is public; not drawn
 BOX, GAP, ROW = 104, 22, 62  # width of a box, distance of boxes and of rows, px
 
+# A picture has no access to the style of the page, and follows the colours of the reader's system.
+STYLE = """<style>
+rect { fill: #e8f0f7; stroke: #5b7083; } text { fill: #1c2430; }
+.edge { fill: none; stroke: #5b7083; } .tip { fill: #5b7083; }
+@media (prefers-color-scheme: dark) {
+rect { fill: #1d232b; stroke: #9aa6b4; } text { fill: #e4e9f0; }
+.edge { stroke: #9aa6b4; } .tip { fill: #9aa6b4; }
+}
+</style>"""
+
 Graph = dict[str, set[str]]
 
 
@@ -104,10 +114,10 @@ def svg(graph: Graph) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         'font-family="sans-serif" font-size="13">',
+        STYLE,
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto">'
-        '<path d="M0,0 L8,4 L0,8 z" fill="#5b7083"/></marker></defs>',
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+        '<path class="tip" d="M0,0 L8,4 L0,8 z"/></marker></defs>',
     ]
     for name, others in sorted(reduction(graph).items()):
         for other in sorted(others):
@@ -115,8 +125,8 @@ def svg(graph: Graph) -> str:
     for name in sorted(graph):
         x, y = centres[name]
         lines.append(
-            f'<rect x="{x - BOX / 2:.0f}" y="{y - 14:.0f}" width="{BOX}" height="28" rx="5" '
-            f'fill="#e8f0f7" stroke="#5b7083"/><text x="{x:.0f}" y="{y + 5:.0f}" '
+            f'<rect x="{x - BOX / 2:.0f}" y="{y - 14:.0f}" width="{BOX}" height="28" rx="5"/>'
+            f'<text x="{x:.0f}" y="{y + 5:.0f}" '
             f'text-anchor="middle">{name}</text>'
         )
     return "\n".join([*lines, "</svg>"]) + "\n"
@@ -135,10 +145,7 @@ def arrow(
         v = v + 14 if node in graph else v
         path += f" C{x:.0f},{(y + v) / 2:.0f} {u:.0f},{(y + v) / 2:.0f} {u:.0f},{v:.0f}"
         x, y = u, v
-    return (
-        f'<path data-edge="{name}>{other}" d="{path}" fill="none" stroke="#5b7083" '
-        'marker-end="url(#tip)"/>'
-    )
+    return f'<path class="edge" data-edge="{name}>{other}" d="{path}" marker-end="url(#tip)"/>'
 
 
 def table(graph: Graph) -> str:

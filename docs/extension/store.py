@@ -8,7 +8,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1]
 FOLDER = DOCS / "_made" / "figures"
-SOURCES = (DOCS.parent / "src" / "kinetree", DOCS / "extension")
+SOURCES = (DOCS.parent / "src" / "kinetree", DOCS / "extension", DOCS / "pictures")
 
 
 @cache
@@ -17,7 +17,7 @@ def sources() -> str:
     found = hashlib.sha256()
     for folder in SOURCES:
         for path in sorted(folder.rglob("*")):
-            if path.suffix in (".py", ".js", ".css"):
+            if path.suffix in (".py", ".js", ".css", ".svg"):
                 found.update(path.read_bytes())
     return found.hexdigest()
 

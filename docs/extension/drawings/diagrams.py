@@ -1,6 +1,8 @@
 """Diagrams of boxes and arrows: ways of data through kinetree, loops of control, studies."""
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 from extension.drawings import drawing
 from extension.flow import Box, Flow, plain
@@ -21,6 +23,16 @@ def row(
     for a, b in pairwise(boxes if arrows else []):
         flow.arrow(a, b)
     return boxes
+
+
+@drawing
+def rooms() -> str:
+    """The picture of tools/draw_architecture.py, in the colours of the page."""
+    picture = Path(__file__).parents[2] / "pictures" / "architecture.svg"
+    text = re.sub(r"<style>.*?</style>", "", picture.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = text.replace("<rect ", '<rect class="k-fill" ').replace('class="edge"', 'class="k-soft"')
+    text = text.replace('class="tip"', 'class="k-soft full"')
+    return text.replace("<svg ", '<svg class="sketch" role="img" aria-label="rooms" ', 1)
 
 
 @drawing

@@ -134,6 +134,12 @@ def ellipsoids(robot: str = "planar_2r", height: float = 400.0) -> str:
     return sketch.svg("ellipses of the effective mass at the tool of an arm", height=height)
 
 
+def freedom(robot: kt.Robot) -> str:
+    """Degrees of freedom in words; those of the mechanism if it has closed loops."""
+    closed = robot.model.constraints is not None
+    return f"{robot.mobility.degrees_of_freedom if closed else robot.n} degrees of freedom"
+
+
 @drawing
 def robots_sheet(names: str = "") -> str:
     """All built-in robots, drawn small, with their names and degrees of freedom."""
@@ -153,17 +159,17 @@ def robots_sheet(names: str = "") -> str:
             else above(-60.0 if found.n < 12 else 35.0, 18.0)
         )
         poses = link_poses(found.model, q)
-        extent = bodies(sketch, found.model, poses, "slim")
+        extent = bodies(sketch, found.model, poses, "slim" if found.n < 12 else "fine")
         joints(sketch, found.model, poses, extent)
         for mark in sketch.marks:
-            mark.size *= 0.45
+            mark.size *= 0.45 if found.n < 12 else 0.22
         inner = sketch.svg(name, 150.0, height=130.0)
         x, y = column * wide, row * high
         inner = inner.replace("<svg ", f'<svg x="{x + 6:.0f}" y="{y + 4:.0f}" ', 1)
         inner = fitted(inner, 160.0, 118.0)
         flow.parts.append(inner)
         flow.words(x + wide / 2, y + 134, name, "")
-        flow.words(x + wide / 2, y + 152, f"{found.n} degrees of freedom", "k-soft")
+        flow.words(x + wide / 2, y + 152, freedom(found), "k-soft")
         flow.spans += [(x, y), (x + wide, y + high)]
         column, row = (column + 1, row) if column + 1 < across else (0, row + 1)
     return flow.svg("the built-in robots: " + ", ".join(wanted))
