@@ -58,7 +58,7 @@ def test_a_chapter_begins_with_its_aim_and_ends_with_solved_exercises(chapter):
 
 
 def test_the_notebooks_have_the_text_of_the_chapters(tool):
-    assert tool.outdated() == []
+    assert tool.outdated() == [], "run python tools/tutorial_notebooks.py"
 
 
 def test_a_change_of_a_chapter_is_noticed(tool, monkeypatch, tmp_path):
