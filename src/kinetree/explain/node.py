@@ -200,7 +200,7 @@ def product(
 
 def vector(name: str, x: Array, unit: str, frame: str) -> Quantity:
     """A vector or matrix as a factor."""
-    rows = np.asarray(x, float).tolist()
+    rows = (np.asarray(x, float) + 0.0).tolist()  # -0.0 becomes 0.0
     value = tuple(tuple(row) if isinstance(row, list) else row for row in rows)
     return Quantity(name, value, unit, frame)
 

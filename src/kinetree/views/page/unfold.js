@@ -5,6 +5,7 @@
 // open what was open. Arrow keys move between the rows, open and close them.
 
 const createUnfolding = (() => {
+  const ROUNDING = 1e-14;
   const BAR = 46; // percent of a bar's width on each side of zero
 
   function createUnfolding(element, data, options = {}) {
@@ -20,7 +21,7 @@ const createUnfolding = (() => {
     element.replaceChildren(view.crumbs, top);
     view.open.add("");
     top.open = true;
-    if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here; kinetree view shows them.`));
+    if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
     top.addEventListener("keydown", (event) => move(view, event));
     choose(view, view.rows.has(view.chosen) ? view.chosen : "", false);
     return { element, root, choose: (path) => reveal(view, path) };
@@ -33,7 +34,7 @@ const createUnfolding = (() => {
     const head = make(opens ? "summary" : "div", "unfold-head");
     const symbol = make("span", "unfold-symbol");
     symbol.append(mathOf(signed(view, node)));
-    head.append(symbol, make("span", "unfold-name", {}, node.name), bar(node.value, largest), valueOf(node));
+    head.append(symbol, make("span", "unfold-name", {}, node.name), bar(node.value, largest), valueOf(node, largest));
     frame.append(head);
     view.rows.set(path, { node, parent, frame, head });
     if (!opens) return frame;
@@ -194,9 +195,12 @@ const createUnfolding = (() => {
     return place;
   }
 
-  function valueOf(node) {
+  // A number that is zero but for rounding, beside the largest of its neighbours, is written as 0.
+  function valueOf(node, largest = 0) {
     const place = make("span", "unfold-value n", { "data-value": JSON.stringify(node.value) });
-    for (const text of Array.isArray(node.value) ? halves(node.value) : [numberOf(node.value)]) place.append(make("span", "", {}, text));
+    const rounded = !Array.isArray(node.value) && node.value !== 0 && Math.abs(node.value) < ROUNDING * largest;
+    const texts = Array.isArray(node.value) ? halves(node.value) : [rounded ? "\u2248 0" : numberOf(node.value)];
+    for (const text of texts) place.append(make("span", "", {}, text));
     const where = node.frame ? ` in ${node.frame}` : "";
     place.append(make("small", "", {}, `${unitText(node.unit)}${where}`));
     return place;
