@@ -84,10 +84,12 @@ function floorLines(camera, extent) {
   const under = plus(camera.target, times(normal, at - dot(camera.target, normal)));
   const snap = (axis) => Math.round(dot(under, axis) / step) * step;
   const middle = plus(plus(times(side, snap(side)), times(front, snap(front))), times(normal, at));
+  // pieces of one step: a long line that passes behind the camera is lost in some drivers
   for (let k = -half; k <= half; k++)
     for (const [a, b] of [[side, front], [front, side]])
-      for (const end of [-half, half])
-        points.push(...plus(middle, plus(times(a, k * step), times(b, end * step))));
+      for (let piece = -half; piece < half; piece++)
+        for (const end of [piece, piece + 1])
+          points.push(...plus(middle, plus(times(a, k * step), times(b, end * step))));
   return new Float32Array(points);
 }
 

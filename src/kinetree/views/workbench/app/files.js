@@ -4,7 +4,6 @@ const robots = new Map(); // key -> description of an opened robot
 const uploads = new Map(); // number of an upload -> {files, main}
 let builtIn = [], lastUpload = 0;
 
-const ROBOT_ENDINGS = [".urdf", ".xacro", ".mjcf", ".xml", ".csv", ".json"];
 const robotKey = (opened) => JSON.stringify(opened.upload !== undefined ? { upload: opened.upload } : opened);
 const endsWith = (name, ...endings) => endings.some((ending) => name.toLowerCase().endsWith(ending));
 

@@ -34,7 +34,7 @@ function showTorque(readings) {
   });
   robot.dofs.forEach((dof, d) => showTorqueRow(panel.rows[d], dof, d, tau[d], limits[d], used, parts, largestOf[dof.torque_unit]));
   const { kinetic, potential } = readings.energy;
-  panel.energy.textContent = `kinetic ${numberText(kinetic)} J, potential ${numberText(potential)} J, total ${numberText(kinetic + potential)} J`;
+  panel.energy.replaceChildren(...Object.entries({ kinetic, potential, total: kinetic + potential }).map(([name, x]) => make("span", { text: `${name} ${numberText(x)} J` })));
   panel.toggle.setAttribute("aria-pressed", scene.table);
   panel.table.hidden = !scene.table;
   if (scene.table) panel.table.replaceChildren(torqueTable(readings, used));
