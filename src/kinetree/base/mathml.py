@@ -412,7 +412,8 @@ class _Parser:
             self.raw()  # the alignment of its columns: centred, as SymPy asks for
         rows: list[list[str]] = [[]]
         while True:
-            cell = _row(self.atoms(), self.depth > 0)
+            left = Atom("") if rows[-1] else None
+            cell = _row(self.atoms(), self.depth > 0, left)
             rows[-1].append(f"<mtd>{cell}</mtd>")
             token = self.take()
             if token == "\\\\":
@@ -459,10 +460,12 @@ def _fence(first: str, inner: str, last: str, tall: bool) -> str:
     return row(left, inner, right)
 
 
-def _row(atoms: list[Atom], script: bool) -> str:
-    """Markup of atoms side by side, with the spaces that TeX would set."""
+def _row(atoms: list[Atom], script: bool, before: Atom | None = None) -> str:
+    """Markup of atoms side by side, with the spaces that TeX would set.
+
+    before: what is left of them, in another cell of a table; None: nothing.
+    """
     written = ""
-    before: Atom | None = None
     visible = [x for x in atoms if x.kind != SPACE]
     k = 0
     for atom in atoms:
@@ -474,7 +477,8 @@ def _row(atoms: list[Atom], script: bool) -> str:
             atom = replace(atom, kind=ORD)
         if before is not None and _thin(before, atom):
             written += THIN
-        written += _operator(atom, script) if atom.sign else atom.markup
+        ends = (before is None, k == len(visible))
+        written += _operator(atom, script, ends) if atom.sign else atom.markup
         if slant := SLANTS.get(atom.letter):
             written += _space(slant / 100)
         before = atom
@@ -502,8 +506,11 @@ def _thin(before: Atom, atom: Atom) -> bool:
     return not fenced and not atom.markup.startswith("<mrow><mo form")  # \left( of one line
 
 
-def _operator(atom: Atom, script: bool) -> str:
-    """The <mo> of a sign, with attributes where a browser would space or stretch it otherwise."""
+def _operator(atom: Atom, script: bool, ends: tuple[bool, bool] = (False, False)) -> str:
+    """The <mo> of a sign, with attributes where a browser would space or stretch it otherwise.
+
+    ends: whether it is the first and the last of its row; there is no space beyond.
+    """
     sign = escape(atom.sign)
     if atom.kind in (OPEN, CLOSE):
         form = "prefix" if atom.kind == OPEN else "postfix"
@@ -514,4 +521,5 @@ def _operator(atom: Atom, script: bool) -> str:
     space = "0" if script else SPACED.get(atom.kind, "0")
     form = ' form="prefix"' if space == "0" and not script else ""
     stretch = "" if sign in NEVER_STRETCHED else ' stretchy="false"'
-    return f'<mo{form}{stretch} lspace="{space}" rspace="{space}">{sign}</mo>'
+    left, right = ("0" if end else space for end in ends)
+    return f'<mo{form}{stretch} lspace="{left}" rspace="{right}">{sign}</mo>'

@@ -78,6 +78,16 @@ def test_a_sign_is_spaced_only_between_two_operands():
     assert minus("T_{i-1}") == ["0"]  # TeX sets no space in scripts
 
 
+def test_a_relation_has_no_space_at_the_ends_of_a_formula():
+    def spaces(latex: str) -> list[tuple[str | None, str | None]]:
+        return [(x.get("lspace"), x.get("rspace")) for x in tree(latex).iter("mo")]
+
+    full = "0.2778em"
+    assert spaces("a = b") == [(full, full)]
+    assert spaces("V =") == [(full, "0")] and spaces("= V") == [("0", full)]
+    assert spaces(r"\begin{aligned} a &= b \end{aligned}") == [(full, full)]
+
+
 def test_functions_have_a_thin_space_except_before_a_parenthesis():
     assert len(tree(r"7 \cos \theta").findall(".//mspace")) == 2
     assert len(tree(r"\cos(\theta)").findall(".//mspace")) == 0
