@@ -412,7 +412,7 @@ class _Parser:
             self.raw()  # the alignment of its columns: centred, as SymPy asks for
         rows: list[list[str]] = [[]]
         while True:
-            left = Atom("") if rows[-1] else None
+            left = Atom("") if rows[-1] and name in ALIGNED else None
             cell = _row(self.atoms(), self.depth > 0, left)
             rows[-1].append(f"<mtd>{cell}</mtd>")
             token = self.take()

@@ -73,7 +73,8 @@ def test_a_sign_is_spaced_only_between_two_operands():
         return [mo.get("lspace") for mo in tree(latex).iter("mo") if mo.text == "−"]
 
     assert minus("a - b") == ["0.2222em"]
-    for alone in ("-b", "a = -b", "(-b)", r"a \times -b", r"\sin -b", "T^-"):
+    matrix = r"\begin{matrix} a & -b \end{matrix}"
+    for alone in ("-b", "a = -b", "(-b)", r"a \times -b", r"\sin -b", "T^-", matrix):
         assert minus(alone) == ["0"], alone
     assert minus("T_{i-1}") == ["0"]  # TeX sets no space in scripts
 
