@@ -34,7 +34,11 @@ def ask(shelf):
 
 def random_request(robot, name, seed, push=True):
     rng = np.random.default_rng(seed)
-    state = {"q": robot.random(rng), "dq": rng.normal(size=robot.n), "ddq": rng.normal(size=robot.n)}
+    state = {
+        "q": robot.random(rng),
+        "dq": rng.normal(size=robot.n),
+        "ddq": rng.normal(size=robot.n),
+    }
     request = {"robot": name} | {key: x.tolist() for key, x in state.items()}
     if push:
         point, force, moment = rng.normal(size=(3, 3)).tolist()

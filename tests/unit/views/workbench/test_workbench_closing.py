@@ -6,19 +6,12 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.robots import MECHANISMS
-from kinetree.views.workbench.closing import (
-    closed_state,
-    closure_reading,
-    closure_words,
-    random_state,
-)
-from kinetree.views.workbench.motions import MOTIONS, recorded, simulated
-from kinetree.views.workbench.readings import NO_ELLIPSOIDS, hand_ellipsoids, torques
-from kinetree.views.workbench.recursion import explained, step_reading, steps
-from kinetree.views.workbench.robot_panel import BUILT_IN, robot_reading
+from kinetree.views.workbench.api import API
+from kinetree.views.workbench.closing import closed_state, closure_words, random_state
+from kinetree.views.workbench.motions import recorded
+from kinetree.views.workbench.readings import readings, torques
+from kinetree.views.workbench.shelf import BUILT_IN, Shelf
 from kinetree.views.workbench.state import at_rest
-
-FALL = next(iter(MOTIONS))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -39,8 +32,16 @@ def test_a_slider_that_moves_keeps_the_loops_closed(name):
     assert np.abs(sum(x.parts.values()) - x.tau).max() < 1e-9 * (1 + np.abs(x.tau).max())
     expected = robot.inverse_dynamics(moved.q, moved.dq, moved.ddq)
     assert np.abs(x.tau - expected).max() < 1e-9 * (1 + np.abs(x.tau).max())
-    plan = steps(robot.model)
-    assert "constraints onto frame_b" in step_reading(explained(moved), plan, len(plan) - 1)
+
+
+def test_readings_have_the_rates_that_the_loop_allows():
+    """The slider that was set is kept, and the page gets the others."""
+    state = at_rest(kt.robots.four_bar())
+    asked = state.replace(dq=np.array([0.5, 0.1, 0.2]), ddq=np.array([0.3, 0.0, 0.0]))
+    found = readings(asked, None, 1.0, ("dq", 0))
+    assert found["dq"][0] == pytest.approx(0.5) and found["ellipsoids"] == {}
+    J = state.robot.constraint_jacobian(state.q)
+    assert np.abs(J @ found["dq"]).max() < 1e-9 and "All constraints" in found["closure"]
 
 
 def test_a_position_that_cannot_be_closed_is_shown_and_named():
@@ -49,8 +50,7 @@ def test_a_position_that_cannot_be_closed_is_shown_and_named():
     far = state.replace(q=state.q + np.array([0, 0, 50.0]))
     shown = closed_state(far, ("q", 2))
     assert shown.q[2] == far.q[2]
-    words = closure_words(shown)
-    assert words.startswith("Constraint loop is open by") and "kt-over" in closure_reading(shown)
+    assert closure_words(shown).startswith("Constraint loop is open by")
     assert np.abs(robot.constraint_errors(shown.q)).max() > 1
 
 
@@ -67,27 +67,27 @@ def test_random_positions_are_closed():
 
 def test_robots_without_constraints_are_left_as_they_are():
     state = at_rest(kt.robots.planar_2r())
-    assert closed_state(state, ("q", 0)) is state and closure_reading(state) == ""
+    assert closed_state(state, ("q", 0)) is state and closure_words(state) == ""
 
 
-def test_falls_and_controllers_are_simulated_on_the_constraints():
-    state = closed_state(at_rest(kt.robots.four_bar()), ("q", 0))
-    away = closed_state(state.replace(q=state.q + 0.3 * np.eye(3)[0]), ("q", 0))
-    assert np.ptp(simulated(away, FALL, 0.2).q[:, 0]) > 0.01
-    for name in MOTIONS:
-        motion = simulated(away, name, 0.2)
-        assert np.abs(state.robot.constraint_errors(motion.q)).max() < 1e-9
-        if "float" in name or "hold" in name:
-            assert np.ptp(motion.q[:, 0]) < 1e-8
-        if "home" in name:
-            assert abs(motion.q[-1, 0] - state.q[0]) < 0.25
+def test_a_recording_of_sliders_is_refused():
+    state = at_rest(kt.robots.four_bar())
     with pytest.raises(InputError, match=r"recording of sliders.*Simulate"):
         recorded(state.robot, [(0.0, state.q), (1.0, state.q + 0.1)])
 
 
-def test_mechanisms_can_be_chosen_and_their_constraints_are_listed():
+def test_requests_close_and_list_constraints():
+    shelf = Shelf()
+    try:
+        found = API["open"](shelf, {"name": "four_bar"})
+        assert found["ties"][0]["kind"] == "loop, axis z" and "1 degree of" in found["freedom"]
+        q = np.add(found["rest"], [0.05, 0, 0]).tolist()
+        closed = API["close"](shelf, {"robot": "four_bar", "q": q, "kept": ["q", 0]})
+        assert closed["q"][0] == pytest.approx(q[0]) and "All constraints" in closed["closure"]
+        assert "All constraints" in API["random"](shelf, {"robot": "four_bar"})["closure"]
+        for wrong in (["q"], ["tau", 0], ["q", 9], ["q", True], "q"):
+            with pytest.raises(InputError, match="kept"):
+                API["close"](shelf, {"robot": "four_bar", "q": q, "kept": wrong})
+    finally:
+        shelf.close()
     assert set(MECHANISMS) <= set(BUILT_IN)
-    robot = kt.robots.four_bar()
-    text = robot_reading(robot, [])
-    assert "loop, axis z" in text and "1 degree of freedom" in text
-    assert hand_ellipsoids(at_rest(robot), None, 1.0) == {} and "constraints" in NO_ELLIPSOIDS

@@ -1,4 +1,7 @@
-"""Recorded slider positions become a smooth motion, for quaternions and poses too."""
+"""Motions of the page: recorded from sliders, read from files, sent back and saved."""
+
+import base64
+import warnings
 
 import numpy as np
 import pytest
@@ -6,8 +9,12 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import difference
 from kinetree.algorithms.configuration import rest_position
+from kinetree.errors import InputError
 from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.views.workbench.api import API
 from kinetree.views.workbench.motions import recorded
+from kinetree.views.workbench.shelf import Shelf
+from kinetree.views.workbench.state import plain
 
 PLANAR = kt.robots.planar_2r()
 WALKER = kt.robots.quadruped()
@@ -109,3 +116,82 @@ def test_a_base_in_the_plane_has_rates_in_its_own_axes():
     first, then = np.array([np.pi / 2, 0, 0]), np.array([np.pi / 2, 1, 0])
     motion = recorded(cart, [(0.0, first), (0.5, then), (1.0, then)])
     assert np.abs(motion.dq[:, 1]).max() < 1e-12 and motion.dq[:, 2].min() < -1
+
+
+# files
+
+
+@pytest.fixture
+def shelf():
+    found = Shelf()
+    found.give(PLANAR, None, "planar 2R")
+    yield found
+    found.close()
+
+
+CSV = "t,q:joint1,q:joint2\n" + "".join(f"{k / 10},{k / 100},{-k / 50}\n" for k in range(30))
+
+
+def opened_motion(shelf, content, name="my motion.csv"):
+    file = {"name": name, "base64": base64.b64encode(content).decode()}
+    return API["motion"](shelf, {"robot": "given", "file": file})
+
+
+def test_a_motion_is_opened_and_saved_with_all_digits(shelf):
+    found = plain(opened_motion(shelf, CSV.encode()))
+    assert found["name"] == "my motion.csv" and len(found["t"]) == 30 and not found["thinned"]
+    assert "spline" in found["remarks"][0] or "rates" in found["remarks"][0]
+    q, dq, ddq = (np.array(found[name]) for name in ("q", "dq", "ddq"))
+    np.testing.assert_allclose(found["tau"], PLANAR.inverse_dynamics(q, dq, ddq), rtol=1e-12)
+    np.testing.assert_allclose(found["energy"]["kinetic"], PLANAR.kinetic_energy(q, dq))
+    file = API["save"](shelf, {"robot": "given", "kind": "csv", "motion": found})
+    again = plain(opened_motion(shelf, base64.b64decode(file["base64"]), file["name"]))
+    assert file["name"] == "planar_2R_motion.csv"
+    assert all(again[name] == found[name] for name in ("t", "q", "dq", "ddq", "tau"))
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"t,q:joint1\n0,x\n", "my motion.csv", "my motion.csv"),
+        (b"\x93NUMPY", "my motion.csv", "my motion.csv"),
+        (CSV.encode(), "motion.npz", "motion.npz is not a CSV file"),
+        (CSV.encode(), "../motion.csv", "inside the chosen folder"),
+        (b"", "my motion.csv", "my motion.csv"),
+    ],
+)
+def test_errors_of_motions_name_the_file_of_the_user(shelf, content, name, words):
+    with pytest.raises(InputError) as error:
+        opened_motion(shelf, content, name)
+    assert words in str(error.value) and "kinetree-" not in str(error.value)
+
+
+def test_long_motions_are_thinned_with_a_remark(shelf):
+    rows = "".join(f"{k / 100},{k / 1000},0\n" for k in range(4000))
+    found = opened_motion(shelf, f"t,q:joint1,q:joint2\n{rows}".encode())
+    assert len(found["t"]) <= 1501 and found["thinned"] and found["t"][-1] == 39.99
+    assert "One in 3 of 4000 samples" in found["remarks"][-1]
+
+
+def test_robots_and_motions_are_saved_as_files(shelf):
+    page = API["save"](shelf, {"robot": "given", "kind": "page"})
+    assert page["name"] == "planar_2R.html" and b"<!DOCTYPE" in base64.b64decode(page["base64"])
+    urdf = API["save"](shelf, {"robot": "given", "kind": "urdf"})
+    assert urdf["name"] == "planar_2R.urdf" and "gravity" in urdf["remarks"][0]
+    text = base64.b64decode(urdf["base64"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        again = kt.load_string(text).with_gravity(PLANAR.model.gravity[3:])
+    np.testing.assert_allclose(again.mass_matrix([0.1, 0.2]), PLANAR.mass_matrix([0.1, 0.2]))
+    for wrong in ({"kind": "exe"}, {"kind": "csv"}, {}):
+        with pytest.raises(InputError):
+            API["save"](shelf, {"robot": "given"} | wrong)
+
+
+def test_a_recording_is_a_request(shelf):
+    request = {"robot": "given", "t": [0.0, 0.5, 1.0], "q": [[0, 0], [0.5, 0], [0.5, 0]]}
+    found = API["record"](shelf, request)
+    assert found["q"][-1].tolist() == pytest.approx([0.5, 0]) and found["name"] == "Recording"
+    for wrong in ({"t": [0.0]}, {"t": [1.0, 0.5, 0.0]}, {"q": [[0], [1], [2]]}, {"t": 3}):
+        with pytest.raises(InputError):
+            API["record"](shelf, request | wrong)
