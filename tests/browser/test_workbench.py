@@ -63,10 +63,10 @@ class Bench:
 
     def shows(self, *panels):
         """Close all panels but these."""
-        self.page.evaluate(
-            "(ids) => window.kinetree.bench.store.change({docks: {left: [], right: ids, bottom: []}, folded: []})",
-            list(panels),
-        )
+        self.change(docks={"left": [], "right": list(panels), "bottom": []}, folded=[])
+
+    def change(self, **entries):
+        self.page.evaluate("(x) => window.kinetree.bench.store.change(x)", entries)
 
     def close(self):
         self.context.close()
@@ -166,9 +166,7 @@ def test_every_change_is_undone_and_done_again(panda):
 
 def test_a_torque_unfolds_into_parts_that_add_up(panda):
     panda.shows("joints", "torque")
-    panda.page.evaluate(
-        "window.kinetree.bench.store.change({dq: [1, 2, -1, 0.5, 1, 2, 3], ddq: [3, 1, 0, 2, 1, 0, 1]})"
-    )
+    panda.change(dq=[1, 2, -1, 0.5, 1, 2, 3], ddq=[3, 1, 0, 2, 1, 0, 1])
     state = panda.settled()
     tau = panda.robot.inverse_dynamics(state["q"], state["dq"], state["ddq"])
     panda.page.locator("[data-tau='1']").click()
@@ -210,18 +208,13 @@ def test_panels_fit_in_both_themes_and_in_the_classroom(benches, panda, screensh
     found = {}
     for theme, classroom in (("light", False), ("dark", True)):
         for k in range(0, len(every), 2):
-            panda.page.evaluate(
-                "([theme, classroom]) => window.kinetree.bench.store.change({theme, classroom, table: true})",
-                [theme, classroom],
-            )
+            panda.change(theme=theme, classroom=classroom, table=True)
             panda.shows(*every[k : k + 2])
             panda.settled()
             name = f"{theme}_{every[k]}"
             found[name] = faults_of_layout(panda.page)
             panda.page.screenshot(path=screenshots / f"workbench_panda_{name}.png")
-    panda.page.evaluate(
-        "window.kinetree.bench.store.change({theme: null, classroom: false, table: false})"
-    )
+    panda.change(theme=None, classroom=False, table=False)
     bench = benches("quadruped")
     bench.shows("matrix", "joints", "torque")
     bench.settled()
@@ -234,7 +227,8 @@ def test_a_link_pulled_by_hand_loads_the_joints(panda):
     panda.page.keyboard.press("0")
     panda.page.keyboard.press("h")
     x, y = panda.page.evaluate(
-        "() => { const { viewer, poses } = window.kinetree.bench; return viewer.project([3, 7, 11].map((i) => poses[4][i])); }"
+        """() => { const { viewer, poses } = window.kinetree.bench;
+        return viewer.project([3, 7, 11].map((i) => poses[4][i])); }"""
     )
     box = panda.page.locator("#view").bounding_box()
     panda.page.keyboard.down("Alt")
@@ -261,7 +255,7 @@ def test_a_link_pulled_by_hand_loads_the_joints(panda):
 
 def test_the_recursion_lights_the_term_whose_numbers_are_shown(benches):
     bench = benches("planar_2r")
-    bench.page.evaluate("window.kinetree.bench.store.change({dq: [1, 2], ddq: [0.5, 1]})")
+    bench.change(dq=[1, 2], ddq=[0.5, 1])
     bench.shows("recursion")
     until(bench.page, "!!window.kinetree.bench.recursion")
     for _ in range(4):
@@ -291,12 +285,12 @@ def test_presets_run_and_two_runs_are_compared(benches, screenshots):
     runs = []
     for name in presets:
         page.locator(f"[data-preset={name}]").click()
-        page.evaluate("window.kinetree.bench.store.change({duration: 0.3})")
+        bench.change(duration=0.3)
         page.locator("#run").click()
         until(page, f"{SCENE}.run !== {runs[-1] if runs else 'null'}")
         runs.append(bench.scene("run"))
     page.locator("[data-preset=hold]").click()
-    page.evaluate("window.kinetree.bench.store.change({duration: 0.3})")
+    bench.change(duration=0.3)
     page.locator("#keep-run").click()
     page.keyboard.press("r")
     until(page, f"{SCENE}.run !== {SCENE}.kept")
@@ -309,7 +303,8 @@ def test_presets_run_and_two_runs_are_compared(benches, screenshots):
     link = page.evaluate("window.kinetree.sceneLink()")
     other = bench.open(link)
     until(other, f"{SCENE}.kept !== null && {SCENE}.run !== null")
-    same = "(() => { const { run, kept, ...rest } = window.kinetree.bench.scene; return JSON.stringify(rest); })()"
+    same = """(() => { const { run, kept, ...rest } = window.kinetree.bench.scene;
+    return JSON.stringify(rest); })()"""
     assert json.loads(other.evaluate(same)) == json.loads(page.evaluate(same))
     camera = "JSON.stringify(window.kinetree.bench.viewer.camera.get())"
     assert other.evaluate(camera) == page.evaluate(camera)
@@ -382,7 +377,8 @@ def test_keys_open_panels_and_help(panda):
     panda.page.keyboard.press("Escape")
     assert panda.page.locator("#help").is_hidden()
     unnamed = panda.page.evaluate(
-        """[...document.querySelectorAll("button, input, select, [tabindex='0']")].filter((x) => x.checkVisibility() &&
-        !x.innerText && !x.ariaLabel && !(x.labels && x.labels.length) && !x.title).map((x) => x.outerHTML)"""
+        """[...document.querySelectorAll("button, input, select, [tabindex='0']")]
+        .filter((x) => x.checkVisibility() && !x.innerText && !x.ariaLabel && !x.title)
+        .filter((x) => !(x.labels && x.labels.length)).map((x) => x.outerHTML)"""
     )
     assert unnamed == []

@@ -81,7 +81,7 @@ function makePresets(panel, robot, chosen) {
   panel.gains.replaceChildren(...panel.gainRows.map((row) => row.node));
 }
 
-// What the server needs to repeat a run.
+// All that the server needs to repeat a run.
 function recipeHere() {
   const { scene, at } = bench, start = bench.player.active ? runStart() : at;
   return { q: start.q, dq: start.dq, push: scene.push, gravity: scene.gravity, preset: scene.preset, gains: scene.gains, duration: scene.duration, stops: scene.stops };

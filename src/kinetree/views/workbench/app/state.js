@@ -16,7 +16,7 @@ function freshView(degrees) {
   };
 }
 
-// What belongs to one robot, at its position of rest.
+// The entries that belong to one robot, at its position of rest.
 function freshState(robot) {
   const preset = robot.presets.find((x) => x.name === robot.default_preset) || robot.presets[0] || null;
   return {
