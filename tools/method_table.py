@@ -33,7 +33,9 @@ Arguments of the main quantities of a robot.
 
 # classes of results that no public module lists
 RESULTS = {
+    "Animation": "kinetree.samples.animation",
     "Explanation": "kinetree.explain",
+    "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
     "Report": "kinetree.report",
     "SymbolicRobot": "kinetree.symbols.robot",
