@@ -8,7 +8,6 @@ import kinetree as kt
 
 @pytest.fixture(scope="module")
 def workbench():
-    pytest.importorskip("viser", reason="the workbench needs viser: pip install 'kinetree[view]'")
     from kinetree.views.workbench import view
 
     with view(kt.robots.planar_2r(), browser=False) as running:

@@ -94,9 +94,15 @@ def judge(guard: Guard, head: Head) -> Refusal | None:
         return Refusal(403, "The address lacks the token that was printed at the start.")
     if head.method not in ("GET", "POST"):
         return Refusal(405, "The workbench answers GET and POST.")
-    if asks != rest.startswith("api/") or (not asks and rest):
+    name = rest.removeprefix("api/") if asks else ""
+    if (rest and not asks) or (asks and (not name.isidentifier() or rest == name)):
         return Refusal(404, "The workbench has a single page, at another address.")
-    return judge_body(head, rest.removeprefix("api/"))
+    return judge_body(head, name)
+
+
+def asked_name(head: Head) -> str:
+    """The name of a request that was let in."""
+    return head.path.partition("?")[0].rpartition("/")[2]
 
 
 def judge_body(head: Head, name: str) -> Refusal | None:

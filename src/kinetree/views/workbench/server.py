@@ -23,6 +23,7 @@ from kinetree.views.workbench.guard import (
     Head,
     Pace,
     Refusal,
+    asked_name,
     judge,
 )
 from kinetree.views.workbench.page import Page, headers
@@ -183,13 +184,12 @@ class Handler(BaseHTTPRequestHandler):
         elif head.method == "GET":
             self.send_bytes(200, self.server.page.body, headers(self.server.page))
         else:
-            name = head.path.partition("?")[0].rpartition("/")[2]
             self.reader.allow(BODY_SECONDS)
             body = self.rfile.read(int(head.lengths[0]))
             if len(body) < int(head.lengths[0]):
                 self.close_connection = True
                 return
-            self.send(*answered(self.server.respond, name, body))
+            self.send(*answered(self.server.respond, asked_name(head), body))
 
     def head(self) -> Head:
         """The parts of the request that the guard judges."""
