@@ -54,7 +54,7 @@ SYMBOLS = {
 CHARACTERS = {sign: kind for kind, sign in SYMBOLS.values()}
 PLAIN = set(LETTERS.values())
 BARS = {"|": "|", "\\|": "‖"}  # delimiters whose side follows from the place
-BIG_OPERATORS = {"sum": "∑", "prod": "∏", "int": "∫", "oint": "∮", "bigcup": "⋃", "bigcap": "⋂"}
+BIG_OPERATORS = {"sum": "∑", "prod": "∏", "int": "∫", "bigcup": "⋃", "bigcap": "⋂"}
 FUNCTIONS = (
     "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh coth exp log ln det dim ker "
     "deg arg hom Pr"

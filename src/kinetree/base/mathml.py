@@ -281,7 +281,7 @@ class _Parser:
         if name in FUNCTIONS or name in LIMITS:
             return Atom(f"<mi>{name}</mi>", OP, below=name in LIMITS)
         if name in BIG_OPERATORS:
-            below = name not in ("int", "oint")
+            below = name != "int"
             sign = f'<mo lspace="0" rspace="0.1667em">{BIG_OPERATORS[name]}</mo>'
             return Atom(sign, OP, below=below, tall=True)
         if name in IGNORED:
