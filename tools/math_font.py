@@ -72,7 +72,7 @@ def letters() -> set[int]:
 
 def make(source: Path) -> Path:
     """Write the subset."""
-    font = TTFont(source)
+    font = TTFont(source, recalcTimestamp=False)  # the same bytes every time
     prepare(font)
     options = subset.Options()
     options.layout_features = ["ssty"]
