@@ -1,0 +1,97 @@
+"""Diagrams of the guides: names that are aligned, files that are read, code that is written."""
+
+import itertools
+
+from extension.drawings import drawing
+from extension.flow import Flow
+
+
+@drawing
+def names_aligned() -> str:
+    """Values by name in another order, aligned to the order of the robot."""
+    flow = Flow()
+    given = [("elbow", "1.2"), ("shoulder_lift", "-1.0"), ("shoulder_pan", "0.3")]
+    order = ["shoulder_pan", "shoulder_lift", "elbow"]
+    boxes = {
+        name: flow.box(80, 62 * k, f"{name}\n{value}", width=150)
+        for k, (name, value) in enumerate(given)
+    }
+    for k, name in enumerate(order):
+        target = flow.box(430, 62 * k, f"{name}\nentry {k} of q", kind="main", width=150)
+        flow.arrow(boxes[name], target)
+    flow.words(80, -44, "your data, in any order")
+    flow.words(430, -44, "robot.joint_names")
+    return flow.svg("values are aligned by name with the joints of the robot")
+
+
+@drawing
+def one_reader() -> str:
+    """Formats of recordings, one reader, and those who use it."""
+    flow = Flow()
+    middle = flow.box(330, 93, "one reader\ncolumns by name, units, order", kind="main")
+    for k, words in enumerate(("CSV, TSV\n.gz too", "Parquet, NPZ", "ROS bags\nwithout ROS")):
+        flow.arrow(flow.box(60, 93 * k, words, width=150), middle, kind="soft")
+    for k, words in enumerate(("kt.motion.read", "kinetree.identify", "the workbench", "commands")):
+        flow.arrow(middle, flow.box(600, 62 * k, words, width=170), kind="soft")
+    return flow.svg("one reader for recordings of all formats")
+
+
+@drawing
+def export_targets() -> str:
+    """The graph of a kernel and the languages that it is written in."""
+    flow = Flow()
+    robot = flow.box(40, 120, "robot and quantity", kind="main")
+    graph = flow.box(250, 120, "graph\nthat of the kernel")
+    flow.arrow(robot, graph)
+    targets = [
+        ("C, C++", "firmware: the same bits"),
+        ("NumPy", "one file, no kinetree"),
+        ("MATLAB, Octave", "models and tests"),
+        ("Julia", "other programs"),
+        ("CasADi", "optimisation"),
+    ]
+    for k, (name, words) in enumerate(targets):
+        flow.arrow(graph, flow.box(510, 60 * k, f"{name}\n{words}", width=220), kind="soft")
+    return flow.svg("one graph is written in several languages")
+
+
+@drawing
+def xacro_stages() -> str:
+    """A xacro file with arguments, included files and packages becomes a robot."""
+    flow = Flow()
+    reader = flow.box(320, 64, "interpreter\nproperties, macros, ${...}", kind="main")
+    for k, words in enumerate(("arm.xacro\nand its includes", "arguments\nlength=0.6")):
+        flow.arrow(flow.box(60, 128 * k, words, width=150), reader, kind="soft")
+    urdf = flow.box(540, 64, "URDF\nin memory")
+    flow.arrow(reader, urdf)
+    flow.arrow(urdf, flow.box(690, 64, "robot", kind="hot"))
+    return flow.svg("a xacro file becomes a robot")
+
+
+@drawing
+def reading_stages() -> str:
+    """What happens to a file: errors, warnings and notes of each stage."""
+    flow = Flow()
+    stages = [
+        "file\nXML, strict numbers",
+        "records\nlinks and joints",
+        "model\ntree, masses",
+        "robot",
+    ]
+    places = (70, 290, 500, 660)
+    boxes = [
+        flow.box(x, 0, words, kind="main" if k == 3 else "fill")
+        for k, (x, words) in enumerate(zip(places, stages, strict=True))
+    ]
+    for a, b in itertools.pairwise(boxes):
+        flow.arrow(a, b)
+    found = [
+        (places[0], "error\nfile, line, way out", "hot"),
+        (places[1], "error or warning\nwith line", "hot"),
+        (places[2], "error\nimpossible masses", "hot"),
+        (places[3], "robot.report\nall findings", "fill"),
+    ]
+    flow.down = True
+    for box, (x, words, kind) in zip(boxes, found, strict=True):
+        flow.arrow(box, flow.box(x, 104, words, kind=kind), kind="soft")
+    return flow.svg("stages of reading a robot's file, and the findings of each")
