@@ -71,14 +71,18 @@ def view(
 
 def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":
     """The workbench with a built-in robot or with one of a file; its page is not opened yet."""
-    from kinetree.views.workbench.shelf import read_robot
+    from kinetree.views.workbench.shelf import BUILT_IN, read_robot
     from kinetree.views.workbench.view import view
 
     check_folders(reading)
     path = Path(robot)
     if not path.is_file():
         found = find_robot(robot, reading)
-        return view(found, port=port, browser=False, degrees=degrees)
+        name = robot.lower().replace("-", "_")
+        unchanged = reading.options() == AS_IT_IS.options()
+        # a built-in robot as it is has its own name in scenes and links, which open anywhere
+        first = name if name in BUILT_IN and unchanged else found
+        return view(first, port=port, browser=False, degrees=degrees)
     folder = mesh_folder(reading)
     with waiting(f"reading {path.name}"):
         found, drawn, notes = read_robot(path, folder, **reading.options())
@@ -86,9 +90,7 @@ def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Work
         if note not in drawn.remarks:  # a warning about the file
             notify(note, WARNING)
     notify_missing(drawn.remarks)
-    return view(
-        found, drawn=drawn, notes=notes, meshes=folder, port=port, browser=False, degrees=degrees
-    )
+    return view(found, drawn=drawn, meshes=folder, port=port, browser=False, degrees=degrees)
 
 
 def serve(workbench: "Workbench", browser: bool, json: bool) -> None:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -45,13 +45,12 @@ FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a fi
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A robot that is open: its stage, the file or name that it came from, and remarks on it."""
+    """A robot that is open: its stage, and the file or name that it came from."""
 
     id: str
     robot: Robot
     stage: Stage
     source: str
-    remarks: tuple[str, ...] = ()
 
 
 class Shelf:
@@ -74,12 +73,9 @@ class Shelf:
             thread.join(PATIENCE)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def give(
-        self, robot: Robot, drawn: Scene | None, source: str, remarks: Sequence[str] = ()
-    ) -> Opened:
+    def give(self, robot: Robot, drawn: Scene | None, source: str) -> Opened:
         """Put the robot that the workbench starts with on the shelf."""
-        stage = stage_of(robot, drawn=drawn)
-        self.given = Opened(GIVEN, robot, stage, source, tuple(remarks))
+        self.given = Opened(GIVEN, robot, stage_of(robot, drawn=drawn), source)
         return self.given
 
     def find(self, key: str) -> Opened:
@@ -251,12 +247,11 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 raise InputError(f"The file {name} cannot be stored ({error.strerror}).") from None
         try:
             with only_inside(private):
-                robot, drawn, remarks = read_robot(private / main, private)
+                robot, drawn, _ = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
-        remarks = [without_folder(text, private) for text in remarks]
         own = Robot(robot.model)  # without the report, whose file is removed
-        return Opened(key, own, stage_of(own, drawn=drawn), main, tuple(remarks))
+        return Opened(key, own, stage_of(own, drawn=drawn), main)
 
 
 def type_of(error: KinetreeError) -> type[KinetreeError]:

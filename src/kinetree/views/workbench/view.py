@@ -1,7 +1,6 @@
 """view: open the workbench on a robot, in the browser."""
 
 import webbrowser
-from collections.abc import Sequence
 from pathlib import Path
 
 from kinetree.errors import NameLookupError
@@ -45,10 +44,9 @@ class Workbench:
 
 
 def view(
-    robot: Robot | None = None,
+    robot: Robot | str = "panda",
     *,
     drawn: Scene | None = None,
-    notes: Sequence[str] = (),
     meshes: Path | None = None,
     port: int = 0,
     browser: bool = True,
@@ -58,9 +56,8 @@ def view(
     """Open the workbench in the browser; it can be reached from this machine only.
 
     Args:
-        robot: the robot; None means the Panda.
+        robot: the robot, or the name of a built-in one.
         drawn: its shapes, if they are known already, as from `read_robot`.
-        notes: remarks to show with it.
         meshes: the only folder that meshes are read from; None means that of the robot's file.
         port: port of 127.0.0.1; 0 means any free port.
         browser: whether to open the page.
@@ -69,13 +66,13 @@ def view(
     """
     shelf = Shelf()
     try:
-        if robot is None:
-            first = shelf.find("panda")
+        if isinstance(robot, str):
+            first = shelf.find(robot)
         else:
             drawn = scene(robot, folder=meshes) if drawn is None else drawn
             source = getattr(robot.report, "source", None)
             name = robot.name if source is None else Path(source).name
-            first = shelf.give(robot, drawn, name, notes)
+            first = shelf.give(robot, drawn, name)
         page = make_page(first.id, degrees)
         listening = listen(port)
         number = listening.getsockname()[1]
