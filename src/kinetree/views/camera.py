@@ -91,6 +91,7 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
 
 
 WIDTH, HEIGHT = 720, 470
+GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
 
 
 def picture(
@@ -114,7 +115,8 @@ def picture(
             continue
         mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
         corners = (mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles]
-        triangles += _visible(corners, part.colour, camera, view)
+        alpha = GLASS if part.group == "inertia" else 1.0
+        triangles += _visible(corners, part.colour, camera, view, alpha)
     triangles.sort(key=lambda x: -x[0])
     return (
         f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
@@ -131,7 +133,7 @@ def view_of(camera: Camera, size: tuple[int, int]) -> View:
 
 
 def _visible(
-    corners: Array, colour: tuple[int, int, int], camera: Camera, view: View
+    corners: Array, colour: tuple[int, int, int], camera: Camera, view: View, alpha: float
 ) -> list[tuple[float, str]]:
     """Depth and markup of the triangles (m, 3, 3) that face the camera, lit from there."""
     seen = (corners - camera.target) @ camera.axes.T
@@ -149,6 +151,8 @@ def _visible(
         light = 0.38 + 0.62 * min(float(facing[k]), 1.0)
         rgb = "#" + "".join(f"{int(c * light):02x}" for c in colour)
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[k], y[k], strict=True))
-        mark = f'<polygon points="{points}" fill="{rgb}" stroke="{rgb}"/>'
+        # a stroke closes the gaps between triangles; half transparent ones would show its overlap
+        edge = f'stroke="{rgb}"' if alpha == 1 else f'fill-opacity="{alpha}" stroke="none"'
+        mark = f'<polygon points="{points}" fill="{rgb}" {edge}/>'
         found.append((float(depth[k].mean()), mark))
     return found

@@ -300,4 +300,11 @@ def check_shown(drawn: Scene, add: Sequence[str], hide: Sequence[str]) -> frozen
     both = [x for x in add if x in hide]
     if both:
         raise InputError(f"add and hide both name {both[0]!r}; expected it in one of them.")
-    return frozenset({*drawn.shown, "floor", *add}) - {*hide}
+    shown = frozenset({*drawn.shown, "floor", *add}) - {*hide}
+    if not drawn.of(*shown):
+        groups = [x for x in SHOWN if drawn.of(x)]
+        raise InputError(
+            f"nothing of {drawn.name!r} is left to draw; expected one of {', '.join(groups)} that "
+            "is not hidden."
+        )
+    return shown

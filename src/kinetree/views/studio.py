@@ -10,7 +10,15 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import along, link_poses
-from kinetree.views.camera import Camera, camera_of, drawn_points, picture, upward, view_of
+from kinetree.views.camera import (
+    GLASS,
+    Camera,
+    camera_of,
+    drawn_points,
+    picture,
+    upward,
+    view_of,
+)
 from kinetree.views.loops import tie_lines
 from kinetree.views.parts import Part, Parts, coarser, stretch, unit_cylinder
 from kinetree.views.raster import Layer, View, corner_normals, paint, ribbons
@@ -22,9 +30,9 @@ GRID: Colour = (127, 127, 127)
 OPACITY = {"light": 0.5, "dark": 0.4}  # of the floor's lines under the robot
 GRAVITY: Colour = (142, 68, 173)
 TRACE: Colour = (192, 57, 43)
-TRACE_WIDTH, TIE_WIDTH = 2.5, 1.5  # pixels
-GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
+GRID_WIDTH, TRACE_WIDTH, TIE_WIDTH = 1.0, 2.5, 1.5  # pixels of a picture that is 480 high
 MARGIN = 0.06  # of the picture's width and height, on each side of the robot
+THINNEST = 0.01  # width and height over depth of a robot that is seen along itself
 MOST_SEEN = 24  # positions of a motion that the camera is chosen from
 SVG_TRIANGLES = 4000
 FINE = 3_000_000  # pixels of the finer picture that are drawn at a time
@@ -92,10 +100,10 @@ class Studio:
             (self.trace(poses, passed), TRACE, TRACE_WIDTH),
             (self.tie_lines(poses), LOOP, TIE_WIDTH),
         ):
-            corners = ribbons(before_eye(camera, ends), self.view, width)
+            corners = ribbons(before_eye(camera, ends), self.view, width * self.stretch)
             found.append(Layer(corners, _rows(colour, len(corners))))
         ends, alpha = self.floor()
-        corners = ribbons(before_eye(camera, ends), self.view, 1.0)
+        corners = ribbons(before_eye(camera, ends), self.view, GRID_WIDTH * self.stretch)
         found.append(Layer(corners, _rows(GRID, len(corners)), None, np.tile(alpha, 2)))
         if glass:
             clear = self.lit(glass, poses, camera)
@@ -113,6 +121,11 @@ class Studio:
             normals.append(self.normals[part.mesh] @ (camera.axes @ (N / np.abs(N).max())).T)
             colours.append(_rows(part.colour, len(mesh.triangles)))
         return Layer(np.concatenate(corners), np.concatenate(colours), np.concatenate(normals))
+
+    @property
+    def stretch(self) -> float:
+        """Factor on the width of lines, so that they stay visible in large pictures."""
+        return max(1.0, min(self.view.width, self.view.height) / 480)
 
     @cached_property
     def normals(self) -> dict[str, Array]:
@@ -153,7 +166,7 @@ class Studio:
         lines, alpha = self.floor()
         shades = np.ceil(alpha * 10 / OPACITY[self.theme]) / 10 * OPACITY[self.theme]
         for shade in np.unique(shades):
-            behind.append(self.stroke(lines[shades == shade], GRID, 1.0, float(shade)))
+            behind.append(self.stroke(lines[shades == shade], GRID, GRID_WIDTH, float(shade)))
         behind.append(self.stroke(self.trace(poses, None), TRACE, TRACE_WIDTH, 1.0))
         label = escape(self.model.name)
         text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
@@ -168,8 +181,8 @@ class Studio:
         if not way:
             return ""
         return (
-            f'<path d="{way}" fill="none" stroke="{_code(colour)}" stroke-width="{width}" '
-            f'stroke-opacity="{alpha:.3g}"/>'
+            f'<path d="{way}" fill="none" stroke="{_code(colour)}" '
+            f'stroke-width="{width * self.stretch:.3g}" stroke-opacity="{alpha:.3g}"/>'
         )
 
 
@@ -244,7 +257,7 @@ def fitted(view: View, clouds: list[Array]) -> View:
     flat = np.concatenate([x[:, :2] / x[:, 2:] for x in clouds])
     low, high = flat.min(axis=0), flat.max(axis=0)
     room = np.array([view.width, view.height]) * (1 - 2 * MARGIN)
-    scale = float((room / np.maximum(high - low, 1e-9)).min())
+    scale = float((room / np.maximum(high - low, THINNEST)).min())
     x, y = (low + high) / 2
     return replace(view, scale=scale, cx=view.width / 2 - scale * x, cy=view.height / 2 + scale * y)
 

@@ -169,6 +169,17 @@ def test_the_camera_can_be_turned_raised_and_zoomed():
     assert given.view == view_of(place.camera, SIZE)
 
 
+def test_lines_grow_with_the_picture():
+    """The share of the picture that the floor covers does not depend on the resolution."""
+    robot, shares = kt.robots.scara(), []
+    for width in (800, 1600):
+        size, camera = (width, 3 * width // 4), stand(robot).camera
+        place = stand(robot, shown={"floor"}, size=size, camera=camera)
+        picture = place.frame(closed_rest(robot)[0], 1, transparent=True)
+        shares.append((picture[..., 3] > 0).mean())
+    assert shares[1] == pytest.approx(shares[0], rel=0.05) and shares[0] > 0.01
+
+
 def test_the_floor_is_under_the_robot_and_fades():
     place = stand(kt.robots.quadruped())
     lines, strength = floor_lines(place.camera, place.scene.extent)
@@ -191,8 +202,10 @@ def test_an_svg_is_a_file_of_its_own_with_the_theme_and_the_size(tmp_path):
     assert (
         (numbers >= 0).all() and (numbers[:, ::2] <= 300).all() and (numbers[:, 1::2] <= 200).all()
     )
-    render(kt.robots.four_bar(), path=path, transparent=True, hide=["floor"])
-    assert "<rect" not in path.read_text(encoding="utf-8")
+    assert "fill-opacity" not in path.read_text(encoding="utf-8")
+    render(kt.robots.four_bar(), path=path, transparent=True, hide=["floor"], add=["inertia"])
+    text = path.read_text(encoding="utf-8")
+    assert "<rect" not in text and text.count('fill-opacity="0.4"') > 50
 
 
 def test_a_name_of_a_robot_cannot_leave_its_place_in_an_svg(tmp_path):
@@ -215,6 +228,9 @@ WRONG = {
     "theme is 'blue'; expected one of light, dark": {"theme": "blue"},
     "there is no 'tracer' to add; expected some of body": {"add": ["tracer"]},
     "add and hide both name 'floor'": {"add": ["floor"], "hide": ["floor"]},
+    "nothing of 'planar 2R' is left to draw; expected one of body, joint, inertia, frame": {
+        "hide": ["body", "joint", "frame"]
+    },
     "time needs a trajectory": {"time": 1.0},
     "to a height of 1.6 rad; expected a finite turn": {"camera": (0, 1.6)},
     "turned by nan rad": {"camera": (float("nan"), 0)},
