@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from kinetree.simulate.core.signals import Signal
     from kinetree.trajectory import Trajectory
 
-PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
+OWN = (".svg", ".html")  # need no matplotlib
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
 MOST_VIOLATIONS = 8  # that are printed; the others are counted
@@ -129,7 +130,7 @@ def simulate(
     plot: Annotated[
         Path | None,
         file_argument(
-            "Picture to write, such as motion.png, in radians; needs matplotlib.",
+            "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib.",
         ),
     ] = None,
     json: Json = False,
@@ -247,7 +248,8 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
             raise InputError(
                 f"--plot is {plot}; expected a name ending with {', '.join(PICTURES)}."
             )
-        need("matplotlib", "plot", "a plot")
+        if plot.suffix.lower() not in OWN:
+            need("matplotlib", "plot", "a plot")
 
 
 def _forces(

@@ -27,11 +27,11 @@ from kinetree.views.page.report import SCRIPTS
 from kinetree.views.page.session import SCRIPTS as PLAYER_SCRIPTS
 from kinetree.views.page.session import motion_data, player, session_page, tracks_of
 from kinetree.views.page.stage import Stage, handle_data, sliders, stage_of, switches, tool_line
+from kinetree.views.page.svg import CHART_SCRIPTS
 from kinetree.views.parts import Parts, coarser
 from kinetree.views.render import render
 from kinetree.views.studio import studio
 
-FIGURE_SCRIPTS = ("plot.js", "charts.js", "figure.js")
 SCENE_HEIGHT, MOTION_HEIGHT, PANEL_HEIGHT = 430, 480, 205  # px
 STILL_SIZE = (680, 430)
 MOST_TRIANGLES = 15_000  # of meshes of files, about 1 MB
@@ -160,7 +160,7 @@ def figure_page(figure: object) -> str:
         f'<div class="charts">{figures}</div>{notes}</main>'
     )
     data = {"charts": [chart_data(chart) for chart in charts]}
-    return document(figure.title, body, data, FIGURE_SCRIPTS)
+    return document(figure.title, body, data, CHART_SCRIPTS)
 
 
 def light(stage: Stage) -> Stage:

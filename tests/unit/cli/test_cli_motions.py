@@ -140,6 +140,13 @@ def test_positions_left_out_are_within_the_limits(program):
     assert "--to leaves out" in found.stderr and "--q leaves out" in found.stderr
 
 
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_a_plot_is_written_as_vectors_and_as_a_page(program, ending):
+    program(f"simulate planar_2r --q 0.1 0.2 --duration 0.1 --plot motion.{ending}")
+    text = (program.folder / f"motion.{ending}").read_text(encoding="utf-8")
+    assert text.startswith("<svg" if ending == "svg" else "<!DOCTYPE html>") and "joint2" in text
+
+
 def test_a_plot_is_written(program):
     pytest.importorskip("matplotlib")
     program("simulate planar_2r --q 0.1 0.2 --duration 0.1 --plot motion.png")

@@ -6,12 +6,14 @@ from html import escape
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.chart_svg import chart_figure
+from kinetree.base.charts import Chart, chart_data, line_chart
 from kinetree.base.tables import counted, number
 from kinetree.controllers import Contact
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import line_plot
+from kinetree.views.page.svg import CHART_SCRIPTS
 
 BINS = 400  # intervals of time in a plot, each with its lowest and highest value
 HEADS = ("from, s", "to, s", "joint", "peak", "unit", "at, s", "all joints", "on or beyond")
@@ -44,12 +46,17 @@ def contacts_page(
     ]  # fmt: skip
     table = scroll_table(HEADS, rows) if rows else ""
     times, low, high = envelope(t, external)
-    figures: list[str] = []
+    charts: list[Chart] = []
     for k, name in enumerate(robot.model.dof_names):
         limit = np.full(len(times), float(thresholds[k]))
-        columns = np.stack([limit, -limit, low[:, k], high[:, k]], axis=1)
-        names = ("threshold", "threshold below", "lowest", "highest")
-        figures.append(line_plot(name, _unit(sliding[name]), times, columns, names))
+        lines = {
+            "threshold": limit,
+            "threshold below": -limit,
+            "lowest": low[:, k],
+            "highest": high[:, k],
+        }
+        charts.append(line_chart(name, _unit(sliding[name]), times, lines))
+    figures = [chart_figure(chart, k) for k, chart in enumerate(charts)]
     sections = [
         f"<header><h1>Contacts of {escape(robot.name)}</h1>"
         f'<p class="lead">{count} in {number(float(t[-1] - t[0]), 3)} s.</p></header>',
@@ -59,7 +66,9 @@ def contacts_page(
         f'<div class="plots">{"".join(figures)}</div></section>',
         "<footer>Written by kinetree. SI units.</footer>",
     ]
-    return document(f"Contacts of {robot.name}", f"<main>{''.join(sections)}</main>", {}, ())
+    data = {"charts": [chart_data(chart) for chart in charts]}
+    body = f"<main>{''.join(sections)}</main>"
+    return document(f"Contacts of {robot.name}", body, data, CHART_SCRIPTS)
 
 
 def _unit(sliding: bool) -> str:

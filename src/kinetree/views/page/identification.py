@@ -27,8 +27,8 @@ from kinetree.identify.identification import (
 )
 from kinetree.model.bounds import bounds_of
 from kinetree.views.page.document import document, scroll_table
+from kinetree.views.page.svg import CHART_SCRIPTS
 
-SCRIPTS = ("plot.js", "charts.js", "figure.js")
 MOST_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
 CHOSEN = "Errors of friction laws on rows that the fit has not seen, N m or N."
@@ -85,7 +85,7 @@ def identification_page(found: Identification) -> str:
     ]
     title = f"Identification of {found.robot.name}"
     data = {"charts": [chart_data(chart) for chart in charts]}
-    return document(title, f"<main>{''.join(sections)}</main>", data, SCRIPTS)
+    return document(title, f"<main>{''.join(sections)}</main>", data, CHART_SCRIPTS)
 
 
 def _listed(texts: Iterable[str]) -> str:

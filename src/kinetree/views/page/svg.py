@@ -11,6 +11,8 @@ from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
 from kinetree.base.charts import Axis, Chart, Series, label, line_chart, ticks
 
+CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
+
 
 def line_plot(title: str, unit: str, t: Array, columns: Array, names: Sequence[str]) -> str:
     """A figure of columns (T, n) over time t (T,), with a legend."""
