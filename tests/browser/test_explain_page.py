@@ -43,7 +43,7 @@ def test_every_number_is_the_sum_of_the_numbers_below_it(panda, open_page):
     path, robot, state = panda
     page = open_page(path.as_uri())
     tau = robot.inverse_dynamics(*state)
-    for cause in ("inertial", "Coriolis", "centrifugal", "gravity"):
+    for cause in ("inertia", "Coriolis", "centrifugal", "gravity"):
         page.click(f'.forces tr[data-k="3"] td[data-cause="{cause}"]')
         place = page.locator(ROOT).first
         for _ in range(7):  # opens the first row of every level, down to the products

@@ -148,21 +148,22 @@ def _carried(model: Model, k: int, of_parent: Columns, T_pi: Array) -> Columns:
 
 
 def shares_of(at: Bodies, pairs: bool = True) -> Shares:
-    """Every link's motion by cause: inertial, Coriolis, centrifugal, gravity, base.
+    """Every link's motion by cause: inertia, Coriolis, centrifugal, gravity, base.
 
     Args:
         at: the links at their motion.
         pairs: products of rates one by one; False: all products together, all squares together.
     """
-    found: Shares = {x: {} for x in ("inertial", "Coriolis", "centrifugal", "gravity", "base")}
+    found: Shares = {x: {} for x in ("inertia", "Coriolis", "centrifugal", "gravity", "base")}
     for k in at.model.links:
         _add(found, "gravity", (), [Share(k, at.fall[k], np.zeros(3), np.zeros(3))])
         for d, share in _columns_of_M(at, k):
             base = d >= at.model.n
-            _add(found, "base" if base else "inertial", (at.model.n if base else d,), [share])
-        for (j, l), share in _products(at, k):
+            _add(found, "base" if base else "inertia", (at.model.n if base else d,), [share])
+        for (j, l), share in _products(at, k, pairs):
             if l >= at.model.n:
-                _add(found, "base", (min(j, at.model.n), at.model.n), [share])
+                key = (min(j, at.model.n), at.model.n) if pairs else ()
+                _add(found, "base", key, [share])
             else:
                 cause = "centrifugal" if j == l else "Coriolis"
                 _add(found, cause, (j, l) if pairs else (), [share])
@@ -203,8 +204,12 @@ def _columns_of_M(at: Bodies, k: int) -> Iterator[tuple[int, Share]]:
             yield d, Share(k, at.v[k, d] * change, at.omega[k, d] * change, zero)
 
 
-def _products(at: Bodies, k: int) -> Iterator[tuple[tuple[int, int], Share]]:
-    """Motion of link k by every product of two rates (j, l), j <= l."""
+def _products(at: Bodies, k: int, pairs: bool) -> Iterator[tuple[tuple[int, int], Share]]:
+    """Motion of link k by every product of two rates (j, l), j <= l.
+
+    Not by pairs: all squares together as (0, 0), all products as (0, 1), those of the base as
+    (0, n).
+    """
     own = at.columns[k]
     u = at.rates(k)
     moving = np.flatnonzero(u)
@@ -216,10 +221,19 @@ def _products(at: Bodies, k: int) -> Iterator[tuple[tuple[int, int], Share]]:
     alpha = np.cross(omega[:, None], omega[None]) * uu * before[:, :, None]
     gyro = np.cross(omega[:, None], (omega @ at.I[k])[None]) * uu
     stacked = np.concatenate([a, alpha, gyro], 2)
-    pairs: dict[tuple[int, int], Array] = {}
+    if not pairs:
+        own_dof = np.where(dof < at.model.n, dof, at.model.n)  # the base counts as one
+        square, base = own_dof[:, None] == own_dof, (own_dof[:, None] == at.model.n)
+        base = base | base.T
+        groups = {(0, 0): square & ~base, (0, 1): ~square & ~base, (0, at.model.n): base}
+        for key, mask in groups.items():
+            x = stacked[mask].sum(0)
+            yield key, Share(k, x[:3], x[3:6], x[6:])
+        return
+    found: dict[tuple[int, int], Array] = {}
     for b in range(len(moving)):
         for c in range(len(moving)):
             key = (int(min(dof[b], dof[c])), int(max(dof[b], dof[c])))
-            pairs[key] = pairs[key] + stacked[b, c] if key in pairs else stacked[b, c]
-    for key, x in pairs.items():
+            found[key] = found[key] + stacked[b, c] if key in found else stacked[b, c]
+    for key, x in found.items():
         yield key, Share(k, x[:3], x[3:6], x[6:])

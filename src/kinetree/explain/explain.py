@@ -34,7 +34,7 @@ from kinetree.explain.parts import (
 from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
 from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
-from kinetree.explain.unfold import dof_number, unfolding
+from kinetree.explain.unfold import dof_number, unfold_all, unfolding
 from kinetree.explain.words import equation, friction_equation
 from kinetree.formulations.drives import turns_armature
 from kinetree.formulations.newton_euler import newton_euler
@@ -167,11 +167,12 @@ class Explanation:
         )
 
     def unfolded(self) -> list[Node]:
-        """All joint forces as trees; empty for a symbolic explanation."""
+        """All joint forces as trees; empty for a symbolic explanation, and for very long robots."""
         if has_symbols(self.model, self.arguments) or not is_numeric(self.tau):
             return []
-        found = unfolding(self.model, **self.arguments, formulation=self.formulation)
-        return [found.torque(dof) for dof in range(self.model.n)]
+        given = dict(self.arguments)
+        motion = [given.pop(name) for name in ("q", "dq", "ddq")]
+        return unfold_all(self.model, *motion, formulation=self.formulation, **given)
 
     def page(self) -> Page:
         """The explanation as titles, sections and rows."""

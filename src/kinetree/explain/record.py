@@ -82,7 +82,7 @@ class LinkSteps:
 class Torque:
     """Joint forces by cause, each (n,); `units` are those of the entries, N m or N.
 
-    inertial: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
+    inertia: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
     products of two different rates. rotor: all forces of armature and rotors, gyroscopic ones
     included. external: wrenches on the links. spring: springs of the joints, if the robot has any.
     base: motion of the base, if one is given. constraints: -J^T lambda of the constraints, if the

@@ -25,7 +25,7 @@ from kinetree.scalars import Scalar
 MANY = 40  # rates from which on their squares are summed before the recursion, not after it
 
 SHARES = (
-    "inertial", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
+    "inertia", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
     "base", "constraints",
 )  # fmt: skip
 
@@ -70,7 +70,7 @@ def torque_shares(
             squares = squares + force(links, unit[d] * dq[d])
     velocity = force(links, dq)
     shares = {
-        "inertial": force(links, ddq=ddq),
+        "inertia": force(links, ddq=ddq),
         "Coriolis": velocity - squares,
         "centrifugal": squares,
         "gravity": force(without_drives(bare)),

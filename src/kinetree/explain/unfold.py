@@ -31,9 +31,10 @@ from kinetree.model.inputs import Motion, TipWrench, Wrenches, read_motion, six_
 from kinetree.model.units import METRE, kinds, units
 from kinetree.spatial import cross
 
-MOST_PAIRS = 1000  # products of rates that are unfolded one by one
+MOST_PAIRS = 6000  # shares of links in products of rates, that are unfolded one by one
+MOST_SHARES = 40_000  # shares of links in all joint forces, that are unfolded together
 TERMS = {
-    "inertial": r"\sum_j M_{%sj} \ddot q_j",
+    "inertia": r"\sum_j M_{%sj} \ddot q_j",
     "Coriolis": r"\sum_{j < l} 2\, \Gamma_{%sjl}\, \dot q_j \dot q_l",
     "centrifugal": r"\sum_j \Gamma_{%sjj}\, \dot q_j^2",
     "gravity": r"g_{%s}",
@@ -178,7 +179,7 @@ class Unfolding:
             letters = r"\omega", "n"
             parts.append(product("rotation", latex, unit, (omega, moment), code, numbers, letters))
         latex = rf"J_{{{index}}}^T F_{{{link}}}"
-        if cause == "inertial":
+        if cause == "inertia":
             j = key[0]
             latex = rf"J_{{{index}}}^T G_{{{link}}} J_{{{_index(k, j)}}} \ddot q_{{{j + 1}}}"
         return summed(name, latex, unit, parts, self._code("moment")) if parts else None
@@ -272,11 +273,10 @@ def unfolding(
     if whole.constraints is not None:
         tau, carried = carried_forces(whole, x, F_ext, F_tip)
     at = bodies_of(model, x, six_vector(dV_base, "dV_base"))
-    moving = int(np.count_nonzero(np.asarray(x.dq, float)))
     alpha = {WORLD: np.asarray(x.dV_base[:3], float)}
     return Unfolding(
         model, whole, at,
-        shares=shares_of(at, pairs=moving * (moving + 1) // 2 <= MOST_PAIRS),
+        shares=shares_of(at, pairs=_sizes(model, x)[0] <= MOST_PAIRS),
         tau=np.asarray(tau, float),
         load=np.asarray(full.tau - full.tau_friction, float),
         alpha=alpha | {i: np.asarray(full.dV[i][:3], float) for i in model.links},
@@ -300,9 +300,10 @@ def unfold_torque(
 ) -> Node:
     """The joint force of one degree of freedom as a tree of numbers that add up.
 
-    Its children are the terms of the equation of motion, by the names of `SHARES`. inertial has a
-    child for every column of M, Coriolis and centrifugal for every product of rates (for at most
-    1000 products, otherwise by links), and each of these a child for every link. Exact zeros are
+    Its children are the terms of the equation of motion, by the names of `SHARES`. inertia has a
+    child for every column of M, Coriolis and centrifugal for every product of rates, and each of
+    these a child for every link. Of robots with so many joints in a row that their products of
+    rates have more than 6000 shares, Coriolis and centrifugal unfold into links. Exact zeros are
     left out.
 
     Args:
@@ -313,6 +314,34 @@ def unfold_torque(
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
     found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
     return found.torque(dof_number(model, dof))
+
+
+def unfold_all(
+    model: Model, *motion: StateLike, formulation: str = "screw", **loads: Any
+) -> list[Node]:
+    """All joint forces as trees; empty if they have more than 40,000 shares of links together.
+
+    motion, loads: q, dq, ddq; F_ext, F_tip, V_base and dV_base, as in `explain`.
+    """
+    q, dq, ddq = motion
+    if _sizes(tree_of(model), read_motion(tree_of(model), q, dq, ddq))[1] > MOST_SHARES:
+        return []
+    found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
+    return [found.torque(dof) for dof in range(model.n)]
+
+
+def _sizes(model: Model, x: Motion) -> tuple[int, int]:
+    """Shares of links: in the products of rates of one joint force, and in all joint forces."""
+    counts = {WORLD: (0, 0, 0)}  # degrees of freedom that move a link; with a rate; accelerated
+    one = everything = 0
+    for i in model.links:
+        before, rates, changes = counts[model.parent[i]], x.dq_i[i], x.ddq_i[i]
+        own = len(rates), int(np.count_nonzero(rates)), int(np.count_nonzero(changes))
+        counts[i] = before[0] + own[0], before[1] + own[1], before[2] + own[2]
+        moving, products = counts[i][0], counts[i][1] * (counts[i][1] + 1) // 2
+        one += products
+        everything += moving * (products + counts[i][2] + 1)
+    return one, everything
 
 
 def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -> Node:

@@ -150,7 +150,7 @@ def test_unknown_names_are_answered_with_the_known_ones():
         (lambda: explanation["hand"], "no link 'hand'; there are link1, link2"),
         (lambda: explanation["link1"]["W"], "no quantity 'W'; there are T, V, dV, F, tau"),
         (lambda: explanation[0]["V"]["moon"], "no part 'moon'; there are parent, joint rate"),
-        (lambda: explanation.torque["moon"], "no share 'moon'; there are inertial"),
+        (lambda: explanation.torque["moon"], "no share 'moon'; there are inertia"),
     ):
         with pytest.raises(NameLookupError, match=match):
             bad()

@@ -33,7 +33,7 @@ def test_the_two_link_arm_of_the_book():
     expected = {
         "Coriolis": [-2 * m2 * L1 * L2 * s2 * dq1 * dq2, 0],
         "centrifugal": [-m2 * L1 * L2 * s2 * dq2**2, m2 * L1 * L2 * s2 * dq1**2],
-        "inertial": [
+        "inertia": [
             (m1 * L1**2 + m2 * (L1**2 + 2 * L1 * L2 * c2 + L2**2)) * ddq1
             + m2 * (L1 * L2 * c2 + L2**2) * ddq2,
             m2 * (L1 * L2 * c2 + L2**2) * ddq1 + m2 * L2**2 * ddq2,

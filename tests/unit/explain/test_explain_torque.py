@@ -67,7 +67,7 @@ def test_the_other_shares(seed):
     torque = explain(model, *state.motion, **state.wrenches).torque
     links = without_drives(model)
     M = algorithms.mass_matrix(links, state.q)
-    assert relative(torque["inertial"], M @ state.ddq) <= CLOSE
+    assert relative(torque["inertia"], M @ state.ddq) <= CLOSE
     assert relative(torque["gravity"], algorithms.gravity_forces(model, state.q)) <= CLOSE
     assert relative(torque["friction"], algorithms.friction_forces(model, state.dq)) <= CLOSE
     J = algorithms.link_jacobians(model, state.q)
@@ -117,7 +117,7 @@ def test_shares_by_hand():
     torque = explain(builder.build_model(), [0.4, r], [5.0, 7.0], [11.0, 13.0]).torque
     assert torque["Coriolis"] == pytest.approx([2 * m * r * 5 * 7, 0], rel=1e-14, abs=1e-13)
     assert torque["centrifugal"] == pytest.approx([0, -m * r * 25], rel=1e-14, abs=1e-13)
-    assert torque["inertial"] == pytest.approx([m * r * r * 11, m * 13], rel=1e-14)
+    assert torque["inertia"] == pytest.approx([m * r * r * 11, m * 13], rel=1e-14)
     assert torque.units == ("N m", "N") and torque.names == ("turn", "slide")
 
 

@@ -27,7 +27,7 @@ from kinetree.explain.unfold import unfolding
 from robot_states import EPS, any_robot, random_state
 
 ROBOTS = range(50)
-BODIES = ("inertial", "Coriolis", "centrifugal", "gravity", "base")
+BODIES = ("inertia", "Coriolis", "centrifugal", "gravity", "base")
 AGREED = 4 * EPS  # of the sum of the sizes of all leaves
 
 
@@ -178,6 +178,21 @@ def test_forces_of_constraints_are_leaves_too(make):
         causes |= {node.name for node in tree.children}
         assert is_sum(tree, tree.value)
     assert "constraints" in causes
+
+
+def test_long_robots_unfold_into_links_and_not_all_at_once(monkeypatch):
+    """Products of rates are then summed, squares apart; nothing else changes."""
+    model, state, trees = case(16)
+    monkeypatch.setattr("kinetree.explain.unfold.MOST_PAIRS", 0)
+    found = unfolding(model, *state.motion, **state.all)
+    for dof, tree in enumerate(trees):
+        other = found.torque(dof)
+        assert {x.name for x in other["Coriolis"].children} <= set(model.link_names)
+        for term in tree.children:
+            assert abs(other[term.name].value - term.value) <= AGREED * size(tree)
+    monkeypatch.setattr("kinetree.explain.unfold.MOST_SHARES", 10)
+    explanation = explain(model, *state.motion)
+    assert explanation.unfolded() == [] and "unfolded" not in explanation.html()
 
 
 def test_every_line_of_code_is_found_in_the_source():

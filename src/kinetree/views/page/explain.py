@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 
+from kinetree.base.arrays import is_numeric
 from kinetree.base.tables import counted
 from kinetree.explain import Explanation, Node, packed, unfold_mass
 from kinetree.explain.html import STYLE, highlights, markup
@@ -37,10 +38,11 @@ def explain_page(explanation: Explanation) -> str:
         "links": [steps.link for steps in explanation.links],
     }
     size = f"{counted(len(model.links), 'moving link')}, {counted(model.n, 'degree')} of freedom"
+    numeric = is_numeric(explanation.tau)
     sheets = markup(explanation.page(), trees[: model.n], STATIC)
     body = (
         f"<main><h1>{escape(explanation.page().title)}</h1>"
-        f'<p class="lead">{escape(size)}. {HINT if trees else ""}</p>'
+        f'<p class="lead">{escape(size)}. {HINT if trees else LARGE if numeric else ""}</p>'
         f"{_state(explanation) if trees else ''}"
         f'<div class="kinetree">{sheets}{matrix}</div>'
         "</main>"
@@ -55,6 +57,10 @@ def explain_page(explanation: Explanation) -> str:
 HINT = (
     "Click a number of the table of joint forces: it unfolds into the terms, links and factors "
     "that add up to it."
+)
+LARGE = (
+    "The joint forces of this robot have too many parts for one page; the workbench, kinetree view, "
+    "unfolds them one by one."
 )
 OWN_STYLE = """
 .kinetree { max-width: none; }
