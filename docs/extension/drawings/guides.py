@@ -2,8 +2,12 @@
 
 import itertools
 
+import numpy as np
+
+import kinetree as kt
 from extension.drawings import drawing
 from extension.flow import Flow
+from extension.sketch import Sketch, plane
 
 
 @drawing
@@ -95,3 +99,57 @@ def reading_stages() -> str:
     for box, (x, words, kind) in zip(boxes, found, strict=True):
         flow.arrow(box, flow.box(x, 104, words, kind=kind), kind="soft")
     return flow.svg("stages of reading a robot's file, and the findings of each")
+
+
+@drawing
+def identification_steps() -> str:
+    """The stages of an identification and their results."""
+    flow = Flow()
+    stages = [
+        ("recording", "t, q, tau"),
+        ("rates", "low-pass"),
+        ("regressor", "tau = Y x"),
+        ("least squares", "base parameters"),
+        ("robot", "physically possible"),
+    ]
+    kinds = ["main"] * 4 + ["hot"]
+    boxes = [
+        flow.box(70 + 165 * k, 0, f"{name}\n{words}", kind=kinds[k], width=138)
+        for k, (name, words) in enumerate(stages)
+    ]
+    for a, b in itertools.pairwise(boxes):
+        flow.arrow(a, b)
+    flow.down = True
+    for k, words in enumerate(
+        ("notes", "spectrum, cutoff", "lag, one filter", "intervals", "verdict")
+    ):
+        flow.arrow(boxes[k], flow.box(70 + 165 * k, 84, words, width=138), kind="soft")
+    return flow.svg("from a recording to a robot, with the results of each stage")
+
+
+@drawing
+def four_bar_loop(height: float = 250.0) -> str:
+    """The four-bar as an open tree, with its error, and closed, with the force of the loop."""
+    robot = kt.robots.four_bar()
+    closed = robot.project([1.1, -1.0, 1.6], keep=["crank"])
+    sketch = Sketch(plane("xy"))
+    for shift, q in ((0.0, closed + np.array([0, 0.12, -0.25])), (1.05, closed)):
+        move = np.array([shift, 0, 0])
+        crank, coupler, rocker = (T[:3, 3] + move for T in robot.link_poses(q))
+        pin, tip = (robot.pose(q, name)[:3, 3] + move for name in ("pin", "tip"))
+        for a, b in ((crank, coupler), (coupler, pin), (rocker, tip)):
+            sketch.link(a, b)
+        for p in (crank, rocker):
+            sketch.ground(p - np.array([0, 0.03, 0]), (1, 0, 0), 0.1, (-0.015, -0.025, 0))
+        for p in (crank, coupler, rocker):
+            sketch.ring(p)
+        sketch.turn(crank, (0, 0, 1), 0.09, "good", "q_1", start=0, sweep=np.degrees(q[0]))
+        if shift:
+            sketch.ring(tip, "accent")
+            for sign, words in ((1, "lambda"), (-1, "-lambda")):
+                sketch.arrow(tip, tip + sign * np.array([0.16, 0.06, 0]), "warm", words)
+        else:
+            sketch.dot(pin, "accent", "pin")
+            sketch.dot(tip, "accent", "tip")
+            sketch.arrow(tip, pin, "warm", "Phi")
+    return sketch.svg("four-bar, open and closed", height=height)
