@@ -61,6 +61,15 @@ def test_explain(program, panda):
             assert link["terms"][symbol]["value"] == np.asarray(term.value).tolist()
 
 
+def test_explain_writes_the_format_that_the_ending_of_the_file_names(program):
+    beginnings = {"x.html": "<!DOCTYPE html>", "x.md": "# planar 2R", "x.tex": r"\section*"}
+    for name, beginning in beginnings.items():
+        program(f"explain planar_2r --q 0.3 0.7 --dq 1 2 -o {name}")
+        assert program.folder.joinpath(name).read_text("utf8").startswith(beginning)
+    page = program.folder.joinpath("x.html").read_text("utf8")
+    assert "https://" not in page and "createUnfolding" in page
+
+
 def test_simulate_and_check(program, panda):
     found = program.json(
         f"simulate panda {STATE} --duration 0.3 --limits record --tau {words(DDQ)}"

@@ -59,8 +59,8 @@ HINT = (
     "that add up to it."
 )
 LARGE = (
-    "The joint forces of this robot have too many parts for one page; the workbench, kinetree view, "
-    "unfolds them one by one."
+    "The joint forces of this robot have too many parts for one page; the workbench "
+    "(kinetree view) unfolds them one by one."
 )
 OWN_STYLE = """
 .kinetree { max-width: none; }
@@ -85,7 +85,8 @@ OWN_STYLE = """
 .scripted .unfold.static { display: none; }
 .kinetree > .forces table td.n { padding: 0.12em 0.35em; }
 .kinetree > .forces > .part { max-height: 20.5em; overflow: auto; }
-.kinetree > .forces > .part tr:first-child th { position: sticky; top: 0; background: var(--paper); }
+.kinetree > .forces > .part tr:first-child th { position: sticky; top: 0;
+  background: var(--paper); }
 """
 
 
