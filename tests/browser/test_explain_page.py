@@ -8,6 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.views.page.explain import explain_page
+from measure import clipped, low_contrast, overlapping
 
 ROOT = ".unfold-place"
 # names, values and marks of what is open below the chosen joint force
@@ -85,6 +86,5 @@ def test_terms_of_the_equation_entries_of_M_and_vectors_unfold(panda, open_page)
     assert np.allclose(json.loads(value), robot.newton_euler(*state).F[2], rtol=1e-12)
     overflow = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert page.evaluate(overflow)
-    clipped = """[...document.querySelectorAll('.unfold-name, .unfold-value, .unfold-symbol')]
-      .filter(x => x.offsetParent && x.clientWidth && x.scrollWidth > x.clientWidth + 1).length"""
-    assert page.evaluate(clipped) == 0
+    for fault in (clipped, overlapping, low_contrast):
+        assert fault(page) == []
