@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from measure import clipped, low_contrast, overlapping
 
 import kinetree as kt
 from kinetree.views.page.explain import explain_page
-from measure import clipped, low_contrast, overlapping
 
 ROOT = ".unfold-place"
 # names, values and marks of what is open below the chosen joint force
