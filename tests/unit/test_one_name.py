@@ -120,6 +120,11 @@ def test_joint_forces_are_the_same_numbers_everywhere(panda, texts):
     np.testing.assert_allclose(parts["Coriolis"], terms["c"], atol=1e-12)
     np.testing.assert_allclose(parts["gravity"], terms["g"], atol=1e-12)
     np.testing.assert_allclose(parts["inertia"], np.array(terms["M"]) @ DDQ, atol=1e-12)
+    shares = panda.robot.explain(Q, DQ, DDQ).torque
+    np.testing.assert_allclose(shares["inertia"], parts["inertia"], atol=1e-12)
+    velocity = shares["Coriolis"] + shares["centrifugal"]
+    np.testing.assert_allclose(velocity, parts["Coriolis"], atol=1e-12)
+    np.testing.assert_allclose(shares["gravity"], parts["gravity"], atol=1e-12)
 
 
 def test_things_have_the_names_of_the_notation(panda, texts):
