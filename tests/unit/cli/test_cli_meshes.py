@@ -1,4 +1,6 @@
-"""Meshes that are missing are named: by info in its list, by report and view on stderr."""
+"""Meshes that are missing are named: by info in its list, by report, render and view on stderr."""
+
+import json
 
 import pytest
 
@@ -48,6 +50,17 @@ def test_report_names_missing_meshes_on_stderr(drawn):
     assert "2 visuals are not drawn: mesh 'package://arm/base.stl'" in found.stderr
     assert "Give the folder of the meshes with --folder." in found.stderr
     assert drawn("report planar_2r -o arm.html --samples 10").stderr.count("not drawn") == 0
+
+
+def test_render_draws_the_meshes_that_are_there_and_names_the_others(drawn):
+    (drawn.folder / "alone" / "arm").mkdir(parents=True, exist_ok=True)
+    (drawn.folder / "alone" / "arm" / "base.stl").write_text(TRIANGLE, encoding="utf-8")
+    found = drawn("render two.urdf -o two.png --size 32x24 --json --folder alone")
+    assert "1 visual is not drawn: mesh 'gone.dae'" in found.stderr
+    assert [x[:15] for x in json.loads(found.stdout)["not_drawn"]] == ["mesh 'gone.dae'"]
+    drawn("render one.urdf -o none.png --size 32x24 --hide visual")
+    drawn("render one.urdf -o one.png --size 32x24")
+    assert (drawn.folder / "one.png").read_bytes() != (drawn.folder / "none.png").read_bytes()
 
 
 def test_view_names_missing_meshes_on_stderr(drawn, capsys, monkeypatch):
