@@ -12,9 +12,12 @@ uniform vec3 colour, eye;
 uniform float alpha, flat_;
 varying vec3 facing;
 void main() {
-  float light = 1.0; // lines have no normal
-  if (flat_ < 0.5) light = 0.38 + 0.62 * abs(dot(normalize(facing), eye));
-  gl_FragColor = vec4(colour * light, alpha);
+  vec3 seen = colour; // lines have no normal
+  if (flat_ < 0.5) {
+    float light = 0.38 + 0.62 * abs(dot(normalize(facing), eye));
+    seen = max(colour, vec3(0.11)) * light + 0.06 * pow(light, 9.0); // black parts have a shape, too
+  }
+  gl_FragColor = vec4(seen, alpha);
 }`;
 const CREASE = 0.7; // cosine of the angle from which an edge is sharp
 

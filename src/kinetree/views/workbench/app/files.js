@@ -21,16 +21,24 @@ async function describeRobot(opened) {
 
 // Open a robot at its position of rest.
 async function openRobot(opened, control) {
+  const words = opened.main || opened.name || opened.id;
+  const waiting = setTimeout(() => showError(control, `Opening ${words} …`, "done"), 300);
   const robot = await attempt(control, () => describeRobot(opened));
+  clearTimeout(waiting);
   showChoices();
   if (!robot) return null;
+  clearError(control);
   bench.store.change({ ...freshState(robot), frame: null, shown: null });
   return robot;
 }
 
 async function setUpChooser() {
   const choice = byId("robot-choice");
-  choice.addEventListener("change", () => openRobot(JSON.parse(choice.value), byId("message-anchor")));
+  choice.addEventListener("change", async () => {
+    const chosen = JSON.parse(choice.value);
+    choice.blur(); // so that keys are those of the page again
+    await openRobot(robots.get(choice.value)?.opened || chosen, byId("message-anchor"));
+  });
   builtIn = (await ask("robots")).built_in;
   showChoices();
 }
@@ -41,10 +49,34 @@ function showChoices() {
   const names = new Set(builtIn.map((x) => robotKey({ name: x.name })));
   const own = [...new Set([...robots.values()])].filter((robot) => !names.has(robotKey(robot.opened)));
   choice.replaceChildren(
-    ...(own.length ? [make("optgroup", { label: "Opened" }, ...own.map((robot) => option(robot.opened, robot.source && robot.opened.upload !== undefined ? robot.opened.main : robot.name)))] : []),
+    ...(own.length ? [make("optgroup", { label: "Opened" }, ...own.map((robot) => option(robot.opened, robot.opened.upload !== undefined ? robot.opened.main.split("/").pop() : robot.name)))] : []),
     make("optgroup", { label: "Built in" }, ...builtIn.map((x) => option({ name: x.name }, (robots.get(robotKey({ name: x.name })) || { name: x.title || x.name }).name))));
   if (bench.robot) choice.value = robotKey(bench.robot.opened);
 }
+
+// Files of a drop, with their paths inside dropped folders.
+async function droppedFiles(transfer) {
+  const found = [];
+  async function visit(entry, folder) {
+    if (entry.isFile) {
+      const file = await new Promise((done, failed) => entry.file(done, failed));
+      found.push(Object.assign(file, { place: folder + file.name }));
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((done, failed) => reader.readEntries(done, failed));
+      if (!some.length) return;
+      for (const inner of some) await visit(inner, `${folder}${entry.name}/`);
+    }
+  }
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry());
+  if (entries.some((entry) => !entry)) return [...transfer.files];
+  for (const entry of entries) await visit(entry, "");
+  return found;
+}
+
+const placeOfFile = (file) => file.place || file.webkitRelativePath || file.name;
 
 // Files of a drop or a dialog: a scene, a motion, or a robot with its meshes.
 async function openFiles(files, control) {
@@ -63,9 +95,11 @@ async function openFiles(files, control) {
     showError(control, `${list.map((file) => file.name).join(", ")}: expected one robot file (.urdf, .mjcf or .xml) with its meshes; found ${mains.length + others.length}. Choose them again with one robot file.`);
     return;
   }
-  const opened = { upload: ++lastUpload, main: main.name };
-  uploads.set(opened.upload, { main: main.name, files: await Promise.all(list.map(async (file) => ({ name: file.webkitRelativePath || file.name, base64: await asBase64(file) }))) });
-  await openRobot(opened, control);
+  const opened = { upload: ++lastUpload, main: placeOfFile(main) };
+  uploads.set(opened.upload, { main: placeOfFile(main), files: await Promise.all(list.map(async (file) => ({ name: placeOfFile(file), base64: await asBase64(file) }))) });
+  const robot = await openRobot(opened, control);
+  const texts = robot ? robot.warnings.map((x) => x.text) : [];
+  if (texts.length) showError(control, `${texts[0]}${texts.length > 1 ? ` And ${texts.length - 1} more: see the panel Robot.` : ""}`, "warning");
 }
 
 function setUpFiles() {
@@ -86,14 +120,14 @@ function setUpFiles() {
     drop.hidden = true;
     if (!hasFiles(event)) return;
     event.preventDefault();
-    openFiles(event.dataTransfer.files, anchor);
+    droppedFiles(event.dataTransfer).then((files) => openFiles(files, anchor));
   });
   byId("copy-link").addEventListener("click", copyLink);
   byId("save-scene").addEventListener("click", saveScene);
   addEventListener("hashchange", () => { if (location.hash.length > 1) openLink(anchor); });
 }
 
-const presentScene = (files) => storedScene(bench.scene, bench.viewer ? bench.viewer.camera.get() : null, runs, files);
+const presentScene = (files) => storedScene(bench.scene, bench.robot, bench.viewer ? bench.viewer.camera.get() : null, runs, files);
 
 function sceneLink() {
   return `${location.href.split("#")[0]}#${encodeScene(presentScene(null))}`;
@@ -132,7 +166,7 @@ async function openSafely(control, read) {
 
 // Bring back a stored scene: its robot, its state, its runs, and the camera.
 async function restoreScene(stored, control) {
-  const { kinetree, camera, robot: source, run, kept, ...rest } = stored;
+  const { kinetree, camera, of, robot: source, run, kept, ...rest } = stored;
   let opened = source;
   if (source.file !== undefined) throw new AskError(`This link belongs to the file ${source.file}, which a link does not contain. Open the file, or use “Save scene”, which contains it.`);
   if (source.files) {
@@ -140,6 +174,10 @@ async function restoreScene(stored, control) {
     uploads.set(opened.upload, { files: source.files, main: source.main });
   }
   const robot = await describeRobot(opened), fresh = freshState(robot);
+  const other = of && (of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join());
+  if (other && source.id !== undefined)
+    throw new AskError(`The scene belongs to ${of.name}, which was given on the command line; here that is ${robot.name}. Start kinetree view with the robot of the scene, then open the scene.`);
+  if (other) throw new AskError(`The scene belongs to ${of.name} with the joints ${of.joints.join(", ")}; ${robot.name} has ${robot.dofs.map((dof) => dof.name).join(", ")}.`);
   if (rest.q.length !== robot.nq || rest.dq.length !== robot.n)
     throw new AskError(`The scene has ${rest.q.length} positions, but ${robot.name} has ${robot.nq}: the robot has changed since the scene was saved.`);
   const found = {};

@@ -95,6 +95,7 @@ async function start() {
   window.kinetree = {
     bench, runs, sceneLink, saveScene, restore: (text) => openScene(text, anchor), stored: () => presentScene((upload) => uploads.get(upload)),
     settled: () => bench.readings !== null && bench.asked === bench.answered,
+    open: (files) => openFiles(files, anchor),
     ready: true,
   };
 }

@@ -99,7 +99,10 @@ async function simulateRecipe(robot, recipe) {
 async function simulateHere() {
   if (!isOpen("run")) openPanel("run");
   const panel = panels.get("run"), { robot } = bench;
+  const waiting = setTimeout(() => { panel.go.textContent = "Running …"; }, 300);
   const run = await attempt(panel.go, () => simulateRecipe(robot, recipeHere()));
+  clearTimeout(waiting);
+  panel.go.textContent = "Run";
   if (run === null || robot !== bench.robot) return;
   showNewRun(run);
 }

@@ -74,8 +74,9 @@ function stateOf(scene, robot, at) {
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.
-function storedScene(scene, camera, runs, files) {
-  const stored = { kinetree: SCENE_VERSION, ...scene, camera };
+function storedScene(scene, robot, camera, runs, files) {
+  const of = { name: robot.name, joints: robot.dofs.map((dof) => dof.name) };
+  const stored = { kinetree: SCENE_VERSION, of, ...scene, camera };
   for (const name of ["run", "kept"]) {
     const run = scene[name] === null ? null : runs.get(scene[name]);
     stored[name] = !run ? null : run.recipe ? { recipe: run.recipe } : files ? { motion: run.motion } : null;
