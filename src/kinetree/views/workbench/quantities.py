@@ -42,6 +42,8 @@ PLAIN_CONSTRAINED: dict[str, Quantity] = {
     "constraint_errors": algorithms.constraint_errors,
     "constraint_jacobian": algorithms.constraint_jacobian,
     "constraint_bias": algorithms.constraint_bias,
+    "constrained_inverse_dynamics": algorithms.constrained_inverse_dynamics,
+    "loaded_constrained_inverse_dynamics": algorithms.constrained_inverse_dynamics,
 }
 
 
@@ -85,8 +87,9 @@ def kernels(robot: Robot) -> Iterator[tuple[str, Callable[[], Quantity]]]:
     F_ext = np.zeros((len(model.links), 6))
     arguments: dict[str, tuple[Array, ...]] = {
         "friction_forces": (zero,),
-        "inverse_dynamics": (q, zero, zero),
+        **dict.fromkeys(("inverse_dynamics", "constrained_inverse_dynamics"), (q, zero, zero)),
         "loaded_inverse_dynamics": (q, zero, zero, F_ext),
+        "loaded_constrained_inverse_dynamics": (q, zero, zero, F_ext),
         **dict.fromkeys(("coriolis_forces", "kinetic_energy", "constraint_bias"), (q, zero)),
     }
     own = PLAIN | (PLAIN_CONSTRAINED if model.constraints is not None else {})

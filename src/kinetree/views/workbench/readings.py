@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import Ellipsoid, inverse_dynamics, pose
 from kinetree.base.arrays import Array
-from kinetree.errors import SingularityError
+from kinetree.errors import InputError, SingularityError
 from kinetree.formulations.drives import frictionless, load_coefficients
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -92,16 +92,18 @@ def constrained_torques(state: State) -> Torques:
     """The forces of the motors, with the part that the constraints carry."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     JT = np.asarray(quantity(robot, "constraint_jacobian")(q), float).T
-    forces = robot.constrained_inverse_dynamics
 
-    def loads(*F_ext: Array) -> tuple[Array, Array, Array]:
-        tau, lam, left, _ = forces(q, dq, ddq, *F_ext)
+    def loads(name: str, *F_ext: Array) -> tuple[Array, Array, Array]:
+        try:
+            tau, lam, left, _ = quantity(robot, name)(q, dq, ddq, *F_ext)
+        except InputError:  # the plain function refuses motions that the kernel answers
+            tau, lam, left, _ = robot.constrained_inverse_dynamics(q, dq, ddq, *F_ext)
         return tau, JT @ lam, tau + JT @ lam + left  # the last are the joint forces of the tree
 
-    tau, carried, tree = free = loads()
+    tau, carried, tree = free = loads("constrained_inverse_dynamics")
     if state.push is not None:
         F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
-        tau, carried, tree = loads(F_ext)
+        tau, carried, tree = loads("loaded_constrained_inverse_dynamics", F_ext)
     parts = motion_parts(state) | {"external": tree - free[2], "constraints": -carried}
     return Torques(parts, tau, effort_limits(robot.model, dq, tau))
 
