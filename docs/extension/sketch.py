@@ -27,6 +27,7 @@ GREEK = {
 DOTTED = {"dV": ("V", "˙"), "dq": ("q", "˙"), "ddq": ("q", "¨"), "dtheta": ("θ", "˙")}
 ADVANCE = {"V": 0.6, "M": 0.97, "F": 0.65, "I": 0.45, "m": 0.88, "ω": 0.63, "w": 0.72, "i": 0.35,
            "t": 0.37, "l": 0.3, "r": 0.46, "f": 0.5}  # of letters of the math font, em  # fmt: skip
+NARROW = " ,.;:{}()[]|ijltfr'"
 PIECE = re.compile(r"([_^])(?:\{([^}]*)\}|(\w))|([A-Za-z]+)|(.)", re.DOTALL)
 
 
@@ -374,8 +375,8 @@ def piece_width(part: str, kind: str, size: float = FONT) -> float:
     """Estimated width of one part of a label in pixels; letters are those of the math font."""
     if kind == "letter":
         return 1.13 * size * ADVANCE.get(part, 0.72 if part.isupper() else 0.5)
-    share = {"sub": 0.42, "sup": 0.42, "plain": 0.54, "dot": 0.0}[kind]
-    return size * sum(0.3 if x in " ,.{}()|i" else share for x in part)
+    share = {"sub": 0.46, "sup": 0.46, "plain": 0.62, "dot": 0.0}[kind]
+    return size * sum(0.34 if x in NARROW else share for x in part)
 
 
 def text_width(words: str, size: float = FONT) -> float:

@@ -182,3 +182,30 @@ def fitted(inner: str, width: float, height: float) -> str:
     inner = re.sub(r' width="[\d.]+"', f' width="{width:.0f}"', inner, count=1)
     inner = re.sub(r' height="[\d.]+" role', f' height="{height:.0f}" role', inner, count=1)
     return inner
+
+
+@drawing
+def shares(robot: str = "planar_2r", q: tuple = (), dq: tuple = (), ddq: tuple = ()) -> str:
+    """Joint forces as sums of their parts: each bar begins where the one before it ends."""
+    found = robot_of(robot)
+    torque = found.explain(list(q), list(dq), list(ddq)).torque
+    parts = {name: x for name, x in torque.shares.items() if np.abs(x).max() > 1e-9}
+    flow, left, y = Flow(), 130.0, 0.0
+    for k, joint in enumerate(torque.names):
+        values = [float(x[k]) for x in parts.values()]
+        sums = np.concatenate([[0.0], np.cumsum(values)])
+        scale = 380.0 / (float(np.ptp(sums)) or 1.0)
+        zero = left - scale * float(sums.min())
+        flow.words(left - 120, y, joint, "strong", "start")
+        y += 24
+        for name, value, start in zip(parts, values, sums[:-1], strict=True):
+            a, b = zero + scale * start, zero + scale * (start + value)
+            flow.cell(min(a, b), y - 8, max(abs(b - a), 1.5), 16, "on" if value >= 0 else "two")
+            flow.words(left - 12, y, name, "k-soft", "end")
+            flow.words(left + 396, y, f"{value:.3f} N m", "k-soft", "start")
+            y += 23
+        flow.cell(min(zero, zero + scale * sums[-1]), y - 8, abs(scale * sums[-1]), 16, "three")
+        flow.words(left - 12, y, "$tau$", "", "end")
+        flow.words(left + 396, y, f"{sums[-1]:.3f} N m", "", "start")
+        y += 34
+    return flow.svg(f"joint forces of {robot} as sums of their parts")
