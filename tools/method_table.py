@@ -22,7 +22,8 @@ import kinetree as kt
 PAGE = Path(__file__).parent.parent / "docs" / "api" / "methods.md"
 HEAD = """# All methods
 
-After this page you can find any function by its name. It lists every public function, class and method, with its signature and the first line that `help` shows.
+After this page you can find any function by its name. It lists every public function, class and
+method, with its signature and the first line that `help` shows.
 `help(robot.inverse_dynamics)` shows all of it.
 `python tools/method_table.py` writes this page from the code.
 
