@@ -18,6 +18,7 @@ from kinetree.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.description.joints import REVOLUTE
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
+from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.constraints import ROD, Closure, Coupling
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
@@ -127,7 +128,9 @@ def closed_rest(robot: Robot) -> Array:
     given = model.constraints
     if given is None:
         return rest_position(model)[None]
-    q = np.array(given.home or rest_position(model), float)
+    rest = np.array(rest_position(model), float)
+    home = np.array(given.home or rest, float)
+    q = home if within_limits(model, home) else rest
     rng = np.random.default_rng(0)
     start, found, problem = q, list[Array](), None
     for attempt in range(ATTEMPTS):
@@ -142,6 +145,13 @@ def closed_rest(robot: Robot) -> Array:
         assert problem is not None
         raise problem
     return np.array(found)
+
+
+def within_limits(model: Model, q: Array) -> bool:
+    """Return True if every joint with limits is between them, up to rounding."""
+    bounds = bounds_of(model)
+    x = positions(bounds, q)
+    return bool(((x >= bounds.lower - 1e-9) & (x <= bounds.upper + 1e-9)).all())
 
 
 def wrapping(model: Model) -> list[int]:

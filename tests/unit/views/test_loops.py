@@ -109,6 +109,21 @@ def test_only_hinges_that_no_equation_counts_turns_of_are_wrapped():
     assert np.array_equal(wrapped(gear.model, np.array([7.0, 2.1])), [7.0, 2.1])
 
 
+def test_a_robot_with_constraints_rests_within_its_limits():
+    """A closed position at zero, outside the limits, is not where the robot is shown."""
+    limits = '<limit lower="-2" upper="-1" effort="9" velocity="9"/>'
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    parts = "".join(
+        f'<link name="{b}">{body}</inertial></link><joint name="{j}" type="revolute"><parent '
+        f'link="{a}"/><child link="{b}"/><origin xyz="0 0 1"/>{limits}</joint>'
+        for a, b, j in (("base", "one", "first"), ("one", "two", "second"))
+    )
+    robot = kt.load_string(f'<robot name="r"><link name="base"/>{parts}</robot>')
+    tied = robot.constrained({"gear": Couple("second", {"first": 1})})
+    q = closed_rest(tied)[0]
+    assert (q >= -2).all() and (q <= -1).all() and openness(tied, q).closed
+
+
 def test_the_page_lists_constraints_redundant_equations_and_forces():
     page = report_page(kt.robots.four_bar(), samples=10)
     text = re.sub(r"<[^>]+>", " ", page.split("<h2>Constraints</h2>")[1].split("<h2>Joints")[0])

@@ -17,6 +17,7 @@ from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar, clip, cos, sin
+from kinetree.views.loops import closures
 from kinetree.views.workbench.state import State
 
 HOLD, FOLLOW, GO, FLOAT, RELEASE = "hold", "follow", "go", "float", "release"
@@ -124,7 +125,7 @@ def default_preset(robot: Robot) -> str | None:
     if not names:
         return None
     swings = any(word in robot.name.lower() for word in SWINGING)
-    follows = free_base(robot.model) or robot.model.constraints is not None
+    follows = free_base(robot.model) or bool(closures(robot.model))
     wanted = RELEASE if swings else FOLLOW if follows else HOLD
     return wanted if wanted in names else names[-1]
 
