@@ -34,6 +34,7 @@ STYLE = """
 .kinetree th { font-weight: 600; border-bottom: 1px solid #8893a388; white-space: nowrap; }
 .kinetree th small, .kinetree .soft { font-weight: 400; }
 .kinetree .name { min-width: 9em; }
+.kinetree td.soft { white-space: nowrap; }
 .kinetree .formula { min-width: 10em; white-space: nowrap; }
 .kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
   font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
