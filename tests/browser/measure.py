@@ -29,7 +29,7 @@ def _measured(page: Any, name: str, *values: object) -> list[str]:
     return page.evaluate(f"(values) => {{ {SCRIPT} return {name}(...values); }}", list(values))
 
 
-def until(page: Any, condition: str, seconds: float = 15.0) -> None:
+def until(page: Any, condition: str, seconds: float = 30.0) -> None:
     """Wait for a JavaScript expression; pages whose policy forbids eval need this way."""
     for _ in range(int(seconds / 0.02)):
         if page.evaluate(condition):
