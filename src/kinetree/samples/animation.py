@@ -25,12 +25,14 @@ class Animation:
         model: the robot that moves.
         fps: frames per second of a file, 1/s.
         speed: seconds of motion per second of the animation, dimensionless.
+        robot: the robot that was given, whose file may have meshes; None: only the model is known.
     """
 
     trajectory: Record
     model: Model
     fps: float
     speed: float
+    robot: Model | HasModel | None = None
 
     def save(self, path: FilePath) -> None:
         """Write the motion as a movie or a page.
@@ -67,7 +69,8 @@ def animate(
 
     Args:
         trajectory: one motion.
-        robot: None is the robot that the trajectory was made with.
+        robot: a Robot is drawn with the meshes of its file; None is the model that the trajectory
+            was made with.
         viewer: a function of the model, the times of the frames in the animation, (F,), s, and the
             positions, (F, nq). None: the robot is drawn.
         fps: frames per second of the animation, 1/s.
@@ -82,7 +85,7 @@ def animate(
     speed, fps = positive(speed, "speed", "s/s"), positive(fps, "fps", "frames a second")
     if viewer is not None:
         return viewer(model, *frames(trajectory, fps, speed))
-    shown = Animation(trajectory, model, fps, speed)
+    shown = Animation(trajectory, model, fps, speed, robot)
     if path is not None:
         shown.save(path)
     return shown

@@ -34,7 +34,7 @@ from kinetree.views.studio import studio
 
 SCENE_HEIGHT, MOTION_HEIGHT, PANEL_HEIGHT = 430, 480, 205  # px
 STILL_SIZE = (680, 430)
-MOST_TRIANGLES = 15_000  # of meshes of files, about 1 MB
+MOST_TRIANGLES = 40_000  # of meshes of files, about 1 MB
 STILL_TRIANGLES = 6000
 MOST_SAMPLES, MOST_NUMBERS = 600, 60_000  # of the page of a motion
 MOST_SEEN = 24  # positions that are used to choose the camera
@@ -87,7 +87,7 @@ def animation_html(animation: object) -> str:
     assert isinstance(animation, Animation)
     motion = animation.trajectory
     assert isinstance(motion, Trajectory)
-    return played(motion, Robot(animation.model), animation.speed)
+    return played(motion, robot_of(animation), animation.speed)
 
 
 def save_animation(animation: object, path: str | os.PathLike[str]) -> str:
@@ -98,13 +98,19 @@ def save_animation(animation: object, path: str | os.PathLike[str]) -> str:
         path: file that ends with .html, .gif or .mp4.
     """
     assert isinstance(animation, Animation)
-    motion, robot = animation.trajectory, Robot(animation.model)
+    motion, robot = animation.trajectory, robot_of(animation)
     assert isinstance(motion, Trajectory)
     if Path(path).suffix.lower() == ".html":
         Path(path).write_text(session_page(robot, motion), encoding="utf-8")
     else:
         render(robot, motion, path=path, fps=animation.fps, speed=animation.speed)
     return os.fspath(path)
+
+
+def robot_of(animation: Animation) -> Robot:
+    """The robot of an animation, with the meshes of its file if a Robot was given."""
+    given = animation.robot
+    return given if isinstance(given, Robot) else Robot(animation.model)
 
 
 def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") -> str:

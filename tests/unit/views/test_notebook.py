@@ -1,6 +1,7 @@
 """Displays of a notebook: one frame each, small, with a picture below, names as text."""
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 
@@ -11,6 +12,7 @@ import kinetree as kt
 from kinetree.base.display import framed, shown_html
 from kinetree.errors import KinetreeError
 from kinetree.motion import Trajectory, quintic
+from kinetree.views import notebook
 
 ARM = kt.robots.planar_2r()
 MOTION = quintic([0, 0], [1, 1], 1, 0.01, robot=ARM, name="reach")
@@ -97,9 +99,9 @@ def test_a_batch_is_drawn_as_median_and_range():
 
 def test_a_long_motion_of_many_joints_stays_small():
     robot = kt.robots.humanoid()
-    q = np.tile(robot.neutral(), (3000, 1))
-    rest = np.zeros((3000, robot.n))
-    motion = Trajectory(t=np.arange(3000.0), q=q, dq=rest, ddq=rest, tau=rest, model=robot.model)
+    q = np.tile(robot.neutral(), (1000, 1))
+    rest = np.zeros((1000, robot.n))
+    motion = Trajectory(t=np.arange(1000.0), q=q, dq=rest, ddq=rest, tau=rest, model=robot.model)
     assert len(motion._repr_html_()) < MOST
 
 
@@ -120,6 +122,38 @@ def test_animations_are_saved_as_pages_and_movies(tmp_path):
     with pytest.raises(kt.KinetreeError, match="ends with"):
         shown.save(tmp_path / "x.webp")
     assert '<option value="2" selected>' in Frames(shown._repr_html_()).pages[0]
+
+
+def test_large_meshes_of_a_file_are_drawn_coarser(tmp_path, monkeypatch):
+    """A motion given with its robot shows the file's meshes; alone it knows the model's bodies."""
+    across = np.linspace(0, 1, 41)
+    x, y = (v.ravel() for v in np.meshgrid(across, across, indexing="ij"))
+    z = 0.1 * np.sin(9 * x) * np.cos(7 * y)
+    lines = [f"v {a:.4f} {b:.4f} {c:.4f}" for a, b, c in zip(x, y, z, strict=True)]
+    first = (np.arange(40)[:, None] * 41 + np.arange(40) + 1).ravel()
+    lines += [f"f {k} {k + 1} {k + 42}\nf {k} {k + 42} {k + 41}" for k in first]
+    (tmp_path / "sheet.obj").write_text("\n".join(lines))
+    links = "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        'ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="sheet.obj" '
+        f'scale="1 1 {k + 1}"/></geometry></visual></link>'
+        for k in range(2)
+    )
+    joint = '<joint name="j" type="continuous"><parent link="l0"/><child link="l1"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint}</robot>')
+    robot = kt.load(tmp_path / "r.urdf")
+    motion = robot.simulate([0.1], duration=0.1)
+    monkeypatch.setattr(notebook, "MOST_TRIANGLES", 1000)
+    assert 200 < triangles(robot) <= 1000 and triangles(motion.animate(robot)) == triangles(robot)
+    assert triangles(motion) == 0
+
+
+def triangles(shown):
+    """Number of triangles of the meshes of files in a display."""
+    (page,) = Frames(shown._repr_html_()).pages
+    meshes = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["scene"]["meshes"]
+    own = [mesh for name, mesh in meshes.items() if name not in ("box", "sphere", "cylinder")]
+    return sum(len(base64.b64decode(mesh["triangles"])) // 12 for mesh in own)
 
 
 def test_pictures_of_frames_may_be_svg_or_png():
