@@ -13,15 +13,9 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_the_readme_prints_what_it_shows(capsys):
     section = (ROOT / "README.md").read_text("utf8").split("## See the equations")[1]
     section = section.split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    code, shown = re.findall(r"```(?:python|text)\n(.*?)```", section, re.S)
     exec(code, {})
-    printed = capsys.readouterr().out.strip()
-    shown = [block.split(" = ", 1)[1].strip() for block in _math(section)]
-    assert len(shown) == 3 and printed == " ".join(shown)
-
-
-def _math(section):
-    return re.findall(r"```math\n(.*?)```", section, re.S)
+    assert capsys.readouterr().out == shown
 
 
 def test_the_page_on_equations_shows_what_its_code_prints(capsys):
