@@ -24,6 +24,7 @@ from kinetree.explain import (
 from kinetree.explain.node import LINES, code_line
 from kinetree.explain.torque import massless
 from kinetree.explain.unfold import unfolding
+from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import EPS, any_robot, random_state
 
 ROBOTS = range(50)
@@ -160,6 +161,18 @@ def test_vectors_of_the_recursion_add_up_down_to_the_last_links(seed):
             assert (error <= 16 * EPS * np.abs(rows).sum()).all()
         names = {x.name for x in node.children}
         assert {f"child {model.link_names[c]}" for c in model.children[i]} <= names
+
+
+@pytest.mark.parametrize("seed", [5, 8, 12])
+def test_springs_and_every_law_of_friction_are_leaves(seed):
+    model = random_model(seed, 6, types=ALL_TYPES, mimic=True, springs=True, laws=True)
+    state = random_state(model, seed)
+    found = unfolding(model, *state.motion, **state.all)
+    tau = algorithms.inverse_dynamics(model, *state.motion, **state.all)
+    trees = [found.torque(dof) for dof in range(model.n)]
+    assert all(is_sum(tree, float(tau[dof])) for dof, tree in enumerate(trees))
+    causes = {term.name for tree in trees for term in tree.children}
+    assert {"spring", "friction", "rotor", "external"} <= causes
 
 
 @pytest.mark.parametrize("make", [0, 3, "four_bar"])
