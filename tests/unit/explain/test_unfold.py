@@ -61,7 +61,7 @@ def test_leaves_of_every_torque_add_up_to_it(seed):
         assert is_sum(tree, tree.value) and is_sum(tree, float(tau[dof]))
 
 
-@pytest.mark.parametrize("seed", [2, 13, 25, 36])
+@pytest.mark.parametrize("seed", [2, 36])
 def test_leaves_add_up_to_the_torque_of_the_compiled_kernel(seed):
     model, state, _ = case(seed)
     tau = kt.Robot(model).inverse_dynamics(*state.motion, F_ext=state.F_ext)
