@@ -68,8 +68,8 @@ class Trajectory(Record):
         Args:
             robot: a Robot or a Model; None: the robot that the trajectory was made with.
             panels: some of "q", "dq", "ddq", "tau", "energy"; None: all that is known but "ddq".
-            path: file for the figure: .svg, .html, or .png, .pdf and others with matplotlib; None: it
-                is not saved.
+            path: file for the figure: .svg, .html, or .png, .pdf and others with matplotlib; None:
+                it is not saved.
             title: title of the figure; None: name of the motion.
             show: whether to open a window of matplotlib.
             effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of
@@ -94,7 +94,8 @@ class Trajectory(Record):
         """Play the motion in a notebook, write it as a movie, or give it to a viewer.
 
         Args:
-            robot: a Robot or a Model; None: the robot that the trajectory was made with.
+            robot: a Robot, which is drawn with the meshes of its file, or a Model; None: the robot
+                that the trajectory was made with.
             viewer: function of the model, the times (F,), s, and the positions (F, nq) of the
                 frames; None: the robot is drawn, and the result is an Animation.
             fps: frames per second, 1/s.
