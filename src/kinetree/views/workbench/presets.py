@@ -5,7 +5,7 @@ is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,7 @@ Motion = tuple[Array, Array, Array]
 class Preset:
     """A kind of simulation: its name, words for the page, gains with ranges, duration in s.
 
-    motors: whether motors act. weightless: whether gravity is off.
+    weightless: whether gravity is off.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Preset:
     about: str
     duration: float
     gains: dict[str, dict[str, float]] | None = None
-    weightless: bool = field(default=False)
+    weightless: bool = False
 
 
 def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:

@@ -38,7 +38,6 @@ COMMON = {  # headers of every answer
     "Referrer-Policy": "no-referrer",  # the token is in the address
     "X-Content-Type-Options": "nosniff",
 }
-DEEPEST = 40  # nested lists of a request
 THREAD = "kinetree workbench"  # name of the server's threads
 
 Respond = Callable[[str, Request], object]  # answer of a request by its name
