@@ -54,7 +54,8 @@ class Server(ThreadingHTTPServer):
         self.socket.close()
         self.socket = listening
         self.guard, self.page, self.respond, self.pace = guard, page, respond, Pace()
-        self._open: dict[socket.socket, threading.Thread] = {}
+        self._open: set[socket.socket] = set()
+        self._serving: list[threading.Thread] = []  # a thread outlives its connection a little
         self._turn = threading.Lock()
         self._loop = threading.Thread(
             target=self.serve_forever, args=(0.1,), name=THREAD, daemon=True
@@ -72,17 +73,19 @@ class Server(ThreadingHTTPServer):
         with self._turn:
             full = len(self._open) >= CONNECTIONS
             if not full:
-                self._open[request] = thread
+                self._open.add(request)
+                self._serving = [x for x in self._serving if x.is_alive()]
         if full:
             log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
             self.shutdown_request(request)
         else:
             thread.start()
+            self._serving.append(thread)
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
         with self._turn:
-            self._open.pop(request, None)
+            self._open.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -94,11 +97,10 @@ class Server(ThreadingHTTPServer):
         self.shutdown()
         self._loop.join()
         with self._turn:
-            threads = list(self._open.values())
             for connection in self._open:
                 with_no_error(lambda c=connection: c.shutdown(socket.SHUT_RDWR))
         end = time.monotonic() + seconds
-        for thread in threads:
+        for thread in self._serving:
             if thread is not threading.current_thread():
                 thread.join(max(end - time.monotonic(), 0.0))
         self.server_close()
