@@ -50,7 +50,7 @@ function sceneChanged(scene, before) {
   showLayout(scene);
   if (another && bench.viewer) {
     drawNow();
-    frameRobot();
+    frameRobot({ turn: true });
     showChoices();
   }
   refresh();
@@ -82,7 +82,7 @@ async function start() {
   byId("degrees").addEventListener("click", toggle("degrees"));
   byId("classroom").addEventListener("click", toggle("classroom"));
   byId("theme").addEventListener("click", switchTheme);
-  byId("home").addEventListener("click", frameRobot);
+  byId("home").addEventListener("click", () => frameRobot());
   const robot = await attempt(anchor, () => describeRobot(first));
   if (!robot) return;
   bench.store = createStore({ ...freshView(data.degrees === true), ...freshState(robot) }, sceneChanged);

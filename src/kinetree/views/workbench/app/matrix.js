@@ -8,8 +8,11 @@ function buildMatrix(body) {
   Object.assign(this, { kind, place, note });
 }
 
-function showMatrix({ M, eigenvalues }) {
-  const panel = panels.get("matrix"), { robot, scene } = bench, n = M.length;
+const MOST_ROWS_SHOWN = 48; // a table of more cells makes the page slow
+
+function showMatrix({ M: whole, eigenvalues }) {
+  const panel = panels.get("matrix"), { robot, scene } = bench, n = Math.min(whole.length, MOST_ROWS_SHOWN);
+  const M = whole.slice(0, n).map((row) => row.slice(0, n));
   panel.kind.select(scene.matrix);
   if (panel.madeFor !== `${robot.id} ${scene.matrix}`) makeMatrix(panel, robot, scene.matrix, n);
   const top = Math.max(1e-300, ...M.map((row) => Math.max(...row.map(Math.abs))));
@@ -25,7 +28,7 @@ function showMatrix({ M, eigenvalues }) {
   }));
   const units = new Set(robot.dofs.map((dof) => dof.unit));
   const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
-  panel.note.textContent = `${unitText}; the colour is the size against the largest entry. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.`;
+  panel.note.textContent = `${unitText}; the colour is the size against the largest entry. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.${n < whole.length ? ` M has ${whole.length} rows; the first ${n} rows and columns are shown.` : ""}`;
 }
 
 // A number with fixed decimals; only an exact zero is 0, and a rounded one has no sign.
@@ -37,12 +40,13 @@ function cellText(x, decimals) {
 function makeMatrix(panel, robot, kind, n) {
   panel.madeFor = `${robot.id} ${kind}`;
   const shownNumber = (k) => kind === "numbers" || n <= 12 || k % 5 === 0 || k === 1 ? k : ""; // a map has narrow columns
-  const head = make("tr", {}, make("td"), ...robot.dofs.map((dof, j) => make("th", { title: dof.name, text: shownNumber(j + 1) })));
-  panel.cells = robot.dofs.map((_, i) => robot.dofs.map((_, j) => make("button", {
+  const shown = robot.dofs.slice(0, n);
+  const head = make("tr", {}, make("td"), ...shown.map((dof, j) => make("th", { title: dof.name, text: shownNumber(j + 1) })));
+  panel.cells = shown.map((_, i) => shown.map((_, j) => make("button", {
     type: "button", class: "cell-button", "data-m": `${i},${j}`, tabindex: i + j ? -1 : 0,
     click: () => unfoldThis({ kind: "M", row: i, column: j }, "matrix"),
   })));
-  const rows = robot.dofs.map((dof, i) => make("tr", {}, make("th", { scope: "row", title: dof.name, text: shownNumber(i + 1) }),
+  const rows = shown.map((dof, i) => make("tr", {}, make("th", { scope: "row", title: dof.name, text: shownNumber(i + 1) }),
     ...panel.cells[i].map((cell) => make("td", {}, cell))));
   const table = make("table", { class: `matrix ${kind} ${n > 12 ? "many" : ""}` }, make("thead", {}, head), make("tbody", {}, ...rows));
   table.addEventListener("keydown", (event) => {
@@ -53,7 +57,7 @@ function makeMatrix(panel, robot, kind, n) {
     const [i, j] = place.split(",").map((x, k) => clamp(+x + by[k], 0, n - 1));
     panel.cells[i][j].focus();
   });
-  const key = make("ol", { class: "matrix-key" }, ...robot.dofs.map((dof) => make("li", { text: dof.name })));
+  const key = make("ol", { class: "matrix-key" }, ...shown.map((dof) => make("li", { text: dof.name })));
   panel.place.replaceChildren(table);
   if (panel.names) panel.names.remove();
   panel.names = key;

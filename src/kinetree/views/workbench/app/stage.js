@@ -46,21 +46,40 @@ function reachOf(robot, points) {
   return [plus(at, times(robot.up, far)), plus(at, times(robot.up, -far))];
 }
 
+const TURNS = [0, -0.5, 0.5, -0.9, 0.9]; // angles of the camera about the vertical that are tried, rad
+const DEEP = 0.9; // a robot that is deeper than wide by this factor points at the camera
+
+// Turn the camera of a robot that has just been opened so that it does not point at the camera.
+function turnCamera() {
+  const { viewer, robot } = bench, { camera } = viewer;
+  if (robot.plane && Math.abs(dot(robot.plane, robot.up)) < 0.1) return;
+  const points = viewer.corners(SOLID.filter((group) => viewer.isShown(group)));
+  if (!points.length) return;
+  const range = (axis) => Math.max(...points.map((p) => dot(p, axis))) - Math.min(...points.map((p) => dot(p, axis)));
+  let best = null;
+  for (const angle of TURNS) {
+    camera.set({ angle });
+    const [right, , back] = camera.axes(), depth = range(back) / Math.max(range(right), 0.35 * range(robot.up), 1e-9);
+    if (best === null || depth < best.depth - 1e-9) best = { angle, depth };
+    if (depth < DEEP) break;
+  }
+  camera.set({ angle: best.angle });
+}
+
 // Show the whole robot and the gravity arrow, in the direction of the camera.
-function frameRobot() {
+function frameRobot({ turn = false } = {}) {
   if (!bench.viewer) return;
   const { viewer, robot } = bench, camera = viewer.camera;
   camera.reset();
+  if (turn) turnCamera();
   const points = viewer.corners([...SOLID, "loop"].filter((group) => viewer.isShown(group)));
   points.push(...reachOf(robot, points));
   if (!points.length) points.push(...bench.poses.map((T) => [T[3], T[7], T[11]]), [0, 0, 0]);
   const [right] = camera.axes(), size = robot.stage.scene.extent;
-  const along = (axis) => points.map((p) => dot(p, axis));
-  const middle = times(points.reduce(plus, [0, 0, 0]), 1 / points.length);
-  const left = Math.min(...along(right)) - dot(middle, right) - 0.12 * size;
-  const low = Math.min(...along(robot.up)), high = Math.max(...along(robot.up));
-  const height = (low + high) / 2 - dot(middle, robot.up) + 0.12 * size;
-  bench.gravityAt = plus(plus(middle, times(right, left)), times(robot.up, height));
+  const along = (axis) => points.map((p) => dot(p, axis)), heights = along(robot.up);
+  const first = points.reduce((a, b) => dot(b, right) < dot(a, right) ? b : a); // beside the leftmost point
+  const height = (Math.min(...heights) + Math.max(...heights)) / 2 - dot(first, robot.up) + 0.12 * size;
+  bench.gravityAt = plus(plus(first, times(right, -0.14 * size)), times(robot.up, height));
   if (bench.scene.marks.gravity) points.push(bench.gravityAt, plus(bench.gravityAt, times(robot.up, -0.3 * size)));
   camera.frame(points, 0.82);
   viewer.draw();
