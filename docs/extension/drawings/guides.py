@@ -92,7 +92,7 @@ def reading_stages() -> str:
     found = [
         (places[0], "error\nfile, line, way out", "hot"),
         (places[1], "error or warning\nwith line", "hot"),
-        (places[2], "error\nimpossible masses", "hot"),
+        (places[2], "error or warning\nmasses, moments", "hot"),
         (places[3], "robot.report\nall findings", "fill"),
     ]
     flow.down = True
