@@ -173,7 +173,8 @@ def test_ticks_are_round(low, high, expected):
 def test_lines_of_a_plot_go_through_their_points():
     t, x = np.array([0.0, 1.0, 2.0]), np.array([[0.0], [5.0], [10.0]])
     svg = line_plot("q", "rad", t, x, ["a"])
-    points = [tuple(map(float, p.split())) for p in re.search(r'class="track c0 d0" d="M([^"]*)"', svg)[1].split("L")]
+    track = re.search(r'class="track c0 d0" d="M([^"]*)"', svg)[1]
+    points = [tuple(map(float, point.split())) for point in track.split("L")]
     (x0, y0), (x1, y1), (x2, y2) = points
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11) and y0 - y1 == pytest.approx(
         y1 - y2, abs=0.11
