@@ -63,7 +63,7 @@ def export_targets() -> str:
 def xacro_stages() -> str:
     """A xacro file with arguments, included files and packages becomes a robot."""
     flow = Flow()
-    reader = flow.box(320, 64, "interpreter\nproperties, macros, ${...}", kind="main")
+    reader = flow.box(320, 64, "interpreter\nproperties, macros, expressions", kind="main")
     for k, words in enumerate(("arm.xacro\nand its includes", "arguments\nlength=0.6")):
         flow.arrow(flow.box(60, 128 * k, words, width=150), reader, kind="soft")
     urdf = flow.box(540, 64, "URDF\nin memory")
