@@ -2,6 +2,9 @@
 
 import gc
 import os
+import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from kinetree.backends.llvm import engine
 settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PATIENCE = 600.0  # s, for a build of the documentation by another process
 CASES, EXAMPLES = 1, 5  # of every test with --few
 
 # Tests of the machine code itself, which is made there with the effort of the users' code.
@@ -64,6 +69,35 @@ def no_cache_of_the_user(tmp_path_factory):
         patch.delenv("KINETREE_CACHE_SIZE", raising=False)
         patch.setenv("KINETREE_BACKGROUND", "0")  # tests of kernels test their own code
         yield folder
+
+
+@pytest.fixture(scope="session")
+def built_docs(tmp_path_factory):
+    """The documentation as HTML: (folder, warnings and errors of the build, which are empty).
+
+    It is built once for all processes of the run: the first one builds, others wait for it.
+    """
+    pytest.importorskip("furo")
+    pytest.importorskip("myst_parser")
+    run = tmp_path_factory.getbasetemp()
+    folder = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "docs"
+    html, ended = folder / "html", folder / "ended"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        end = time.monotonic() + PATIENCE
+        while not ended.exists() and time.monotonic() < end:
+            time.sleep(0.2)
+        assert ended.exists(), f"the process that builds {folder} did not end in {PATIENCE} s"
+        return html, ended.read_text("utf8")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    where = [str(DOCS), str(html), "-d", str(folder / "doctrees")]
+    found = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    trouble = (found.stderr or f"exit status {found.returncode}") if found.returncode else ""
+    part = folder / "part"
+    part.write_text(trouble, "utf8")
+    part.rename(ended)
+    return html, trouble
 
 
 @pytest.fixture(scope="module", autouse=True)

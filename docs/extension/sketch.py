@@ -408,7 +408,7 @@ def _dotted(x: float, y: float, words: str, kind: str, anchor: str) -> str:
     found, middle, letter = [], place, ""
     for part, what in pieces(words):
         if what == "dot":
-            top = y - (0.88 if letter.isupper() else 0.68) * FONT
+            top = y - (0.98 if letter.isupper() else 0.74) * FONT
             for shift in (0.0,) if part == "˙" else (-2.2, 2.2):
                 found.append(
                     f'<circle class="{kind} full" cx="{middle + 1.4 + shift:.1f}" cy="{top:.1f}" '

@@ -1,36 +1,23 @@
 """A real Chromium for the tests of pages: headless, with WebGL in software, without a network."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from measure import FLAGS, NAMES, program
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Playwright's browser on the installed Chromium; tests are skipped if there is none."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
+    if program() is None:
         pytest.skip(f"no Chromium is installed: none of {', '.join(NAMES)} is on the path")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=list(FLAGS))
+        browser = driver.chromium.launch(executable_path=program(), args=list(FLAGS))
         yield browser
         browser.close()
 

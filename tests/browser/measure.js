@@ -38,8 +38,17 @@ function clippedBox(box, node) {
   }
   return { left, top, right, bottom, scrolls, dots };
 }
+// A drawer that is closed: it waits beside the window, where nobody can scroll to.
+function isPutAway(node) {
+  for (let at = node; at; at = at.parentElement)
+    if (getComputedStyle(at).position === "fixed") {
+      const box = at.getBoundingClientRect();
+      return box.right <= 1 || box.left >= innerWidth - 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
+    }
+  return false;
+}
 function allText(root) {
-  return [...document.querySelectorAll(`${root}, ${root} *`)].filter((node) => !node.matches(ignored) && ownText(node) && isSeen(node));
+  return [...document.querySelectorAll(`${root}, ${root} *`)].filter((node) => !node.matches(ignored) && ownText(node) && isSeen(node) && !isPutAway(node));
 }
 function nameOf(node) {
   const id = node.id ? `#${node.id}` : node.className && typeof node.className === "string" ? `.${node.className.split(" ")[0]}` : "";
@@ -58,14 +67,23 @@ function clipped(root) {
   return [...new Set(found)];
 }
 
+// Whether something opaque, as a dialog, lies on a node at a point; another text does not cover it.
+function isCovered(node, x, y) {
+  for (const top of document.elementsFromPoint(x, y)) {
+    if (node.contains(top) || top.contains(node)) return false;
+    const { backgroundColor, backgroundImage } = getComputedStyle(top), alpha = backgroundColor.match(/[\d.]+/g) || [];
+    if (top.matches("img, canvas, iframe, video") || backgroundImage !== "none" || +(alpha[3] ?? 1) > 0.5) return true;
+  }
+  return false;
+}
+
 function overlapping(root) {
   const boxes = [];
   for (const node of allText(root))
     for (const box of textBoxes(node)) {
       const seen = clippedBox(box, node), [x, y] = [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2];
       if (seen.right - seen.left < 2 || seen.bottom - seen.top < 2) continue;
-      const top = document.elementFromPoint(x, y); // what is covered on purpose, as by a dialog, is not seen
-      if (top && !node.contains(top) && !top.contains(node)) continue;
+      if (isCovered(node, x, y)) continue;
       boxes.push({ node, ...seen });
     }
   const found = [];

@@ -1,13 +1,31 @@
-"""Measurements of a page in the browser: text that is cut or overlaps, and contrast of colours.
+"""A browser, and measurements of a page in it: text that is cut or overlaps, and contrast.
 
-Each function takes playwright's page and gives a list of sentences; an empty list is a good page.
-The measurements themselves are in measure.js.
+Each measurement takes playwright's page and gives a list of sentences; an empty list is a good
+page. The measurements themselves are in measure.js.
 """
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SCRIPT = Path(__file__).with_name("measure.js").read_text(encoding="utf-8")
+
+
+def program() -> str | None:
+    """The installed Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def clipped(page: Any, root: str = "body") -> list[str]:

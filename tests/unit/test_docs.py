@@ -40,12 +40,8 @@ def test_the_tables_show_the_newest_records():
     assert found.returncode == 0, found.stdout
 
 
-def test_the_documentation_builds_without_warnings(tmp_path):
-    pytest.importorskip("furo")
-    pytest.importorskip("myst_parser")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    where = [str(DOCS), str(tmp_path / "html"), "-d", str(tmp_path / "doctrees")]
-    found = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    pages = {path.stem for path in (tmp_path / "html").rglob("*.html")}
+def test_the_documentation_builds_without_warnings(built_docs):
+    folder, trouble = built_docs
+    assert not trouble, trouble
+    pages = {path.stem for path in folder.rglob("*.html")}
     assert {page.stem for page in PAGES} <= pages

@@ -99,11 +99,22 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
             axis = np.asarray(joint.screw, float)[3:]
             edges = (2.6 * radius, 2.6 * radius, 3.2 * radius)
             yield Shape("box", "joint", i, along(p, p + axis, 0.0), edges, JOINT, joint.name)
-            yield rail(model, i, axis, extent, 0.25 * radius)
+            if has_rail(model, i):
+                yield rail(model, i, axis, extent, 0.25 * radius)
         else:
             axis = np.asarray(joint.screw, float)[:3]
             size = (1.15 * radius, 2.8 * radius)
             yield Shape("cylinder", "joint", i, along(p, p + axis, 0.0), size, JOINT, joint.name)
+
+
+def has_rail(model: Model, i: int) -> bool:
+    """False for an endless slide of a massless link: coordinates of a body, and not a machine part.
+
+    The platform of a parallel robot moves along x, y and z by such slides.
+    """
+    p = model.parent[i]
+    massless = float(model.m[i]) == 0 or (p != WORLD and float(model.m[p]) == 0)
+    return not massless or all(map(isfinite, travel(model, i)))
 
 
 def rail(model: Model, i: int, axis: Array, extent: float, radius: float) -> Shape:

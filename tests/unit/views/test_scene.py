@@ -109,6 +109,12 @@ def test_a_slide_has_a_rail_between_its_limits():
     assert rail.size[1] == pytest.approx(joint.limits.upper - joint.limits.lower)
 
 
+def test_slides_that_only_place_a_platform_have_no_rails():
+    labels = [s.label for s in scene(kt.robots.delta()).of("joint") if s.kind == "cylinder"]
+    assert labels and not {"x", "y", "z"} & set(labels)
+    assert "slide" in [s.label for s in scene(kt.robots.cart_pole()).of("joint")][1:]
+
+
 def test_the_rail_of_a_follower_ends_where_its_leader_does():
     b = kt.Builder("gripper").link("base").link("left", 0.1, (0, 0, 0.05))
     b.link("right", 0.1, (0, 0, 0.05))

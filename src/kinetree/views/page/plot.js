@@ -10,6 +10,7 @@
 
 const createPlot = (() => {
   const NEAR = 1.6; // limits are drawn up to this multiple of the largest value
+  const DUST = 1e-7; // values below this part of the largest limit do not fill the plot
   const MOST_ROWS = 10; // of the table at the cursor
   const SVG = (() => {
     const holder = document.createElement("div");
@@ -115,14 +116,12 @@ const createPlot = (() => {
             high = Math.max(high, y);
           });
       if (!(low <= high)) [low, high] = [0, 1];
-      const reach = Math.max(Math.abs(low), Math.abs(high));
+      let reach = Math.max(Math.abs(low), Math.abs(high));
       if (!view && !yAxis.log) {
-        for (const one of shown())
-          for (const bound of one.limit)
-            if (isNumber(bound) && Math.abs(bound) <= NEAR * reach) {
-              low = Math.min(low, bound);
-              high = Math.max(high, bound);
-            }
+        const bounds = shown().flatMap((one) => one.limit).filter(isNumber);
+        if (reach < DUST * Math.max(...bounds.map(Math.abs), 1e-5)) low = high = reach = 0;
+        for (const bound of bounds)
+          if (Math.abs(bound) <= NEAR * reach) [low, high] = [Math.min(low, bound), Math.max(high, bound)];
         if (low > 0 && low < 0.5 * (high - low)) low = 0;
         if (high < 0 && -high < 0.5 * (high - low)) high = 0;
       }
@@ -214,6 +213,7 @@ const createPlot = (() => {
       note.classList.toggle("warning", out.length > 0);
       note.textContent = out.length ? `beyond its limit: ${out.slice(0, 3).join(", ")}${more}`
         : away && !view ? `${away < bounds.size ? "further " : ""}limits are beyond this range` : "";
+      note.title = note.textContent;
     }
     function draw() {
       if (width < 40 || height < 40) return;

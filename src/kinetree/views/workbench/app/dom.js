@@ -33,6 +33,12 @@ function numberText(x, digits = 4) {
   return text.replace("e+", "e").replaceAll("-", "−");
 }
 
+// A number that can be typed again, with fixed decimals and without a sign on zero.
+function fixedText(x, decimals) {
+  const text = x.toFixed(decimals);
+  return +text === 0 ? (0).toFixed(decimals) : text;
+}
+
 // A number for a narrow column: three digits, and no more than three decimals.
 function shortText(x) {
   const text = numberText(x, 3);

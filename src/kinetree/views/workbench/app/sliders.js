@@ -111,7 +111,7 @@ function showJoints() {
   for (const row of jointRows) {
     const x = row.get(at), beyond = x < row.low - 1e-9 || x > row.high + 1e-9;
     if (document.activeElement !== row.range || +row.range.value !== x) row.range.value = x;
-    if (document.activeElement !== row.box) row.box.value = toShown(x, row.unit).toFixed(inDegrees(row.unit) ? 1 : 3);
+    if (document.activeElement !== row.box) row.box.value = fixedText(toShown(x, row.unit), inDegrees(row.unit) ? 1 : 3);
     row.unitText.textContent = shownUnit(row.unit, per);
     row.node.classList.toggle("outside", beyond);
     row.node.title = beyond ? `outside the limits ${numberText(toShown(row.low, row.unit))} … ${numberText(toShown(row.high, row.unit))}${shownUnit(row.unit, per)}` : "";
