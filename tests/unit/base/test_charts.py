@@ -59,6 +59,14 @@ def test_near_limits_are_in_view_and_far_ones_are_not():
     assert chart_figure(far).count('class="bound"') == 0
 
 
+def test_values_that_are_tiny_beside_their_limits_do_not_fill_the_plot():
+    """Those of a chart without limits do: errors of rounding may be what it is about."""
+    y = 1e-9 * np.sin(T)
+    limited = Chart("rate", (TIME, Axis("rad/s")), (Series("j", T, y, limits=(-2.0, 2.0)),))
+    assert limited.range() == (-1.0, 1.0)
+    assert max(line_chart("rate", "rad/s", T, {"j": y}).range()) < 2e-9
+
+
 def test_limits_of_some_lines_have_their_colour_and_name():
     one = Series("a", T, np.sin(T), limits=(None, 0.5))
     chart = Chart("q", (TIME, Axis("rad")), (one, Series("b", T, np.cos(T))))

@@ -119,7 +119,7 @@ const createPlot = (() => {
       let reach = Math.max(Math.abs(low), Math.abs(high));
       if (!view && !yAxis.log) {
         const bounds = shown().flatMap((one) => one.limit).filter(isNumber);
-        if (reach < DUST * Math.max(...bounds.map(Math.abs), 1e-5)) low = high = reach = 0;
+        if (reach < DUST * Math.max(0, ...bounds.map(Math.abs))) low = high = reach = 0;
         for (const bound of bounds)
           if (Math.abs(bound) <= NEAR * reach) [low, high] = [Math.min(low, bound), Math.max(high, bound)];
         if (low > 0 && low < 0.5 * (high - low)) low = 0;
