@@ -20,9 +20,12 @@ from docutils.parsers.rst import directives
 from extension import snippets, store
 from extension.directives import Figure, literal, still, with_kinetree
 from extension.drawings import DRAWINGS
-from extension.plots import plot
+from extension.plots import curves_of
+from kinetree.base.chart_svg import MOST_DRAWN, chart_elements
+from kinetree.base.charts import Axis, Chart, Series
 
 PAGE = "gallery"
+WIDTH, HEIGHT = 420, 320  # of small plots, with the margins that are cut off
 
 
 def slug(heading: str) -> str:
@@ -67,7 +70,7 @@ class Gallery(Figure):
 
     def thumbnail(self, kind: str, what: str, code: str) -> str:
         """Markup of a card's picture."""
-        key = store.key_of("card", kind, what, code)
+        key = store.key_of("card 2", kind, what, code)
         page = Path(self.env.srcdir) / f"{PAGE}.md"
 
         def names() -> dict[str, Any]:
@@ -95,6 +98,13 @@ class Gallery(Figure):
 
 
 def thumbnail(value: Any, kind: str) -> str:
-    """A small plot without words; kind "dots": of its only curve as dots."""
-    options = {"x": "", "y": ""}
-    return plot(value, options if kind == "plot" else options | {"dots": next(iter(value))})
+    """A small plot with axes and without words; kind "dots": of its curves as dots."""
+    series = tuple(Series(name, x, y, dots=kind == "dots") for name, x, y in curves_of(value))
+    chart = Chart("", (Axis(""), Axis("")), series).thinned(MOST_DRAWN)
+    elements = [x for x in chart_elements(chart, WIDTH, HEIGHT) if not x.startswith("<text")]
+    left, right = re.search(r'd="M([\d.]+) [\d.]+H([\d.]+)', "".join(elements)).groups()
+    top, bottom = re.search(r'd="M[\d.]+ ([\d.]+)V([\d.]+)', "".join(elements)).groups()
+    edge = f'<path class="axis edge" d="M{left} {top}V{bottom}H{right}"/>'
+    wide, high = float(right) - float(left), float(bottom) - float(top)
+    view = f"{float(left) - 8} {float(top) - 8} {wide + 16} {high + 16}"
+    return f'<svg class="plot" viewBox="{view}" aria-hidden="true">{"".join(elements)}{edge}</svg>'
