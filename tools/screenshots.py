@@ -10,6 +10,7 @@ and the exit status is 1 if there are any. Pages of the documentation are those 
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from kinetree.base.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]
@@ -30,6 +32,7 @@ sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]
 from coloured_robot import write_coloured_robot  # noqa: E402
 from measure import FLAGS, clipped, low_contrast, overlapping, program, until  # noqa: E402
 
+MATH_STYLE = ROOT / "src" / "kinetree" / "base" / "math.css"
 SIZES = ("1280x800", "1920x1080")
 THEMES = ("light", "dark")
 MOST_PIXELS = 7000  # height of a screenshot
@@ -106,7 +109,8 @@ def run(page: Any, **entries: object) -> None:
 
 def compare(page: Any) -> None:
     """Keep a run and simulate again with other gains."""
-    start = {"q": [0.6, 1.2], "preset": "go"}
+    push = {"link": 1, "point": [0.8, 0, 0], "force": [0, -100, 0], "moment": [0, 0, 0]}
+    start = {"q": [0.6, 1.2], "preset": "hold", "push": push}
     run(page, **start)
     page.locator("#keep-run").click()
     gains = page.evaluate("window.kinetree.bench.scene.gains")
@@ -189,7 +193,6 @@ def notebooks(into: Path, stack: ExitStack) -> Iterator[Shot]:
 def notebook_page(path: Path) -> str:
     """A notebook with fresh outputs as one page, in the layout of a notebook."""
     import nbformat
-    from markdown_it import MarkdownIt
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
@@ -200,16 +203,33 @@ def notebook_page(path: Path) -> str:
         + "".join(f'<div class="output">{output_html(x)}</div>' for x in cell.outputs)
         + "</div>"
         if cell.cell_type == "code"
-        else MarkdownIt().enable("table").render(cell.source)
+        else markdown_html(cell.source)
         for cell in notebook.cells
     ]
+    font = MATH_STYLE.with_name("math.woff2").as_uri()
+    math = MATH_STYLE.read_text("utf8").replace("math.woff2", font)
     style = (
         ":root { color-scheme: light dark; } body { width: 960px; margin: 2em auto;"
         " font: 15px/1.5 sans-serif; background: Canvas; color: CanvasText; }"
         " .code > pre { background: light-dark(#f4f4f4, #242424); padding: 0.6em; overflow: auto; }"
-        " .output { overflow: auto; }"
+        " .output { overflow: auto; } img { max-width: 100%; } " + math
     )
     return f"<!DOCTYPE html><meta charset='utf-8'><style>{style}</style><body>{''.join(cells)}"
+
+
+def markdown_html(source: str) -> str:
+    """Markdown with formulas between dollars, which a notebook's reader sets by itself."""
+    from markdown_it import MarkdownIt
+
+    formulas: list[str] = []
+
+    def place(found: re.Match[str]) -> str:
+        formulas.append(from_latex(found[1] or found[2], display=found[1] is not None))
+        return f"FORMULA{len(formulas) - 1}END"
+
+    source = re.sub(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", place, source, flags=re.DOTALL)
+    text = MarkdownIt().enable("table").render(source)
+    return re.sub(r"FORMULA(\d+)END", lambda found: formulas[int(found[1])], text)
 
 
 def output_html(output: Any) -> str:
@@ -217,6 +237,8 @@ def output_html(output: Any) -> str:
     data = output.get("data", {})
     if "text/html" in data:
         return data["text/html"]
+    if "text/markdown" in data:
+        return markdown_html(data["text/markdown"])
     if "image/svg+xml" in data:
         return data["image/svg+xml"]
     if "image/png" in data:
@@ -310,16 +332,17 @@ def note_request(shot: Shot, url: str) -> None:
 
 
 def shoot(page: Any, shot: Shot, path: Path, size: str) -> None:
-    """Store a screenshot of a page, scrolled through once so that late parts are drawn."""
+    """Store a screenshot of a page, of its whole height if the shot asks for it."""
     width, height = map(int, size.split("x"))
     tall = page.evaluate("document.documentElement.scrollHeight") if shot.whole else height
     tall = min(max(tall, height), MOST_PIXELS)
-    for y in (*range(height, tall, height), 0):
-        page.evaluate("(y) => scrollTo(0, y)", y)
-        page.wait_for_timeout(40)
+    framed = len(page.frames) > 1  # frames outside of the window are not drawn
+    if framed:
+        page.set_viewport_size({"width": width, "height": tall})
+        page.wait_for_timeout(600)
     page.wait_for_timeout(150)
     box = {"x": 0, "y": 0, "width": width, "height": tall}
-    page.screenshot(path=path, full_page=shot.whole, clip=box)
+    page.screenshot(path=path, full_page=shot.whole and not framed, clip=box)
 
 
 def contact_sheet(paths: list[Path], into: Path) -> None:
