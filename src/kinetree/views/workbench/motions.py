@@ -42,6 +42,9 @@ def motion_data(robot: Robot, run: Run, name: str) -> dict[str, object]:
     keep = np.unique([*range(0, len(trajectory), every), len(trajectory) - 1])
     q, dq, ddq = (np.asarray(x)[keep] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
     tau = trajectory.tau if trajectory.tau is None else np.asarray(trajectory.tau)[keep]
+    moved = trajectory.model  # a run without gravity has another one than the robot
+    if moved is not None and not np.array_equal(moved.gravity, robot.model.gravity):
+        robot = robot.with_gravity(moved.gravity[3:])
     remarks = list(run.remarks)
     if tau is None:
         tau = joint_forces(robot, q, dq, ddq, remarks)

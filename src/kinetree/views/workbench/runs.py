@@ -127,7 +127,7 @@ def simulated(
             raise
         trajectory = error.trajectory
         remarks.append(f"The run ended early: {error}")
-    if time.monotonic() > end:
+    if time.monotonic() > end and trajectory.t[-1] < law.duration:
         remarks.append(
             f"The run was stopped after {patience:g} s of computing, at t = "
             f"{number(trajectory.t[-1])} s of {law.duration:g} s."

@@ -144,7 +144,7 @@ def number(given: object, name: str) -> float:
     """A finite number of a request."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise InputError(f"{name} is {given!r:.60}; expected a number.")
-    if not math.isfinite(given) or abs(given) > LARGEST:
+    if not abs(given) <= LARGEST:  # true for nan, and for integers that no float can represent
         raise InputError(f"{name} is {given!r:.60}; expected a finite number up to {LARGEST:g}.")
     return float(given)
 

@@ -143,7 +143,9 @@ def test_release_keeps_the_energy():
 
 def test_a_free_base_is_weightless_and_keeps_its_momentum():
     robot = kt.load_string(TEXT.replace('<link name="base"/>', BASE), floating=True)
-    found = run(at_rest(robot), "follow").trajectory
+    drift = run(at_rest(robot), "follow")
+    assert not np.any(motion_data(robot, drift, "x")["energy"]["potential"])
+    found = drift.trajectory
     drifted = robot.center_of_mass(found.q) - robot.center_of_mass(found.q[0])
     assert np.abs(drifted).max() < 1e-6 and np.ptp(found.q[:, 7:]) > 0.2
     assert np.abs(robot.momentum(found.q, found.dq)).max() < 1e-5
@@ -163,6 +165,12 @@ def test_mechanisms_follow_on_their_constraints(name):
 def test_a_run_without_motion_names_the_reason():
     state = at_rest(kt.robots.cart_pole())
     assert "Move a slider" in run(state, "release", duration=0.5).remarks[0]
+
+
+def test_a_complete_run_is_not_called_stopped():
+    found = run(at_rest(PLANAR), "hold", duration=0.2, patience=-1.0)  # over before the first step
+    assert found.trajectory.t[-1] == 0.2
+    assert not any("was stopped" in text for text in found.remarks)
 
 
 def test_a_run_that_takes_too_long_ends_with_what_it_has():

@@ -53,6 +53,7 @@ def test_a_connection_serves_many_requests(client):
         ("readings", b"[1]", 400, "not a record"),
         ("readings", b"[" * 100_000, 400, "not JSON"),
         ("readings", b'{"robot": "given", "q": [NaN, 0]}', 400, "finite"),
+        ("readings", b'{"robot": "given", "q": [1%s, 0]}' % (b"0" * 400), 400, "finite"),
         ("readings", {"robot": "given"}, 400, "q is None"),
         ("readings", {"robot": "given", "q": [0]}, 400, "'joint1', 'joint2'"),
         ("readings", {"robot": "given", "q": [0, "x"]}, 400, "joint2 is 'x'"),

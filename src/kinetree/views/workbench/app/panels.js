@@ -113,12 +113,12 @@ function buildEquations(body) {
 }
 
 async function showEquations() {
-  const panel = panels.get("equations"), { robot } = bench;
-  if (panel.madeFor === robot.id) return;
-  panel.madeFor = robot.id;
+  const panel = panels.get("equations"), { robot, scene: { gravity } } = bench, wanted = JSON.stringify([robot.id, gravity]);
+  if (panel.madeFor === wanted) return;
+  panel.madeFor = wanted;
   panel.place.replaceChildren(make("p", { class: "note", text: "deriving the equations …" }));
-  const answer = await attempt(panel.place, () => ask("equations", { robot: robot.id }));
-  if (panel.madeFor === robot.id) panel.place.replaceChildren(answer ? safeMarkup(answer.html) : "");
+  const answer = await attempt(panel.place, () => ask("equations", { robot: robot.id, gravity }));
+  if (panel.madeFor === wanted) panel.place.replaceChildren(answer ? safeMarkup(answer.html) : "");
 }
 
 addPanel({ id: "hand", title: "Tool", letter: "Λ", key: "9", build: buildHand, readings: showHand });

@@ -125,7 +125,7 @@ function keepToCompare() {
 }
 
 async function openMotion(file, control) {
-  const motion = await attempt(control, async () => ask("motion", { robot: bench.robot.id, file: { name: file.name, base64: await asBase64(file) } }));
+  const motion = await attempt(control, async () => ask("motion", { robot: bench.robot.id, gravity: bench.scene.gravity, file: { name: file.name, base64: await asBase64(file) } }));
   if (motion) showNewRun(keepRun(motion, null, file.name));
 }
 
@@ -154,7 +154,7 @@ async function toggleRecording() {
   const { t, q } = recording;
   recording = null;
   showRun();
-  const motion = await attempt(panel.record, () => ask("record", { robot: bench.robot.id, t, q }));
+  const motion = await attempt(panel.record, () => ask("record", { robot: bench.robot.id, gravity: bench.scene.gravity, t, q }));
   if (motion) showNewRun(keepRun(motion, null, "recorded sliders"));
 }
 
