@@ -54,6 +54,7 @@ def test_wrong_options_have_code_2_in_every_command(ready, name):
 def test_wrong_words_have_code_2_in_every_command(ready, name):
     """A robot, shell or word that does not exist."""
     more = {"identify": " rows.csv -o x.urdf", "check": " rows.csv", "watch": " rows.csv"}
+    more["render"] = " -o x.png"
     more = more.get(name, "")
     found = ready(f"{name} no_such_word{more}", code=2)
     assert found.stdout == "" and "no_such_word" in found.stderr
