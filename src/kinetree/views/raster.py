@@ -20,6 +20,7 @@ from kinetree.views.shapes import TriangleMesh
 
 CREASE = 0.7  # cosine of the angle from which an edge is sharp, as in viewer.js
 AMBIENT, LIT = 0.38, 0.62  # light of a surface: AMBIENT + LIT * |cosine of normal and eye|
+DARKEST, GLOSS = 0.11, 0.06  # least colour, and white added where the light is full (viewer.js)
 MOST_FRAGMENTS = 2_000_000  # pixels of triangles that are held in memory at a time
 EDGES = ((0, 1), (1, 2), (2, 0))
 
@@ -107,7 +108,7 @@ def paint(
         seen = inverse > nearest[pixels]
         pixels, triangles = pixels[seen], triangles[seen]
         shade = np.ones((len(pixels), 4), np.float32)
-        shade[:, :3] = layer.colours[triangles] * light(layer, triangles, pixels, fine)[:, None]
+        shade[:, :3] = shaded(layer, triangles, pixels, fine)
         if layer.alpha is None:
             colour[pixels], nearest[pixels] = shade, inverse[seen]
         else:
@@ -228,13 +229,23 @@ def spread(first: Array, last: Array) -> tuple[Array, Array]:
     return owner, np.arange(len(owner)) - before[owner] + first[owner]
 
 
-def light(layer: Layer, triangles: Array, pixels: Array, view: View) -> Array:
+def shaded(layer: Layer, triangles: Array, pixels: Array, view: View) -> Array:
+    """Colours of pixels on triangles, (k, 3), 0 to 1; black parts get enough to show their shape.
+
+    Triangles without normals, such as those of lines, have their own colour.
+    """
+    colours = layer.colours[triangles]
+    if layer.normals is None:
+        return colours
+    amount = light(layer.normals, layer, triangles, pixels, view)[:, None]
+    return np.minimum(np.maximum(colours, DARKEST) * amount + GLOSS * amount**9, 1)
+
+
+def light(normals: Array, layer: Layer, triangles: Array, pixels: Array, view: View) -> Array:
     """Light of pixels on triangles, 0 to 1: normals are interpolated in space, not on the screen.
 
     The eye is along +z of the normals' frame and far away, as in viewer.js.
     """
-    if layer.normals is None:
-        return np.ones(len(pixels))
     corners = layer.corners[triangles]
     flat, inverse = view.project(corners), 1 / corners[..., 2]
     at = np.stack([pixels % view.width, pixels // view.width], -1) + 0.5
@@ -242,7 +253,7 @@ def light(layer: Layer, triangles: Array, pixels: Array, view: View) -> Array:
     weights = np.stack([_cross(ways[:, 1], ways[:, 2]), _cross(ways[:, 2], ways[:, 0]),
                         _cross(ways[:, 0], ways[:, 1])], -1)  # fmt: skip
     weights *= inverse
-    normal = np.einsum("ki,kij->kj", weights, layer.normals[triangles])
+    normal = np.einsum("ki,kij->kj", weights, normals[triangles])
     size = np.sqrt(np.einsum("kj,kj->k", normal, normal))
     return AMBIENT + LIT * np.abs(normal[:, 2]) / np.where(size > 0, size, 1)
 

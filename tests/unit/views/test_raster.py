@@ -6,6 +6,8 @@ import pytest
 from kinetree.views.parts import unit_box, unit_cylinder, unit_sphere
 from kinetree.views.raster import (
     AMBIENT,
+    DARKEST,
+    GLOSS,
     LIT,
     Layer,
     View,
@@ -119,11 +121,13 @@ def test_a_sphere_has_the_known_outline_depth_and_shading():
     clear = inside[pixels] > 0.3
     t = (b - np.sqrt(np.maximum(inside, 0))) / a
     np.testing.assert_allclose(1 / inverse[clear], t[pixels][clear], rtol=1e-4)
-    picture = paint([Layer(corners, np.ones((len(corners), 3)), normals)], v, CLEAR, 1)
     cosine = np.abs(t[:, None] * ray - [0, 0, 4])[:, 2]
-    wanted = 255 * (AMBIENT + LIT * cosine[pixels][clear])
-    found = picture.reshape(-1, 4)[pixels][clear]
-    assert np.abs(found[:, :3] - wanted[:, None]).max() < 1.5 and (found[:, 3] == 255).all()
+    light = AMBIENT + LIT * cosine[pixels][clear]
+    for colour, least in ((0.0, DARKEST), (0.5, 0.5), (1.0, 1.0)):
+        colours = np.full((len(corners), 3), colour)
+        found = paint([Layer(corners, colours, normals)], v, CLEAR, 1).reshape(-1, 4)[pixels][clear]
+        wanted = 255 * np.minimum(least * light + GLOSS * light**9, 1)
+        assert np.abs(found[:, :3] - wanted[:, None]).max() < 1.5 and (found[:, 3] == 255).all()
 
 
 def test_a_picture_in_bands_is_the_whole_picture():
