@@ -96,7 +96,7 @@ def chart_elements(
     ys = chart.range()
     xs = axes[0].span(*(one.x for one in chart.series), np.array([x for _, x in chart.marks]))
     labels = {y: axes[1].label(y) for y in axes[1].ticks(ys)}
-    left = max(34.0, *(7.2 * len(words) + 12 for words in labels.values()))
+    left = max([34.0, *(7.2 * len(words) + 12 for words in labels.values())])
     box = (left, width - 10, top + 38, top + height - 26)
     yield text(left, top + 14, chart.title, kind="name")
     fits = LETTER * len(axes[1].words) + 8 < left

@@ -59,6 +59,16 @@ def test_near_limits_are_in_view_and_far_ones_are_not():
     assert chart_figure(far).count('class="bound"') == 0
 
 
+@pytest.mark.parametrize("span", [(1e-3, 10.0), (0.3, 0.4), (0.0085, 0.0087), (3.0, 3.0)])
+def test_a_logarithmic_axis_has_ticks_however_short_it_is(span):
+    y = np.linspace(*span, len(T))
+    chart = Chart("error", (TIME, Axis("m", log=True)), (Series("e", T, y),))
+    low, high = chart.range()
+    found = chart.axes[1].ticks((low, high))
+    assert len(found) >= 2 and all(low - 1e-9 <= x <= high + 1e-9 for x in found)
+    assert chart_figure(chart)
+
+
 def test_values_that_are_tiny_beside_their_limits_do_not_fill_the_plot():
     """Those of a chart without limits do: errors of rounding may be what it is about."""
     y = 1e-9 * np.sin(T)

@@ -49,13 +49,14 @@ const createPlot = (() => {
       found.push(Number((k * step).toPrecision(12)));
     return found;
   }
-  // Ticks of an axis whose values are powers of ten: whole ones, or 1, 2 and 5 of each.
+  // Ticks of an axis of powers of ten: whole ones, 1, 2 and 5 of each, or steps between two of them.
   function powersBetween(low, high, about) {
     const whole = [];
     for (let k = Math.ceil(low - 1e-9); k <= Math.floor(high + 1e-9); k++) whole.push(k);
     if (whole.length > 2) return whole.filter((k) => k % Math.ceil(whole.length / about) === 0);
     const first = Math.floor(low), all = Array.from({ length: Math.ceil(high) - first + 1 }, (_, k) => first + k);
-    return all.flatMap((k) => [1, 2, 5].map((m) => k + Math.log10(m))).filter((x) => x >= low && x <= high);
+    const found = all.flatMap((k) => [1, 2, 5].map((m) => k + Math.log10(m))).filter((x) => x >= low && x <= high);
+    return found.length > 1 ? found : ticksBetween(10 ** low, 10 ** high, about).map(Math.log10);
   }
   const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
