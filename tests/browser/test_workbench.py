@@ -315,7 +315,10 @@ def test_presets_run_and_two_runs_are_compared(benches, screenshots):
     assert other.evaluate(camera) == page.evaluate(camera)
     other.close()
     last = bench.scene("run")
+    changed = page.locator(".remarks .warning", has_text="changed after this run")
+    assert changed.count() == 0
     bench.change(gravity=[0, -1.62, 0])  # motions of files get the joint forces of this gravity
+    assert changed.count() == 1
     resting = b"t,q:joint1,q:joint2\n0,0,0\n0.5,0,0\n1,0,0\n"
     page.set_input_files(
         "#robot-files", {"name": "rest.csv", "mimeType": "text/csv", "buffer": resting}
@@ -323,6 +326,7 @@ def test_presets_run_and_two_runs_are_compared(benches, screenshots):
     until(page, f"{SCENE}.run !== {last}")
     tau = page.evaluate("window.kinetree.runs.get(window.kinetree.bench.scene.run).motion.tau[0]")
     assert tau == pytest.approx([1.62 * (22 * 0.5 + 19 * 1.4), 1.62 * 19 * 0.4])
+    assert changed.count() == 0
 
 
 def test_uploads_errors_and_scene_files(benches):

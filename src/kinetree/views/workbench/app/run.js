@@ -1,13 +1,18 @@
 // The panel Run: presets with gains, limits, runs to compare, recordings, and motions of files.
 
-const runs = new Map(); // number -> {motion, recipe, words, weightless}; the scene has numbers of runs
+const runs = new Map(); // number -> {motion, recipe, words, weightless, loads}; the scene has numbers of runs
 let lastRun = 0, recording = null;
+const OTHER_LOADS = "The push or the gravity was changed after this run: its plots do not have the change. Press Run to simulate it.";
 
 function keepRun(motion, recipe, words, weightless = false) {
   lastRun += 1;
-  runs.set(lastRun, { motion, recipe, words, weightless });
+  // motions of files and of recorded sliders are computed without a push
+  const loads = loadsOf(recipe || { push: null, gravity: bench.scene.gravity });
+  runs.set(lastRun, { motion, recipe, words, weightless, loads });
   return lastRun;
 }
+
+const loadsOf = ({ push, gravity }) => JSON.stringify([push || null, gravity || null]);
 
 function buildRun(body) {
   const choices = make("div", { class: "presets", role: "radiogroup", "aria-label": "Simulation" });
@@ -45,6 +50,7 @@ function showRun() {
   panel.keep.disabled = !run && !kept;
   panel.keep.textContent = kept ? "Forget the kept run" : "Keep to compare";
   const lines = run ? [[`${run.words}, ${numberText(run.motion.t.at(-1) - run.motion.t[0], 3)} s`, ""], ...run.motion.remarks.map((x) => [x, "warning"])] : [];
+  if (run && run.loads !== loadsOf(scene)) lines.push([OTHER_LOADS, "warning"]);
   if (kept) lines.push([`kept, dashed: ${kept.words}`, ""]);
   panel.remarks.replaceChildren(...lines.map(([text, kind]) => make("li", { class: kind, text })));
   for (const button of panel.saves) button.disabled = !run;
