@@ -46,6 +46,7 @@ from kinetree.views.workbench.state import (
 )
 
 Answer = dict[str, object]
+GAINS = ("kp", "kd")
 MOST_NODES = 6000  # of an unfolded number
 ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
 
@@ -113,8 +114,8 @@ def answer_simulate(shelf: Shelf, request: Request) -> Answer:
     """The motion of a preset from a state."""
     state = asked_state(shelf, request)
     opened = shelf.find(text(request["robot"], "robot"))
-    gains = record(request.get("gains") or {}, "gains")
-    kp, kd = (optional(gains.get(name), f"gain {name}") for name in ("kp", "kd"))
+    gains = record(request.get("gains") or {}, "gains", GAINS)
+    kp, kd = (optional(gains.get(name), f"gain {name}") for name in GAINS)
     target = request.get("target")
     names = state.robot.model.coordinate_names
     law = asked_law(
@@ -126,7 +127,9 @@ def answer_simulate(shelf: Shelf, request: Request) -> Answer:
         opened.stage.q,
         opened.stage.scene.extent,
     )
-    stops = request.get("stops", True) is True
+    stops = request.get("stops", True)
+    if not isinstance(stops, bool):
+        raise InputError(f"stops is {stops!r:.60}; expected true or false.")
     run = simulated(law, state, stops=stops, closing=shelf.closing)
     return motion_data(state.robot, run, law.preset.title)
 

@@ -143,7 +143,7 @@ class Shelf:
 
 def read_payload(given: object) -> tuple[float, Array]:
     """Mass, kg, and centre of mass in the tool frame, m, of a payload."""
-    payload = record(given, "payload")
+    payload = record(given, "payload", ("mass", "com"))
     mass = number(payload.get("mass"), "mass of the payload")
     if mass < 0:
         raise InputError(f"mass of the payload is {mass:g} kg; expected 0 or more.")

@@ -21,6 +21,7 @@ from kinetree.views.loops import closed_rest
 
 Request = Mapping[str, object]
 LARGEST = 1e12  # of any number of a request; larger ones overflow in squares and products
+VECTORS = ("point", "force", "moment")  # of a push
 UNIT = 1e-6  # a quaternion may differ from length 1 by this much
 
 
@@ -103,24 +104,30 @@ def read_push(given: object, model: Model) -> Push | None:
     """The push of a request; None without one."""
     if given is None:
         return None
-    push = record(given, "push")
+    push = record(given, "push", ("link", *VECTORS))
     link = push.get("link")
     if not isinstance(link, int) or isinstance(link, bool) or link not in model.links:
         raise InputError(
             f"link of the push is {link!r}; expected a number from 0 to {len(model.links) - 1}."
         )
     vectors = (
-        numbers(push.get(name, [0.0] * 3), f"{name} of the push", tuple("xyz"))
-        for name in ("point", "force", "moment")
+        numbers(push.get(name, [0.0] * 3), f"{name} of the push", tuple("xyz")) for name in VECTORS
     )
     return Push(link, *vectors)
 
 
-def record(given: object, name: str) -> Request:
-    """An entry of a request that has entries of its own."""
+def record(given: object, name: str, entries: Sequence[str] = ()) -> Request:
+    """An entry of a request that has entries of its own.
+
+    entries: the names that it may have; empty if any are allowed.
+    """
     if not isinstance(given, Mapping):
         raise InputError(f"{name} is {given!r:.60}; expected a record with named entries.")
-    return cast("Request", given)
+    found = cast("Request", given)
+    unknown = [key for key in found if entries and key not in entries]
+    if unknown:
+        raise InputError(f"{name} has {unknown[0]!r:.60}; expected only {listing(entries, 8)}.")
+    return found
 
 
 def sequence(given: object, name: str) -> Sequence[object]:

@@ -212,6 +212,7 @@ def test_the_recursion_and_the_unfolding_add_up(shelf, ask):
         ({"link": True}, "0 to 6"),
         ({"link": 0, "force": [1, 2]}, "force of the push has 2"),
         ({"link": 0, "force": [1, 2, 1e300]}, "finite number"),
+        ({"link": 0, "froce": [1, 2, 3]}, "push has 'froce'.*expected only 'link', 'point'"),
         ([], "push is"),
     ],
 )
@@ -219,6 +220,20 @@ def test_a_wrong_push_is_named(shelf, ask, push, words):
     request = random_request(shelf.find("panda").robot, "panda", 0, push=False)
     with pytest.raises(InputError, match=words):
         ask("readings", **request, push=push)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"gains": {"kp": 3, "ki": 3}}, "gains has 'ki'; expected only 'kp', 'kd'"),
+        ({"stops": "no"}, "stops is 'no'; expected true or false"),
+        ({"payload": {"mass": 1, "centre": [0, 0, 0]}}, "payload has 'centre'"),
+    ],
+)
+def test_entries_of_a_run_that_are_not_known_are_named(shelf, ask, entry, words):
+    request = random_request(shelf.find("panda").robot, "panda", 0, push=False)
+    with pytest.raises(InputError, match=words):
+        ask("simulate", **request, **entry)
 
 
 def test_a_quaternion_that_is_not_one_is_named(shelf, ask):
