@@ -226,6 +226,7 @@ def test_panels_fit_in_both_themes_and_in_the_classroom(benches, panda):
     bench.shows("matrix", "joints", "torque")
     bench.settled()
     found["quadruped"] = faults_of_layout(bench.page)
+    assert (panda.scene("matrix"), bench.scene("matrix")) == ("numbers", "map")  # 7 and 18 columns
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 

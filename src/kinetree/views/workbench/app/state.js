@@ -3,6 +3,7 @@
 const SCENE_VERSION = 1;
 const MERGE_MS = 900; // changes of one control within this time are one step of undo
 const MOST_STEPS_BACK = 400;
+const MOST_NUMBERS = 12; // degrees of freedom up to which the mass matrix opens with its numbers
 
 // How the page looks before anything was chosen.
 function freshView(degrees) {
@@ -12,7 +13,7 @@ function freshView(degrees) {
     marks: { gravity: true, com: false, mass: false, force: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
     folded: [], sizes: { left: 330, right: 360, bottom: 240 },
-    table: false, matrix: "numbers",
+    table: false,
   };
 }
 
@@ -22,6 +23,7 @@ function freshState(robot) {
   return {
     robot: robot.opened, q: [...robot.rest], dq: zeros(robot.n), ddq: zeros(robot.n), push: null,
     gravity: null, step: 0, unfold: null, ...presetValues(preset), stops: true, run: null, kept: null,
+    matrix: robot.n > MOST_NUMBERS ? "map" : "numbers",
   };
 }
 
