@@ -18,8 +18,10 @@ function showMatrix({ M: whole, eigenvalues }) {
   const top = Math.max(1e-300, ...M.map((row) => Math.max(...row.map(Math.abs))));
   const decimals = clamp(3 - Math.floor(Math.log10(top)), 0, 6); // the same in all cells, so that they compare
   M.forEach((row, i) => row.forEach((x, j) => {
-    const cell = panel.cells[i][j], share = Math.sqrt(Math.abs(x) / top); // small couplings stay visible
-    cell.style.setProperty("--share", `${(72 * share).toFixed(1)}%`); // the number stays readable
+    // the map compares entries of different units; the root keeps small couplings visible
+    const cell = panel.cells[i][j], size = scene.matrix === "map" ? Math.sqrt(Math.abs(M[i][i] * M[j][j])) : top;
+    const share = Math.sqrt(Math.min(1, Math.abs(x) / Math.max(size, 1e-300)));
+    cell.style.setProperty("--share", `${((scene.matrix === "map" ? 95 : 72) * share).toFixed(1)}%`); // a number stays readable
     cell.classList.toggle("negative", x < 0);
     if (scene.matrix === "numbers") cell.textContent = cellText(x, decimals);
     cell.dataset.value = x;
@@ -28,7 +30,7 @@ function showMatrix({ M: whole, eigenvalues }) {
   }));
   const units = new Set(robot.dofs.map((dof) => dof.unit));
   const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
-  panel.note.textContent = `${unitText}; the colour is the size against the largest entry. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.${n < whole.length ? ` M has ${whole.length} rows; the first ${n} rows and columns are shown.` : ""}`;
+  panel.note.textContent = `${unitText}; the colour is the size ${scene.matrix === "map" ? "against the root of both diagonal entries" : "against the largest entry"}. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.${n < whole.length ? ` M has ${whole.length} rows; the first ${n} rows and columns are shown.` : ""}`;
 }
 
 // A number with fixed decimals; only an exact zero is 0, and a rounded one has no sign.
