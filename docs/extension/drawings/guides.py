@@ -74,7 +74,7 @@ def xacro_stages() -> str:
 
 @drawing
 def reading_stages() -> str:
-    """What happens to a file: errors, warnings and notes of each stage."""
+    """The stages of reading a file, with the errors, warnings and notes of each."""
     flow = Flow()
     stages = [
         "file\nXML, strict numbers",

@@ -72,6 +72,18 @@ def joints(sketch: Sketch, model: Model, poses: dict[int, np.ndarray], extent: f
             sketch.line(corners, "slide", closed=True)
 
 
+def begun(
+    robot: str, q: tuple[float, ...] | None, azimuth: float | None
+) -> tuple[Model, dict[int, np.ndarray], Sketch, float]:
+    """A robot's model, the poses of its links, a sketch with its bodies and joints, its extent."""
+    model = robot_of(robot).model
+    poses = link_poses(model, position(model, q))
+    sketch = Sketch(view_of(model, azimuth))
+    extent = bodies(sketch, model, poses)
+    joints(sketch, model, poses, extent)
+    return model, poses, sketch, extent
+
+
 @drawing
 def frames(
     robot: str = "planar_2r",
@@ -83,11 +95,7 @@ def frames(
     height: float = 380.0,
 ) -> str:
     """A robot with the frames {s}, {i} of its links, and {b} of its tool; angles: q_i as arcs."""
-    model = robot_of(robot).model
-    poses = link_poses(model, position(model, q))
-    sketch = Sketch(view_of(model, azimuth))
-    extent = bodies(sketch, model, poses)
-    joints(sketch, model, poses, extent)
+    model, poses, sketch, extent = begun(robot, q, azimuth)
     length = size * extent
     tool = model.frame()
     T_sb = poses[tool.link] @ np.asarray(tool.T_if, float)
@@ -118,11 +126,7 @@ def screws(
     height: float = 400.0,
 ) -> str:
     """A robot with the screw axes S_i of its joints, and their sense of turning."""
-    model = robot_of(robot).model
-    poses = link_poses(model, position(model, q))
-    sketch = Sketch(view_of(model, azimuth))
-    extent = bodies(sketch, model, poses)
-    joints(sketch, model, poses, extent)
+    model, poses, sketch, extent = begun(robot, q, azimuth)
     for i in model.links:
         A = np.asarray(model.joints[i].screw, float)
         R, p = poses[i][:3, :3], poses[i][:3, :3] @ joint_point(model, i) + poses[i][:3, 3]
@@ -182,11 +186,7 @@ def centres(
     height: float = 340.0,
 ) -> str:
     """Joint points P_i, centres of mass C_i with their weights, and the vectors between them."""
-    model = robot_of(robot).model
-    poses = link_poses(model, position(model, q))
-    sketch = Sketch(view_of(model, azimuth))
-    extent = bodies(sketch, model, poses)
-    joints(sketch, model, poses, extent)
+    model, poses, sketch, extent = begun(robot, q, azimuth)
     g = np.asarray(model.gravity[3:], float)
     g = g / (np.linalg.norm(g) or 1.0)
     heavy = max(float(m) for m in model.m) or 1.0
@@ -216,11 +216,7 @@ def passes(
     height: float = 400.0,
 ) -> str:
     """The two passes along a chain: motion outward, wrenches inward, with the joint forces."""
-    model = robot_of(robot).model
-    poses = link_poses(model, position(model, q))
-    sketch = Sketch(view_of(model, azimuth))
-    extent = bodies(sketch, model, poses)
-    joints(sketch, model, poses, extent)
+    model, poses, sketch, extent = begun(robot, q, azimuth)
     letters = {"screw": ("V", "dV", "F"), "link": ("omega", "a", "f")}[names]
     tool = model.frame()
     ends = [poses[i][:3, 3] for i in model.links]

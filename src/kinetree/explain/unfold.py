@@ -144,7 +144,7 @@ class Unfolding:
         return summed(words, latex, self.units["tau"][dof], links, numbers=tuple(rates))
 
     def _link(self, cause: str, key: Key, share: Share, dof: int) -> Node | None:
-        """What one link needs for one cause, at a degree of freedom; None if nothing."""
+        """The share of one link in one cause, at a degree of freedom; None if it is zero."""
         k, at, unit = share.link, self.at, self.units["tau"][dof]
         v, omega = at.v[k, dof], at.omega[k, dof]
         index, link, name = _index(k, dof), k + 1, self.model.link_names[k]
@@ -257,7 +257,7 @@ def unfolding(
     dV_base: ArrayLike | None = None,
     formulation: str = "screw",
 ) -> Unfolding:
-    """What all joint forces of one state of numbers unfold into; arguments as in `explain`.
+    """The parts of all joint forces of one state of numbers; arguments as in `explain`.
 
     Raises:
         InputError: the robot or the state is symbolic.
