@@ -6,7 +6,7 @@ memory, from where each thread reads its own row. Results take the same way back
 compiler accepts the same text, which is how its arithmetic is tested where there is no GPU.
 
 Sines and cosines have the bits of the CPU's kernels. The arithmetic is that of
-`kinetree.backends.llvm.sincos`, operation by operation, in float64 for both number types. Compared
+`kinetree.compiler.sincos`, operation by operation, in float64 for both number types. Compared
 with CUDA's own functions it takes fewer instructions, reads no table and needs no branch; angles
 beyond the short reduction are left to CUDA's, which know all digits of pi. exp, log, tanh and atan2
 are those of `kinetree.compiler.elementary`, written only where a graph uses them.
@@ -16,7 +16,9 @@ from collections.abc import Collection
 
 from kinetree.backends.c_functions import CArithmetic, functions_text
 from kinetree.backends.cuda.body import Constants
-from kinetree.backends.llvm.sincos import (
+from kinetree.compiler.elementary import FUNCTIONS
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.sincos import (
     COSINE_32,
     COSINE_64,
     HALF_PI,
@@ -27,8 +29,6 @@ from kinetree.backends.llvm.sincos import (
     SINE_64,
     TWO_OVER_PI,
 )
-from kinetree.compiler.elementary import FUNCTIONS
-from kinetree.compiler.graph import Graph
 
 # what a GPU and a plain C++ compiler spell differently
 MACHINE = r"""

@@ -5,18 +5,10 @@ An angle is m 2^e with a whole m below 2^53. Only some digits of 2/pi matter for
 table, leave an error of 2^-137, while no double is closer to a multiple of pi/2 than about 2^-61.
 """
 
-from kinetree.backends.llvm.sincos import (
-    EVALUATE,
-    HALF_PI,
-    HALF_PI_REST,
-    MAGNITUDE,
-    TWO_OVER_PI_WORDS,
-    limit_bits,
-    narrow,
-    turn,
-    widen,
-)
+from kinetree.backends.llvm.sincos import limit_bits, narrow, turned, widen
 from kinetree.backends.llvm.text import SCALARS, Floats, Writer
+from kinetree.compiler.elementary import MAGNITUDE, fast_two_sum
+from kinetree.compiler.sincos import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS
 
 INFINITY_BITS = 0x7FF << 52
 
@@ -49,12 +41,6 @@ def product(w: Writer, m: str, factor: tuple[str, str, str]) -> tuple[str, str, 
     top = w.let(f"mul i64 {m}, {factor[0]}")
     top = w.let(f"add i64 {top}, {w.let(f'trunc i128 {carry} to i64')}")
     return top, words[1], words[0]
-
-
-def fast_two_sum(f: Floats, a: str, b: str) -> tuple[str, str]:
-    """Sum and its rounding error, exactly, where |a| >= |b| or a = 0."""
-    total = f.add(a, b)
-    return total, f.sub(b, f.sub(total, a))
 
 
 def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[str, str, str, str]:
@@ -133,7 +119,7 @@ def emit_careful(name: str, dtype: str) -> str:
     w.do(f"br i1 {finite}, label %number, label %other")
     w.label("number")
     t, low, n = reduce_any(f, name, bits)
-    sine, cosine = turn(f, *EVALUATE[dtype](f, t, low), n, wide)
+    sine, cosine = turned(f, *EVALUATE[dtype](f, t, low), n, wide)
     sine, cosine = (narrow(w, dtype, 1, value) for value in (sine, cosine))
     body = "\n".join(w.lines)
     at = f"getelementptr inbounds {own.word}, ptr"

@@ -1,6 +1,6 @@
 """C99 and C++: one function without allocation, with the sine, exponential, ... of the kernels.
 
-The arithmetic of sine and cosine is that of `kinetree.backends.llvm.sincos`, that of exp, log, tanh
+The arithmetic of sine and cosine is that of `kinetree.compiler.sincos`, that of exp, log, tanh
 and atan2 the one of `kinetree.compiler.elementary`, step by step, so that exported code rounds as
 the kernel does; angles beyond the short reduction go to the language's own library.
 """
@@ -9,7 +9,9 @@ import functools
 import re
 
 from kinetree.backends.c_functions import CArithmetic, functions_text
-from kinetree.backends.llvm.sincos import (
+from kinetree.compiler.elementary import FUNCTIONS
+from kinetree.compiler.graph import OPERATIONS, Port
+from kinetree.compiler.sincos import (
     COSINE_32,
     COSINE_64,
     HALF_PI,
@@ -20,8 +22,6 @@ from kinetree.backends.llvm.sincos import (
     SINE_64,
     TWO_OVER_PI,
 )
-from kinetree.compiler.elementary import FUNCTIONS
-from kinetree.compiler.graph import OPERATIONS, Port
 from kinetree.write.code.program import (
     ARITHMETIC,
     DTYPES,
