@@ -29,16 +29,16 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.test: $(BIN)/python pyproject.toml
-	$(PIP) -e '.[test]'
+$(VENV)/.test: $(BIN)/python pyproject.toml requirements/pins.txt
+	$(PIP) -e '.[test]' -c requirements/pins.txt
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(PIP) -e '.[test,lint]'
+	$(PIP) -e '.[test,lint]' -c requirements/pins.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
-	$(PIP) -e '.[test,bench]'
+	$(PIP) -e '.[test,bench]' -c requirements/pins.txt
 	@touch $@
 
 demo: $(VENV)/.core

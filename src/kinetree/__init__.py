@@ -6,6 +6,7 @@ import typing
 from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.base import display as _display
 from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
+from kinetree.base.versions import __version__
 from kinetree.description import (
     Actuator,
     Drive,
@@ -43,8 +44,6 @@ if typing.TYPE_CHECKING:
     from kinetree.loading import load, load_string
     from kinetree.symbols.robot import symbolic
     from kinetree.write.code import export
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Actuator",

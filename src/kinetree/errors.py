@@ -57,6 +57,10 @@ class KinetreeWarning(UserWarning):
     """Something a user should know about their robot or their machine."""
 
 
+class KinetreeDeprecationWarning(KinetreeWarning, FutureWarning):
+    """A name that a later version no longer has; the message has the version and the new name."""
+
+
 def warn(message: str, kind: type[Warning] = KinetreeWarning) -> None:
     """Warn at the line of the user's code that called kinetree, however deep the call is."""
     frame, level = sys._getframe(1), 2

@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import text_table
+from kinetree.base.versions import warn_old
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
@@ -76,7 +77,11 @@ class Results:
         """The name in this table: moments are F_ext.nx, and F_ext.mx in files of older versions."""
         other = MOMENT.sub(lambda x: f"F_ext.{'m' if x[1] == 'n' else 'n'}{x[2]}", name)
         known = any(column.startswith(name) for column in self.columns)
-        return other if not known and any(x.startswith(other) for x in self.columns) else name
+        if known or not any(x.startswith(other) for x in self.columns):
+            return name
+        if (asked := MOMENT.match(name)) and asked[1] == "m":
+            warn_old(f"column {asked[0]}")
+        return other
 
     def quantiles(self, name: str, p: ArrayLike = (0.05, 0.5, 0.95)) -> Array:
         """Values that a share p of the samples does not exceed, (len(p), ...).

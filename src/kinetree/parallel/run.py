@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
+from kinetree.base.versions import __version__
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel.engines import DaskClient, Engine, EngineName, make_engine
 from kinetree.parallel.locks import locked
@@ -32,7 +33,6 @@ from kinetree.parallel.sinks import (
 )
 from kinetree.parallel.work import (
     Study,
-    own_version,
     pack,
     plain,
     prepare,
@@ -147,7 +147,7 @@ def _meta(name: str, robot: Robot, settings: Mapping[str, Any]) -> dict[str, str
     """Metadata of what is computed; they leave out where, when and how fast."""
     text = settings_text(settings)
     return {
-        "kinetree": own_version(),
+        "kinetree": __version__,
         "study": name,
         "robot": robot.name,
         "robot_sha256": robot_hash(robot.model),

@@ -15,7 +15,6 @@ import pickle
 import threading
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from kinetree import controllers
 from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
+from kinetree.base.versions import __version__
 from kinetree.errors import InputError, ModelError
 from kinetree.kernels.compile import check_model
 from kinetree.kernels.stored import model_hash
@@ -86,7 +86,7 @@ def pack(
     """
     check_data(model)
     data = pickle.dumps((make, model, dict(settings), seed, repeats))
-    return own_version().encode() + b"\n" + data
+    return __version__.encode() + b"\n" + data
 
 
 def run_chunk(packed: bytes, first: int, count: int) -> bytes:
@@ -106,23 +106,15 @@ def prepare(packed: bytes) -> Study:
 @functools.lru_cache(maxsize=4)
 def _prepare(packed: bytes) -> Study:
     sender, _, data = packed.partition(b"\n")
-    if sender.decode() != own_version():
+    if sender.decode() != __version__:
         raise InputError(
-            f"a worker has kinetree {own_version()}, the study comes from {sender.decode()}; "
+            f"a worker has kinetree {__version__}, the study comes from {sender.decode()}; "
             "expected the same. Install it on every machine."
         )
     make, model, settings, seed, repeats = pickle.loads(data)
     study = make(model, seed, repeats, **settings)
     study.warm()
     return study
-
-
-def own_version() -> str:
-    """The version of kinetree that is installed here."""
-    try:
-        return version("kinetree")
-    except PackageNotFoundError:  # run from its source
-        return "unknown"
 
 
 def check_data(model: Model) -> None:

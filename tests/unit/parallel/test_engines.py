@@ -138,6 +138,6 @@ def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
 
 def test_a_worker_with_another_kinetree_says_so(monkeypatch):
     packed = work.pack(dict, ROBOT.model, {}, 0, 1)
-    monkeypatch.setattr(work, "own_version", lambda: "9.9")
+    monkeypatch.setattr(work, "__version__", "9.9")
     with pytest.raises(InputError, match=r"a worker has kinetree 9\.9, the study comes from"):
         work.run_chunk(packed, 0, 1)

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError, KinetreeDeprecationWarning, NameLookupError
 from kinetree.identify import identify, simulated_recording
 from kinetree.motion import excitation
 from kinetree.parallel import Anywhere, Grid, Normal, Spread, Uniform, bootstrap, envelope, sweep
@@ -38,7 +38,11 @@ def test_a_sweep_over_robots_wrenches_and_frames():
     F_ext = found["F_ext"].reshape(9, 7, 6)
     assert np.array_equal(found["F_ext.fz"], F_ext[..., 5])
     assert np.array_equal(found["F_ext.nx"], F_ext[..., 0])
-    assert np.array_equal(found["F_ext.mx"], F_ext[..., 0])  # the name in older versions
+    with pytest.warns(
+        KinetreeDeprecationWarning, match=r"F_ext\.mx goes in .* use F_ext\.nx"
+    ) as seen:
+        assert np.array_equal(found["F_ext.mx"], F_ext[..., 0])  # the name in older versions
+    assert seen[0].filename == __file__
     expected = kernel(found["q"], zero, zero, F_ext, found["mass"])
     assert np.array_equal(found["inverse_dynamics"], expected)
     tip = sweep(PANDA, "pose", {"q": Grid(np.eye(7))}, frame="panda_link4")

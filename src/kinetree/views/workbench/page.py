@@ -3,9 +3,9 @@
 import gzip
 import re
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.resources import files
 
+from kinetree.base.versions import __version__
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
@@ -28,7 +28,7 @@ class Page:
 
 def make_page(first: str, degrees: bool) -> Page:
     """The page that opens the robot with the id `first`."""
-    data = {"first": first, "degrees": degrees, "version": version("kinetree")}
+    data = {"first": first, "degrees": degrees, "version": __version__}
     html = document(
         "kinetree workbench",
         own("workbench.html"),

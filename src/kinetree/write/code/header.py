@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
+from kinetree.base.versions import __version__
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import PRISMATIC
 from kinetree.kernels.constrained import HONOURED
@@ -173,7 +173,7 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
 
     `outputs` are the results under their letters.
     """
-    lines = [about.title, f'Robot "{plain(model.name)}", exported by kinetree {release()}.']
+    lines = [about.title, f'Robot "{plain(model.name)}", exported by kinetree {__version__}.']
     if about.frame is not None:
         lines.append(f'Frame "{plain(about.frame)}".')
     if about.expressed is not None:
@@ -195,14 +195,6 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
         lines += ["", *constraint_table(model, model.constraints, graph, about)]
     lines += ["", operations(graph)]
     return lines
-
-
-def release() -> str:
-    """The version of kinetree."""
-    try:
-        return version("kinetree")
-    except PackageNotFoundError:  # run from a folder of sources
-        return "(not installed)"
 
 
 def conventions(graph: Graph) -> list[str]:

@@ -1,0 +1,158 @@
+"""The version stands in one place, and names that go warn, name the way out, and do go."""
+
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import pytest
+
+import kinetree as kt
+from kinetree.base.versions import (
+    GOING,
+    Going,
+    __version__,
+    release_number,
+    renamed,
+    renamed_arguments,
+    warn_old,
+)
+from kinetree.errors import InputError, KinetreeDeprecationWarning, KinetreeWarning
+
+ROOT = Path(__file__).parents[3]
+TABLE = {
+    "weight": Going("gravity_forces", "0.2.0", "0.4.0"),
+    "argument torque of push": Going("tau", "0.2.0", "0.4.0"),
+}
+
+
+@renamed_arguments(TABLE, torque="tau")
+def push(q: float, *, tau: float = 1.0) -> tuple[float, float]:
+    """Position and force."""
+    return q, tau
+
+
+def test_the_front_door_has_the_version():
+    assert kt.__version__ is __version__
+    release_number(__version__)
+
+
+def test_the_version_is_written_in_one_module():
+    """Other files of the source import it; neither a copy nor the installed metadata can differ."""
+    others = [
+        path.name
+        for path in (ROOT / "src").rglob("*.py")
+        if path.name != "versions.py"
+        and re.search(r'__version__ = "|version\("kinetree"\)', path.read_text(encoding="utf-8"))
+    ]
+    assert not others
+
+
+def test_the_build_reads_the_version_from_its_module():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    place = ROOT / project["tool"]["hatch"]["version"]["path"]
+    found = re.findall(r'^__version__ = "(.+)"$', place.read_text(encoding="utf-8"), re.M)
+    assert found == [__version__]
+
+
+def test_the_citation_has_the_version():
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {__version__}" in lines
+
+
+def test_the_changelog_begins_with_the_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^## (\d+\.\d+\.\d+) - (unreleased|\d{4}-\d\d-\d\d)", text, re.M)
+    assert heads[0][0] == __version__
+    numbers = [release_number(number) for number, _ in heads]
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert len(heads) == text.count("\n## ")
+
+
+@pytest.mark.parametrize("name", sorted(GOING))
+def test_a_name_is_removed_in_the_version_that_its_warning_states(name):
+    going = GOING[name]
+    assert release_number(__version__) < release_number(going.gone), (
+        f"{name} goes in {going.gone}, and this is {__version__}: remove it, its line in "
+        "base/versions.py and its tests, and write it into CHANGELOG.md"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(GOING))
+def test_a_name_warns_for_at_least_one_minor_version(name):
+    since, gone = release_number(GOING[name].since), release_number(GOING[name].gone)
+    assert since <= release_number(__version__)
+    assert gone[:2] > since[:2]
+
+
+def test_a_warning_points_at_the_line_of_the_caller():
+    with pytest.warns(KinetreeDeprecationWarning) as seen:
+        warn_old("weight", TABLE)
+        line = inspect.currentframe().f_lineno - 1
+    assert (seen[0].filename, seen[0].lineno) == (__file__, line)
+    assert str(seen[0].message) == "weight goes in kinetree 0.4.0; use gravity_forces instead."
+
+
+def test_a_renamed_function_warns_and_computes_the_same():
+    def gravity_forces(q: float, *, scale: float = 1) -> float:
+        """Torque."""
+        return 9.81 * q * scale
+
+    weight = renamed("weight", gravity_forces, TABLE)
+    with pytest.warns(KinetreeDeprecationWarning, match="use gravity_forces instead") as seen:
+        assert weight(2, scale=3) == gravity_forces(2, scale=3)
+    assert seen[0].filename == __file__
+    assert inspect.signature(weight) == inspect.signature(gravity_forces)
+    assert weight.__name__ == "weight" and "0.4.0" in weight.__doc__
+
+
+def test_an_argument_is_taken_under_its_old_name_with_a_warning():
+    with pytest.warns(KinetreeDeprecationWarning, match="argument torque of push goes") as seen:
+        assert push(2, torque=5) == (2, 5)
+    assert seen[0].filename == __file__
+    assert list(inspect.signature(push).parameters) == ["q", "tau"]
+
+
+def test_the_name_in_use_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert push(2) == (2, 1) and push(q=2, tau=5) == (2, 5)
+
+
+def test_both_names_of_an_argument_are_refused():
+    with pytest.raises(InputError, match=r"got 'torque' and 'tau'.*leave out 'torque'"):
+        push(2, torque=5, tau=5)
+
+
+def test_unknown_arguments_are_refused_as_before():
+    with pytest.raises(TypeError, match="toruqe"):
+        push(2, toruqe=5)
+
+
+@pytest.mark.parametrize("names", [{"torque": "force"}, {"q": "tau"}, {"moment": "tau"}])
+def test_a_renaming_that_cannot_work_is_refused_where_it_is_written(names):
+    def push(q: float, *, tau: float) -> None: ...
+
+    with pytest.raises(InputError, match="expected an argument"):
+        renamed_arguments(TABLE, **names)(push)
+
+
+def test_a_deprecation_is_shown_without_any_option_of_python():
+    """Python hides a DeprecationWarning outside of the main program; ours is for users."""
+    assert issubclass(KinetreeDeprecationWarning, KinetreeWarning)
+    assert not issubclass(KinetreeDeprecationWarning, DeprecationWarning)
+    program = "from kinetree.base.versions import warn_old; warn_old('column F_ext.mx')"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "KinetreeDeprecationWarning: column F_ext.mx goes in" in found.stderr
+
+
+def test_versions_are_compared_as_numbers():
+    assert release_number("0.10.0") > release_number("0.9.12")
+    assert release_number("1.2.3rc1") == release_number("1.2.3") == (1, 2, 3)
+    for wrong in ("1.2", "1.x.3", ""):
+        with pytest.raises(InputError, match="expected three numbers"):
+            release_number(wrong)
