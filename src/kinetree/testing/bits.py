@@ -1,0 +1,286 @@
+"""Stored bits: hashes of 20 quantities of 200 robots, one table for every platform and backend.
+
+`bits.txt` beside this file has one line a robot: its name, a hash of the numbers of its model, and
+one hash a quantity, each of 8 hexadecimal digits. Robots and states are made with whole numbers,
+quotients and square roots only, which IEEE 754 defines to the last bit, so that no generator and no
+library of mathematical functions decides them. A hash covers the results of 8 states as
+little-endian bytes, in the order of memory. Two kinds of values have several patterns of bits and
+count as one: -0.0 as 0.0, and every NaN as the same NaN.
+
+If the hash of the model differs, the numbers of the robot differ before any kernel is made; if it
+is equal, the kernel or the compiler of the kernel differs. `tools/store_bits.py` writes the table.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+from kinetree import algorithms
+from kinetree.algorithms.lean import lean_model
+from kinetree.base.arrays import Array
+from kinetree.compiler.interpret import interpret
+from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
+from kinetree.errors import InputError, NameLookupError, need
+from kinetree.kernels.compile import trace_quantity
+from kinetree.model import Model
+from kinetree.model.friction import friction_numbers
+from kinetree.robot import Robot
+from kinetree.testing.bits_robots import Draw, built_in_robots, drawn_robot
+
+Bits = Literal["llvm", "cuda", "interpreted"]
+
+MODEL = "model"  # the first column of the table
+QUANTITIES = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "bias_forces",
+    "gravity_forces",
+    "coriolis_matrix",
+    "mass_matrix_rate",
+    "kinetic_energy",
+    "potential_energy",
+    "center_of_mass",
+    "momentum",
+    "centroidal_momentum",
+    "friction_forces",
+    "link_poses",
+    "pose",
+    "body_jacobian",
+    "space_jacobian_rate",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "regressor",
+)
+TARGETS = ("llvm", "cuda", "interpreted")
+COUNT = 200  # robots
+STATES = 8
+TABLE = "bits.txt"
+FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
+
+
+@dataclass(frozen=True)
+class BitRecord:
+    """Hash of one quantity of one robot: the stored one, and the one that was found."""
+
+    robot: str
+    quantity: str
+    expected: str
+    found: str
+
+    @property
+    def equal(self) -> bool:
+        """Return True if the bits are those of the table."""
+        return self.expected == self.found
+
+
+@cache
+def robots() -> tuple[tuple[str, Callable[[], Robot]], ...]:
+    """Return the 200 robots in a fixed order, each as its name and a function that makes it."""
+    known = built_in_robots()
+    drawn = [(f"drawn_{k:03d}", partial(drawn_robot, k)) for k in range(COUNT - len(known))]
+    return (*known.items(), *drawn)
+
+
+def check_bits(
+    names: Iterable[str] | None = None,
+    quantities: Iterable[str] | None = None,
+    target: Bits = "llvm",
+    dtype: str = "float64",
+    *,
+    pairs: Iterable[tuple[str, str]] | None = None,
+) -> Iterator[BitRecord]:
+    """Compute quantities of the robots and compare their hashes with the stored table.
+
+    Args:
+        names: names of robots; None: all 200, or all that the table has in float32.
+        quantities: some of `QUANTITIES` or "model"; None: the model and all quantities.
+        target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy; or
+            "interpreted".
+        dtype: "float64", or "float32", of which the table has part of the robots.
+        pairs: (robot, quantity) pairs instead of names and quantities, as of `quick_sample`.
+
+    Yields:
+        One record for each pair, as soon as it is computed.
+    """
+    if target not in TARGETS:
+        raise InputError(f"target is {target!r}; expected one of {', '.join(TARGETS)}.")
+    table = stored_table(dtype)
+    if pairs is None:
+        everything = [name for name, _ in robots()] if dtype == "float64" else float32_names()
+        chosen = everything if names is None else list(names)
+        columns = (MODEL, *QUANTITIES) if quantities is None else tuple(quantities)
+        pairs = [(name, column) for name in chosen for column in columns]
+    pairs = list(pairs)
+    _check_known({name for name, _ in pairs}, table, "robot")
+    _check_known({column for _, column in pairs}, (MODEL, *QUANTITIES), "quantity")
+    makers = dict(robots())
+    last, robot = "", None
+    for name, column in pairs:
+        if robot is None or name != last:
+            last, robot = name, makers[name]()
+        expected = table[name].get(column, "")
+        yield BitRecord(name, column, expected, found_hash(robot, column, target, dtype, expected))
+
+
+def quick_sample(seed: int = 0) -> tuple[tuple[str, str], ...]:
+    """Return pairs (robot, quantity) for a quick run, in a fixed order.
+
+    Every robot is there with its model and one quantity, every quantity at least eight times.
+    Quantities that take long to compile are taken of small robots only.
+
+    Args:
+        seed: chooses another quantity for each robot.
+    """
+    slow = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "regressor")
+    quick = tuple(column for column in QUANTITIES if column not in slow)
+    sample: list[tuple[str, str]] = []
+    for k, (name, _) in enumerate(robots()):
+        choice = QUANTITIES if name.startswith("drawn_") else quick
+        sample += [(name, MODEL), (name, choice[(k + 7 * seed) % len(choice)])]
+    return tuple(sample)
+
+
+def found_hash(
+    robot: Robot,
+    column: str,
+    target: Bits = "llvm",
+    dtype: str = "float64",
+    expected: str = "",
+) -> str:
+    """Return the hash of a quantity of a robot, or of its model.
+
+    Compiled code is entered with all states at once and with each state alone. If the two differ,
+    the hash is the one that is not `expected`.
+    """
+    if column == MODEL:
+        return model_bits(robot.model)
+    given = states(robot.model, dtype)
+    if target == "interpreted":
+        graph = trace_quantity(robot.model, column)
+        return digest(interpret(graph, *(given[port.name] for port in graph.inputs)))
+    if target == "cuda":
+        cupy: Any = need("cupy", "cuda", "comparing the bits of CUDA kernels")
+        kernel = robot.compile(column, target="cuda")
+        arrays = [cupy.asarray(given[port.name]) for port in kernel.graph.inputs]
+        return digest(tuple(cupy.asnumpy(x) for x in _several(kernel(*arrays))))
+    kernel = robot.compile(column)
+    arrays = [given[port.name] for port in kernel.graph.inputs]
+    together = digest(_several(kernel(*arrays)))
+    rows = [_several(kernel(*(x[k] for x in arrays))) for k in range(STATES)]
+    alone = digest(tuple(np.array(x) for x in zip(*rows, strict=True)))
+    return alone if together == expected else together
+
+
+def _several(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, tuple) else (result,)
+
+
+def digest(arrays: Sequence[Array]) -> str:
+    """Return 8 hexadecimal digits of the SHA-256 of arrays; -0.0 counts as 0.0, NaN as one NaN."""
+    found = hashlib.sha256()
+    for x in arrays:
+        kind = "<f4" if np.asarray(x).dtype == np.float32 else "<f8"
+        plain = np.ascontiguousarray(x, kind) + 0  # -0 + 0 = 0
+        found.update(np.where(np.isnan(plain), np.nan, plain).astype(kind).tobytes())
+    return found.hexdigest()[:8]
+
+
+def model_bits(model: Model) -> str:
+    """Return the hash of the numbers of a model, and of the constants that its kernels contain."""
+    lean = lean_model(model)
+    found = hashlib.sha256()
+    for x in _model_numbers(model):
+        found.update(digest([np.asarray(x, np.float64)]).encode())
+    for link in lean.links:
+        body = link.body
+        for x in (link.place.R, link.place.p, link.place.turn, link.A, body.m, body.h, body.Sigma):
+            found.update(digest([np.asarray(x, np.float64)]).encode())
+    for rotor in lean.rotors:
+        found.update(digest([np.asarray(rotor.s, np.float64)]).encode())
+    return found.hexdigest()[:8]
+
+
+def _model_numbers(model: Model) -> Iterator[Any]:
+    yield from (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base)
+    for joint in model.joints:
+        yield () if joint.screw is None else joint.screw
+        yield joint.scale, joint.offset, joint.armature
+        yield friction_numbers(joint.friction)
+    for rotor in model.rotors:
+        yield from ((rotor.inertia, rotor.ratio), rotor.s)
+    for spring in model.springs:
+        yield from ((spring.stiffness, spring.rest), spring.arms)
+    for frame in model.frames.values():
+        yield frame.T_if
+
+
+def states(model: Model, dtype: str = "float64") -> dict[str, Array]:
+    """Return q, dq, ddq and tau of 8 states, (8, nq) and (8, n), exact in float32 but for units.
+
+    Numbers are multiples of 1/1024. The four entries of a rotation are whole numbers divided by
+    the root of the sum of their squares, rounded to the type.
+    """
+    draw = Draw(algorithms.neutral(model).size)
+    q = np.array([_position(model, draw) for _ in range(STATES)])
+    rates = {
+        name: np.array([[draw.number(2048, 1024) for _ in range(model.n)] for _ in range(STATES)])
+        for name in ("dq", "ddq", "tau")
+    }
+    found = {"q": q, **rates}
+    return {name: x.reshape(STATES, -1).astype(dtype) for name, x in found.items()}
+
+
+def _position(model: Model, draw: Draw) -> list[float]:
+    q = list(map(float, algorithms.neutral(model)))
+    for joint in model.joints:
+        if joint.type in (SPHERICAL, FREE):
+            entries = [*draw.direction(4), *(draw.number(1024, 1024) for _ in joint.coords[4:])]
+        elif joint.type == PRISMATIC:
+            entries = [draw.number(512, 1024)]
+        elif joint.type == PLANAR:
+            entries = [draw.number(3072, 1024), draw.number(1024, 1024), draw.number(1024, 1024)]
+        else:
+            entries = [draw.number(3072, 1024)]
+        for place, entry in zip(joint.coords, entries, strict=True):
+            q[place] = entry
+    return q
+
+
+@cache
+def stored_table(dtype: str = "float64") -> dict[str, dict[str, str]]:
+    """Return the hashes by robot and column, of results in a number type."""
+    if dtype not in ("float64", "float32"):
+        raise InputError(f"dtype is {dtype!r}; expected 'float64' or 'float32'.")
+    found: dict[str, dict[str, str]] = {}
+    for line in files("kinetree.testing").joinpath(TABLE).read_text("ascii").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        kind, name, *hashes = line.split()
+        if kind == dtype:
+            columns = (MODEL, *QUANTITIES)
+            found[name] = dict(zip(columns, hashes, strict=True))
+    return found
+
+
+def float32_names() -> list[str]:
+    """Return the robots that the table has in float32."""
+    names = [name for name, _ in robots()]
+    drawn = [name for name in names if name.startswith("drawn_")]
+    return [name for name in names if name in SMALL or name in drawn[::FLOAT32_EVERY]]
+
+
+SMALL = ("panda", "ur5e", "planar_2r", "cart_pole", "scara")
+
+
+def _check_known(given: Iterable[str], known: Iterable[str], kind: str) -> None:
+    known = list(known)
+    for name in given:
+        if name not in known:
+            listed = ", ".join(known[:30]) + (", ..." if len(known) > 30 else "")
+            raise NameLookupError(f"the table of bits has no {kind} {name!r}; it has {listed}.")

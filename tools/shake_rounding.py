@@ -1,0 +1,199 @@
+"""Change every rounding that platforms may differ in, and compare the numbers of robots.
+
+BLAS libraries sum products in different orders, with and without fused operations; libraries of
+mathematical functions and NumPy's own vector code differ in the last bit; `sum` of Python adds
+floats with a correction from version 3.12 on. The numbers of a model must not depend on any of
+that. This tool imports kinetree with every `@`, `**` and `sum` of its source replaced, and the
+functions of `math`, NumPy and `numpy.linalg` patched, so that results which are not exact move by
+one unit in the last place, up or down at random. Then it prints a hash of the model of every robot
+in the table of bits, and of its graphs:
+
+    python tools/shake_rounding.py 0 > plain.txt      nothing is changed
+    python tools/shake_rounding.py 1 > shaken.txt     seed 1
+    python tools/shake_rounding.py 1 --places         lists where results were changed
+
+Extended precision of NumPy is 64, 80 or 128 bits wide, depending on the platform: `longdouble`
+becomes float64 here.
+"""
+
+import ast
+import builtins
+import collections
+import importlib.machinery
+import math
+import os
+import random
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+os.environ["KINETREE_CACHE"] = "off"
+
+SEED = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 0
+PLACES: collections.Counter[str] = collections.Counter()
+MATH = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "pow", "hypot"),
+    *("sinh", "cosh", "tanh", "dist", "expm1", "log1p", "log2", "log10", "cbrt"),
+)
+NUMPY = (
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "exp", "log", "hypot"),
+    *("tanh", "dot", "inner", "einsum", "vdot", "tensordot", "matmul", "power", "float_power"),
+)
+LINALG = ("norm", "inv", "solve", "svd", "eigh", "eigvalsh", "det", "lstsq", "pinv", "qr")
+generator = random.Random(SEED)
+
+
+def moved(x: float) -> float:
+    """Return a neighbour of a float; whole numbers and special values are exact everywhere."""
+    x = float(x)
+    if not math.isfinite(x) or x == round(x):
+        return x
+    return math.nextafter(x, math.inf if generator.random() < 0.5 else -math.inf)
+
+
+def place() -> None:
+    """Note the line of kinetree that asked for a result."""
+    frame = sys._getframe(1)
+    while frame is not None and "kinetree" not in frame.f_code.co_filename:
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is not None:
+        name = frame.f_code.co_filename.partition("kinetree/src/")[2] or frame.f_code.co_filename
+        PLACES[f"{name[-60:]}:{frame.f_lineno}"] += 1
+
+
+def shaken(result: Any) -> Any:
+    """Return the result with its floats moved."""
+    if isinstance(result, tuple):
+        parts = [shaken(x) for x in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if isinstance(result, float | np.floating):
+        place()
+        return type(result)(moved(result))
+    if isinstance(result, np.ndarray) and result.dtype.kind == "f":
+        place()
+        flat = [moved(x) for x in result.ravel()]
+        return np.array(flat, result.dtype).reshape(result.shape)
+    return result
+
+
+def wrapped(function: Any) -> Any:
+    """Return the function with its results moved."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return shaken(function(*args, **options))
+
+    return call
+
+
+def product(a: Any, b: Any) -> Any:
+    """Return a @ b; entries that are sums of one product at most are exact and stay."""
+    result = a @ b
+    if getattr(result, "dtype", None) is None or np.asarray(result).dtype.kind != "f":
+        return result
+    terms = np.asarray(np.asarray(a) != 0, int) @ np.asarray(np.asarray(b) != 0, int)
+    if (terms < 2).all():
+        return result
+    place()
+    if np.ndim(result) == 0:
+        return type(result)(moved(result))
+    flat = zip(np.ravel(result), np.ravel(terms), strict=True)
+    moves = [moved(x) if count > 1 else x for x, count in flat]
+    return np.array(moves, result.dtype).reshape(result.shape)
+
+
+def power(a: Any, b: Any) -> Any:
+    """Return a ** b, moved unless it is a whole number."""
+    return shaken(a**b) if isinstance(b, int | float) and isinstance(a, float) else a**b
+
+
+def total(values: Any, start: Any = 0) -> Any:
+    """Return the sum, moved if it has three floats or more."""
+    values = list(values)
+    result = builtins.sum(values, start)
+    several = len([x for x in values if type(x) is float]) > 2
+    return shaken(result) if several else result
+
+
+class Rewrite(ast.NodeTransformer):
+    """Replace operators and `sum` by functions of this file."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Replace a @ b and a ** b."""
+        self.generic_visit(node)
+        names = {ast.MatMult: "_shaken_product", ast.Pow: "_shaken_power"}
+        name = names.get(type(node.op))
+        if name is None:
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
+        return ast.copy_location(call, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Replace sum(...)."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "sum":
+            node.func = ast.copy_location(ast.Name("_shaken_sum", ast.Load()), node.func)
+        return node
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Load a module of kinetree, rewritten."""
+
+    def get_code(self, fullname: str) -> Any:
+        """Compile the rewritten source; nothing is read from or stored on disk."""
+        tree = Rewrite().visit(ast.parse(self.get_data(self.path), self.path))
+        return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
+
+
+class Finder(importlib.machinery.PathFinder):
+    """Find the modules of kinetree."""
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """Return the place of a module with the loader of this file."""
+        if fullname.partition(".")[0] != "kinetree":
+            return None
+        spec = super().find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def install() -> None:
+    """Replace the operators and functions."""
+    sys.meta_path.insert(0, Finder)
+    hooks = {"_shaken_product": product, "_shaken_power": power, "_shaken_sum": total}
+    for name, hook in hooks.items():
+        setattr(builtins, name, hook)
+    for module, names in ((math, MATH), (np, NUMPY), (np.linalg, LINALG)):
+        for name in names:
+            setattr(module, name, wrapped(getattr(module, name)))
+    np.longdouble = np.float64  # type: ignore[misc,assignment]
+
+
+def main() -> None:
+    """Print hashes, or the places that were changed."""
+    if SEED:
+        install()
+    from kinetree.kernels.compile import trace_quantity
+    from kinetree.testing import bits
+
+    warnings.simplefilter("ignore")
+    for k, (name, make) in enumerate(bits.robots()):
+        robot = make()
+        print(name, bits.model_bits(robot.model), end=" ")
+        for quantity in ("inverse_dynamics", "pose", *bits.QUANTITIES[k % 20 : k % 20 + 1]):
+            if robot.n > 20:
+                continue
+            graph = trace_quantity(robot.model, quantity)
+            numbers = sorted({node.number for node in graph.nodes if node.op == "const"})
+            print(bits.digest([np.array(numbers)]), len(graph.nodes), end=" ")
+        print(flush=True)
+    if "--places" in sys.argv:
+        for spot, count in sorted(PLACES.items()):
+            print(spot, count)
+
+
+if __name__ == "__main__":
+    main()
