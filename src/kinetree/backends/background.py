@@ -20,6 +20,7 @@ from kinetree.backends.cache.folder import OFF
 from kinetree.backends.call.threads import thread_count, threads
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
+from kinetree.base.system import on_fork
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import digest
 
@@ -137,5 +138,4 @@ def _forget() -> None:
 
 
 atexit.register(_end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+on_fork(after_in_child=_forget)

@@ -42,7 +42,7 @@ class Figure:
             self.matplotlib().savefig(path, dpi=130)
             return
         text = self.svg() if ending == ".svg" else self.html()
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
 
     def svg(self) -> str:
         """The figure as the text of an SVG file, in the colours of a light or a dark screen."""

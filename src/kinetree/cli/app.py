@@ -194,5 +194,5 @@ def start_completion(startup: Path) -> None:
     """Make zsh load completions: add compinit to a start-up file that does not have it."""
     text = startup.read_text(encoding="utf-8", errors="replace") if startup.exists() else ""
     if "compinit" not in text and "oh-my-zsh" not in text:
-        with startup.open("a", encoding="utf-8") as file:
+        with startup.open("a", encoding="utf-8", newline="\n") as file:
             file.write("autoload -Uz compinit && compinit\n")

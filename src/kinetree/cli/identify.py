@@ -188,7 +188,7 @@ def identify(
         )  # fmt: skip
     urdf = output.suffix.lower() in URDF
     text = found.robot.to_urdf() if urdf else found.robot.to_mjcf()
-    output.write_text(text, encoding="utf-8")
+    output.write_text(text, encoding="utf-8", newline="\n")
     page = None if report is None else str(write_report(found, report))
     if json:
         print_json(document(found) | {"output": str(output), "report": page})
@@ -313,5 +313,5 @@ def write_report(found: "Identification", path: Path) -> Path:
         return found.save_report(path)
     from kinetree.views.page.identification import identification_page
 
-    path.write_text(identification_page(found), encoding="utf-8")
+    path.write_text(identification_page(found), encoding="utf-8", newline="\n")
     return path

@@ -126,7 +126,7 @@ def print_text(text: str, output: Path | None = None) -> None:
         sys.stdout.write(text)
     else:
         check_output(output)
-        output.write_text(text, encoding="utf-8")
+        output.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The program itself: it runs a command, reports errors in one paragraph and sets the exit code."""
 
 import os
-import signal
 import socket
 import sys
 import threading
@@ -10,6 +9,7 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from kinetree.base import system
 from kinetree.cli.messages import ERROR, WARNING, notify, plain_usage, suggestion_first
 from kinetree.errors import KinetreeError, KinetreeWarning
 
@@ -23,9 +23,7 @@ CLEAN = b"\r\x1b[2K\x1b[?25h"  # clear the line of a progress display and show t
 
 def main() -> None:
     """Run the command line; a known error is one paragraph on stderr and exit code 2."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")  # a terminal that cannot show Greek gets a question mark
+    system.ready_output()
     try:
         try:
             run(sys.argv[1:])
@@ -35,14 +33,14 @@ def main() -> None:
         end(FAULT, str(error))
     except KeyboardInterrupt:
         end(INTERRUPTED, "interrupted")
-    except BrokenPipeError:  # the reader of our output closed it: end without a message
-        drop_output()
-        sys.exit(NO_READER)
     except SystemExit as error:  # rich exits with code 1 on a broken pipe; 1 is a verdict here
-        sys.exit(NO_READER if isinstance(error.__context__, BrokenPipeError) else error.code)
-    except OSError as error:  # such as a full disk, or a folder without read permission
+        broken = isinstance(error.__context__, OSError) and system.reader_is_gone(error.__context__)
+        sys.exit(NO_READER if broken else error.code)
+    except OSError as error:
         drop_output()
-        end(FAULT, str(error))
+        if system.reader_is_gone(error):  # end without a message
+            sys.exit(NO_READER)
+        end(FAULT, str(error))  # such as a full disk, or a folder without read permission
 
 
 def run(words: list[str]) -> None:
@@ -133,7 +131,7 @@ def end_promptly() -> None:
     def listen(receiver: socket.socket, sender: socket.socket) -> None:
         # `sender` is an argument so that it stays open while the thread lives
         while True:
-            while receiver.recv(1) != bytes([signal.SIGINT]):
+            while receiver.recv(1) != system.INTERRUPT:
                 pass
             time.sleep(PATIENCE)
             if not noticed.is_set():
@@ -142,6 +140,5 @@ def end_promptly() -> None:
                 os._exit(INTERRUPTED)
             noticed.clear()  # Python handled this signal; the next one needs watching again
 
-    signal.signal(signal.SIGINT, handler)
-    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    system.on_interrupt(handler, sender)
     threading.Thread(target=listen, args=(receiver, sender), daemon=True, name="interrupt").start()

@@ -1,6 +1,5 @@
 """`kinetree view`: the workbench in the browser."""
 
-import signal
 import sys
 import threading
 import webbrowser
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from kinetree.base.system import on_termination
 from kinetree.cli.arguments import (
     AS_IT_IS,
     BasicReading,
@@ -100,7 +100,7 @@ def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
         sys.exit(TERMINATED)
 
     try:
-        signal.signal(signal.SIGTERM, end)
+        on_termination(end)
         announce(workbench, json)
         if browser:
             webbrowser.open(workbench.address)

@@ -141,7 +141,7 @@ def watch(
         from kinetree.views.page.contacts import contacts_page
 
         text = contacts_page(found, result.t, result.external, limits, result.contacts)
-        report.write_text(text, encoding="utf-8")
+        report.write_text(text, encoding="utf-8", newline="\n")
         page = str(report)
     if json:
         print_json(document(result) | {"false_alarms": false_alarms, "report": page})

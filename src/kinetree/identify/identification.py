@@ -283,7 +283,7 @@ class Identification:
         ):
             text = text.replace(f"\n{heading}\n", f"\n{picture}\n\n{heading}\n", 1)
         path = folder / "report.md"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
         return path
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -19,7 +18,7 @@ from ipaddress import ip_address
 from types import ModuleType
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kinetree.backends.call.threads import cores
+from kinetree.base.system import cores, ignore_interrupt, interrupt_held_back
 from kinetree.errors import InputError, KinetreeError, need
 from kinetree.parallel.work import run_chunk
 
@@ -193,20 +192,18 @@ def _starting() -> Generator[None, None, None]:
     A new process would run the module __main__ again; all that it needs is in kinetree. Ctrl-C is
     held back until `follow_the_leader` ignores it, on systems that can hold signals back.
     """
-    script, hold = sys.modules["__main__"], getattr(signal, "pthread_sigmask", None)
+    script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
-    held = hold(signal.SIG_BLOCK, {signal.SIGINT}) if hold else None
     try:
-        yield
+        with interrupt_held_back():
+            yield
     finally:
         sys.modules["__main__"] = script
-        if hold:
-            hold(signal.SIG_SETMASK, held)
 
 
 def follow_the_leader() -> None:
     """Make a worker ignore Ctrl-C, which the leading process handles, and end with that process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupt()
     threading.Thread(target=_leave_with_leader, name="kinetree leader", daemon=True).start()
 
 

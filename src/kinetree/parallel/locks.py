@@ -5,21 +5,16 @@ whatever way. The lock file that a killed study left behind is free, and the nex
 """
 
 import os
-import sys
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kinetree.base import system
 from kinetree.errors import InputError, KinetreeWarning
 
 ENDING = ".lock"
 LONGEST = 200  # characters read of the note that a study writes into its lock file
-BYTE = 1 << 30  # position of the byte that is locked on Windows, beyond the note
-
-
-class Taken(OSError):
-    """Another study has the lock."""
 
 
 @contextmanager
@@ -35,7 +30,7 @@ def locked(path: Path | None) -> Generator[None, None, None]:
     lock = path.with_name(path.name + ENDING)
     try:
         handle = _take(lock)
-    except Taken:
+    except system.Taken:
         raise InputError(
             f"another study is writing {path} ({_holder(lock)}); expected an output of its own for "
             "every study. Wait until it ends, or give another output."
@@ -52,15 +47,15 @@ def locked(path: Path | None) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        _give_back(lock, handle)
+        system.unlock(lock, handle)
 
 
 def _take(lock: Path) -> int:
     """Open and lock the file; return its handle."""
     while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = system.open_lock(lock)
         try:
-            _lock(handle)
+            system.lock(handle)
             if _is_at(handle, lock):
                 os.ftruncate(handle, 0)
                 os.write(handle, f"process {os.getpid()}\n".encode())
@@ -78,39 +73,6 @@ def _is_at(handle: int, lock: Path) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(os.fstat(handle), found)
-
-
-def _give_back(lock: Path, handle: int) -> None:
-    """Remove the file before others can lock it; on Windows it has to be closed first."""
-    if sys.platform == "win32":
-        os.close(handle)
-        try:
-            os.unlink(lock)
-        except OSError:  # another study has opened it meanwhile
-            return
-    else:
-        lock.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    """Lock an open file, which others may still read; raise Taken if it is locked already."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        os.lseek(handle, BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            raise Taken from None
-        os.lseek(handle, 0, os.SEEK_SET)
-    else:
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Taken from None
 
 
 def _holder(lock: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.system import replace
 from kinetree.errors import InputError, need
 
 PARTIAL = ".partial"
@@ -193,7 +194,7 @@ class ParquetSink:
         packed = partial.with_name(partial.name + ".packed")
         try:
             self._pack(partial, packed)
-            os.replace(packed, self.path)
+            replace(packed, self.path)
         finally:
             packed.unlink(missing_ok=True)
         partial.unlink()
@@ -297,7 +298,7 @@ def settle(partial: Path, path: Path) -> None:
     """
     path.unlink(missing_ok=True)
     meta_of(path).write_bytes(meta_of(partial).read_bytes())
-    os.replace(partial, path)
+    replace(partial, path)
     meta_of(partial).unlink()
 
 

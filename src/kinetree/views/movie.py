@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kinetree.base import system
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 
@@ -38,7 +39,7 @@ def replaced(path: Path) -> Generator[Path]:
         mask = os.umask(0)
         os.umask(mask)
         other.chmod(0o666 & ~mask)  # temporary files are private, written ones are not
-        other.replace(path)
+        system.replace(other, path)
     finally:
         other.unlink(missing_ok=True)
 
@@ -256,7 +257,7 @@ def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[in
             str(file.resolve()),
         ]
         process = subprocess.Popen(  # in a session of its own: Ctrl-C is for this program
-            [ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log, start_new_session=True
+            [ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log, **system.own_session()
         )
         assert process.stdin is not None
         pipe, failed = process.stdin, False
@@ -264,11 +265,11 @@ def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[in
             for frame in frames:
                 pipe.write(frame.tobytes())
             pipe.close()
-        except BrokenPipeError:  # ffmpeg ended before its input did; its own words are below
-            failed = True
-        except BaseException:
-            process.kill()
-            raise
+        except BaseException as problem:
+            if not (isinstance(problem, OSError) and system.reader_is_gone(problem)):
+                process.kill()
+                raise
+            failed = True  # ffmpeg ended before its input did; its own words are below
         finally:
             with suppress(OSError):  # what is in the buffer cannot be written any more
                 pipe.close()

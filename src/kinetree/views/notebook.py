@@ -101,7 +101,7 @@ def save_animation(animation: object, path: str | os.PathLike[str]) -> str:
     motion, robot = animation.trajectory, robot_of(animation)
     assert isinstance(motion, Trajectory)
     if Path(path).suffix.lower() == ".html":
-        Path(path).write_text(session_page(robot, motion), encoding="utf-8")
+        Path(path).write_text(session_page(robot, motion), encoding="utf-8", newline="\n")
     else:
         render(robot, motion, path=path, fps=animation.fps, speed=animation.speed)
     return os.fspath(path)

@@ -127,7 +127,7 @@ def render(
     )  # fmt: skip
     if kind == ".svg":
         with replaced(file) as other:
-            other.write_text(place.svg(rows[0], transparent), encoding="utf-8")
+            other.write_text(place.svg(rows[0], transparent), encoding="utf-8", newline="\n")
     elif kind == ".png":
         picture = place.frame(rows[0], STILL_SAMPLES, transparent=transparent)
         write_png(file, picture if transparent else picture[..., :3])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_study_files import ENDINGS, ROBOT, STUDY, digest, needs
 
+from kinetree.base import system
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel import StudyError, locks, read, rollouts, run, sinks
 from kinetree.parallel.rollout_study import RolloutStudy
@@ -117,7 +118,7 @@ def test_a_complete_study_is_read_while_another_writes(holder, tmp_path):
 
 def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
     """Between opening and locking, the first study ended and a third one may begin."""
-    lock, plain = tmp_path / "study.npy.lock", locks._lock
+    lock, plain = tmp_path / "study.npy.lock", system.lock
     tries = []
 
     def slow(handle):
@@ -126,7 +127,7 @@ def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
             lock.unlink()
         plain(handle)
 
-    monkeypatch.setattr(locks, "_lock", slow)
+    monkeypatch.setattr(system, "lock", slow)
     with locks.locked(tmp_path / "study.npy"):
         assert len(tries) == 2 and lock.read_text() == f"process {os.getpid()}\n"
     assert not lock.exists()
@@ -136,7 +137,7 @@ def test_a_folder_without_locks_is_said(tmp_path, monkeypatch):
     def none(handle):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(locks, "_lock", none)
+    monkeypatch.setattr(system, "lock", none)
     with pytest.warns(KinetreeWarning, match=r"study.npy.lock cannot be locked \(Operation not"):
         assert rollouts(ROBOT, 5, output=tmp_path / "study.npy", **STUDY).samples == 5
 

@@ -19,6 +19,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from kinetree.backends.cache import folder as cache_folder
+from kinetree.base import system
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
-        os.replace(aside, folder / name)
+        system.replace(aside, folder / name)
     except BaseException:
         _remove(Path(aside))
         raise

@@ -21,6 +21,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.system import cores, on_fork
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
 
@@ -87,13 +88,6 @@ def checked(count: int | None) -> int:
             "0 or None for all cores."
         )
     return int(count)
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
 
 
 def thread_count() -> int:
@@ -176,8 +170,7 @@ def forget_threads() -> None:
     _pool, _pool_size, _choosing = None, 0, threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_threads)
+on_fork(after_in_child=forget_threads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ to use at the same time, so the three calls that take long are made without that
 
 import ctypes
 import functools
-import os
 import platform
 import threading
 from collections.abc import Callable, Iterable
@@ -21,6 +20,7 @@ from typing import Any
 from kinetree.backends.call.threads import run, thread_count
 from kinetree.backends.llvm.modules import cut
 from kinetree.backends.llvm.target import Target
+from kinetree.base.system import on_fork, on_windows
 from kinetree.compiler.notes import collecting, note, shared, stage
 from kinetree.errors import CompileError
 
@@ -32,7 +32,7 @@ LARGE = 40_000
 SEVERAL = b"kinetree objects\n"
 
 # on Windows LLVM's loader reads ELF objects, which its older linker does best
-JITLINK = os.name != "nt"
+JITLINK = not on_windows()
 
 
 @functools.cache
@@ -226,10 +226,7 @@ calls = Calls()
 abandoned = threading.Event()  # set when Python ends: daemon threads compile no further module
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=calls.before_fork, after_in_parent=calls.after_fork, after_in_child=calls.__init__
-    )
+on_fork(before=calls.before_fork, after_in_parent=calls.after_fork, after_in_child=calls.__init__)
 
 
 class Code:

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-import os
 import socket
 import threading
 import time
@@ -12,6 +11,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from kinetree.base.system import claim_port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench.guard import (
     BODY_SECONDS,
@@ -262,9 +262,7 @@ def listen(port: int) -> socket.socket:
     if not 0 <= port < 65536:
         raise InputError(f"--port is {port}; expected 1 to 65535, or 0 for any free port.")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # on Windows the same option would let another program take the port over
-    option = "SO_REUSEADDR" if os.name == "posix" else "SO_EXCLUSIVEADDRUSE"
-    listening.setsockopt(socket.SOL_SOCKET, getattr(socket, option), 1)
+    claim_port(listening)
     try:
         listening.bind((LOOPBACK, port))
         listening.listen(64)

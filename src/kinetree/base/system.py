@@ -1,0 +1,274 @@
+"""Differences between Linux, macOS and Windows: folders, permissions, locks, signals, consoles.
+
+This is the only module that asks which system it runs on. Every function asks when it is called,
+not when it is imported, and imports what only one system has inside the branch of that system.
+So every module of kinetree loads on every system, and tests can run each branch on any of them.
+"""
+
+import errno
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import socket
+
+Handler = Callable[[int, FrameType | None], None]
+
+INTERRUPT = bytes([signal.SIGINT])  # what `on_interrupt` sends through its socket
+LOCKED_BYTE = 1 << 30  # position of the byte that is locked on Windows, beyond any text
+WAITS = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)  # s between attempts to replace a file on Windows
+
+
+def on_windows() -> bool:
+    """Return True on Windows."""
+    return sys.platform == "win32"
+
+
+# Folders and files
+
+
+def user_caches() -> Path:
+    """Return the user's folder for caches; RuntimeError if the user has no home folder.
+
+    Linux and other systems: XDG_CACHE_HOME or ~/.cache; macOS: ~/Library/Caches; Windows:
+    LOCALAPPDATA.
+    """
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else Path.home() / "AppData" / "Local"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return Path(chosen) if chosen else Path.home() / ".cache"
+
+
+def open_own(path: Path) -> int:
+    """Open a file of bytes for reading and return its number; links are not followed on POSIX."""
+    return os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+
+
+def refuse_if_shared(path: Path, status: os.stat_result) -> None:
+    """Raise PermissionError if another user may write to a file or folder with this status.
+
+    Windows has no such bits; the folder of a user's profile is guarded by its access lists.
+    """
+    if sys.platform == "win32":
+        return
+    if status.st_uid != os.geteuid():
+        raise PermissionError(f"{path} belongs to user {status.st_uid}, expected {os.geteuid()}")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
+        raise PermissionError(
+            f"{path} may be written by other users (mode {mode:o}); expected only its owner, "
+            "e.g. after chmod go-w"
+        )
+
+
+def replace(source: Path | str, target: Path | str) -> None:
+    """Rename a file, in one step, to a name that may exist already.
+
+    Windows refuses that while a program has the target open without sharing it, as virus scanners
+    and other readers do for moments. So the attempt is repeated there, for less than a second.
+    """
+    for wait in WAITS if sys.platform == "win32" else ():
+        try:
+            return os.replace(source, target)
+        except PermissionError:
+            time.sleep(wait)
+    try:
+        os.replace(source, target)
+    except PermissionError as problem:
+        if sys.platform != "win32":
+            raise
+        raise PermissionError(
+            problem.errno,
+            "a program uses this file, or arrays that were read from it are still in use; expected "
+            "a file that can be replaced. Close it there, or choose another name",
+            str(target),
+        ) from problem
+
+
+# Locks
+
+
+class Taken(OSError):
+    """Another process, or another part of this one, has locked the file."""
+
+
+def open_lock(path: Path) -> int:
+    """Open the file of a lock, which is made if it is missing, and return its number."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+
+
+def lock(handle: int) -> None:
+    """Lock an open file, which others may still read; raise Taken if it is locked already.
+
+    The system releases the lock when the file is closed or the process ends in whatever way. On
+    Windows one byte is locked, beyond the end: a locked byte cannot be read by others.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError as problem:
+            if problem.errno in (errno.EACCES, errno.EDEADLK):
+                raise Taken from None
+            raise
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Taken from None
+
+
+def unlock(path: Path, handle: int) -> None:
+    """Close the file of a lock and remove it.
+
+    POSIX removes it before others can lock it. Windows removes no open file, so it is closed first,
+    and stays where another study has opened it meanwhile.
+    """
+    if sys.platform == "win32":
+        os.close(handle)
+        try:
+            os.unlink(path)
+        except OSError:
+            return
+    else:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+# Processes
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    count = getattr(os, "process_cpu_count", os.cpu_count)  # Python 3.13 and later have the first
+    return count() or 1
+
+
+def on_fork(
+    *,
+    before: Callable[[], None] | None = None,
+    after_in_parent: Callable[[], None] | None = None,
+    after_in_child: Callable[[], None] | None = None,
+) -> None:
+    """Call functions at every fork of this process, on systems that fork."""
+    register: Callable[..., None] | None = getattr(os, "register_at_fork", None)
+    if register is not None:
+        given = {
+            "before": before,
+            "after_in_parent": after_in_parent,
+            "after_in_child": after_in_child,
+        }
+        register(**{when: call for when, call in given.items() if call is not None})
+
+
+def own_session() -> dict[str, Any]:
+    """Return arguments of subprocess.Popen that keep Ctrl-C of this program from the new one."""
+    if sys.platform == "win32":
+        import subprocess
+
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+# Signals
+
+
+def on_interrupt(handler: Handler, wake: "socket.socket") -> None:
+    """Call `handler` at Ctrl-C, and send INTERRUPT through the socket `wake` at once.
+
+    Python calls the handler between two of its own instructions; the byte is sent by the system's
+    handler, even inside compiled code. Call this in the main thread. Every other signal that
+    Python handles sends a byte too.
+    """
+    signal.signal(signal.SIGINT, handler)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+
+
+def on_termination(handler: Handler) -> None:
+    """Call `handler` when the system asks the program to end: SIGTERM; Ctrl-Break on Windows."""
+    signal.signal(signal.SIGTERM, handler)
+    if sys.platform == "win32":
+        signal.signal(signal.SIGBREAK, handler)
+
+
+def ignore_interrupt() -> None:
+    """Ignore Ctrl-C in this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def interrupt_held_back() -> Generator[None]:
+    """Hold Ctrl-C back from processes that the block starts, on systems that hold signals back."""
+    mask: Callable[..., Any] | None = getattr(signal, "pthread_sigmask", None)
+    if mask is None:
+        yield
+        return
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        mask(signal.SIG_SETMASK, before)
+
+
+def reader_is_gone(problem: OSError) -> bool:
+    """Return True if writing failed because the reader of a pipe has closed it.
+
+    Windows reports that as an invalid argument when the pipe is this program's output.
+    """
+    if sys.platform == "win32" and problem.errno == errno.EINVAL:
+        return problem.filename is None  # a file that cannot be opened has a name
+    return isinstance(problem, BrokenPipeError)
+
+
+# Consoles and sockets
+
+
+def ready_output() -> None:
+    """Make stdout print every text: a terminal that cannot show Greek gets a question mark.
+
+    In a pipe or a file, Windows would write the letters of its own code page and two characters at
+    the end of a line. There stdout writes what kinetree writes into files and reads from them:
+    UTF-8 with one character at the end of a line. PYTHONIOENCODING has precedence.
+    """
+    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:
+        return
+    if sys.platform != "win32" or sys.stdout.isatty():
+        reconfigure(errors="replace")
+    elif os.environ.get("PYTHONIOENCODING"):
+        reconfigure(errors="replace", newline="\n")
+    else:
+        reconfigure(encoding="utf-8", errors="replace", newline="\n")
+
+
+def claim_port(listening: "socket.socket") -> None:
+    """Let a socket take a port that was in use a moment ago, but none that is in use.
+
+    SO_REUSEADDR does that on POSIX. On Windows it would let two programs share a port, so that the
+    second could take over the connections of the first.
+    """
+    import socket
+
+    if sys.platform == "win32":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+    else:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
