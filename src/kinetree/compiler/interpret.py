@@ -3,31 +3,31 @@
 When two backends disagree, this file decides which is right. It also runs kernels, slowly, where
 nothing can be compiled.
 
-Fused operations are computed here without hardware support. float64: the product and the sums are
-split into a rounded part and its exact error; the errors are added with rounding to odd, which
-keeps the last rounding right (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
-2008). The few values whose exponents are too extreme for that are computed with fractions. float32:
-the product is exact in float64, and one rounding to odd suffices.
-
-exp, log, tanh and atan2 run the operations of `elementary.py` with these fused products, so they
-have the bits of compiled kernels. sin and cos are those of NumPy, which may differ in the last bit.
+Floats have the bits of compiled kernels: fused products are rounded once, and the functions are
+made of the same operations (`array_arithmetic.py`). A few states of float64 are computed on Python
+floats (`float_arithmetic.py`), again with the same bits, in a fiftieth of the time.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import inf, isfinite
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from kinetree import scalars
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.compiler import elementary
+from kinetree.compiler.array_arithmetic import elementary_value, fma, sincos_value
+from kinetree.compiler.float_arithmetic import SINGLE, TROUBLE
 from kinetree.compiler.graph import Graph, Port
+from kinetree.compiler.program import INPUTS, Program
 from kinetree.errors import ShapeError
 
 Meaning = dict[str, Callable[..., Any]]
+
+FEW = 32  # states of float64 that are computed one by one
+MANY = 4096  # states from which values are forgotten early: a million would fill the memory
 
 ARITHMETIC: Meaning = {
     "add": operator.add,
@@ -38,11 +38,12 @@ ARITHMETIC: Meaning = {
 }
 
 FLOATS: Meaning = ARITHMETIC | {
-    "fma": lambda a, b, c: fma(a, b, c),
+    "fma": fma,
     "fms": lambda a, b, c: fma(a, b, -c),
     "fnma": lambda a, b, c: fma(-a, b, c),
-    "sin": np.sin,
-    "cos": np.cos,
+    "sin": lambda x: sincos_value(x)[0],
+    "cos": lambda x: sincos_value(x)[1],
+    "sincos": sincos_value,
     "sqrt": np.sqrt,
     "sign": lambda x: np.sign(x) + 0,  # no negative zero
     "select": lambda a, b, c: np.where(a > 0, b, c),
@@ -101,29 +102,116 @@ def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
     Returns:
         One array for each output, shape (..., *port.shape).
     """
+    if isinstance(graph, Program) and any(np.asarray(x).dtype == object for x in arrays):
+        graph = graph.straight
     batch, dtype, inputs = prepare(graph, arrays)
-    generic = dtype.hasobject
-    meaning = ANY_KIND if generic else FLOATS
-    constant = exact_constant(inputs) if generic else dtype.type
-    values: list[Any] = []
-    last = {arg: i for i, node in enumerate(graph.nodes) for arg in node.args}
-    last |= dict.fromkeys(graph.roots(), len(graph.nodes))
+    count = prod(batch)
+    if dtype == np.float64 and 0 < count <= FEW:
+        return one_by_one(graph, batch, inputs)
+    columns = [[array[..., k] for k in range(array.shape[-1])] for array in inputs]
     with np.errstate(all="ignore"):  # NaN and infinity are results here, as in compiled code
-        for i, node in enumerate(graph.nodes):
-            if node.op == "const":
-                values.append(constant(node.number))
-            elif node.op == "input":
-                port, element = node.place
-                values.append(inputs[port][..., element])
-            else:
-                values.append(meaning[node.op](*[values[arg] for arg in node.args]))
-                for arg in node.args:
-                    if last[arg] == i:
-                        values[arg] = None  # a million states would fill the memory
+        if dtype.hasobject:
+            values = run(graph, columns, ANY_KIND, exact_constant(inputs))
+        else:
+            values = run(graph, columns, FLOATS, dtype.type, forget=count > MANY)
     return tuple(
-        gather(port, [values[node] for node in result], batch, dtype)
-        for port, result in zip(graph.outputs, graph.results, strict=True)
+        gather(port, part, batch, dtype)
+        for port, part in zip(graph.outputs, parted(graph.outputs, values), strict=True)
     )
+
+
+def one_by_one(graph: Graph, batch: tuple[int, ...], inputs: list[Array]) -> tuple[Array, ...]:
+    """The outputs for a few states of float64, on Python floats."""
+    count = prod(batch)
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, -1) for x in inputs]
+    found = np.empty((count, sum(port.size for port in graph.outputs)))
+    for i in range(count):
+        try:
+            found[i] = run(graph, [row[i].tolist() for row in rows], SINGLE, float)
+        except TROUBLE:
+            with np.errstate(all="ignore"):
+                found[i] = run(graph, [list(row[i]) for row in rows], FLOATS, np.float64)
+    ends = np.cumsum([port.size for port in graph.outputs])[:-1]
+    return tuple(
+        np.ascontiguousarray(part).reshape((*batch, *port.shape))
+        for port, part in zip(graph.outputs, np.split(found, ends, axis=1), strict=True)
+    )
+
+
+def run(
+    graph: Graph,
+    inputs: Sequence[Sequence[Any]],
+    meaning: Meaning,
+    constant: Callable[[float], Any],
+    *,
+    forget: bool = False,
+) -> list[Any]:
+    """The elements of all outputs, one after the other, from those of the inputs.
+
+    An element is a number, or an array with the numbers of all states.
+    """
+    if isinstance(graph, Program):
+        return run_program(graph, inputs, meaning, constant)
+    values: list[Any] = []
+    angles: dict[int, tuple[Any, Any]] = {}  # sine and cosine by the node of the angle
+    both = meaning.get("sincos")
+    last = {arg: i for i, node in enumerate(graph.nodes) for arg in node.args} if forget else {}
+    kept = frozenset(graph.roots()) if forget else frozenset[int]()
+    for i, (op, args, value) in enumerate(graph.nodes):
+        if op == "const":
+            values.append(constant(value))  # type: ignore[arg-type]
+        elif op == "input":
+            port, element = value  # type: ignore[misc]
+            values.append(inputs[port][element])
+        elif both is not None and (op == "sin" or op == "cos"):
+            (angle,) = args
+            if angle not in angles:
+                angles[angle] = both(values[angle])
+            values.append(angles[angle][op == "cos"])
+        else:
+            values.append(meaning[op](*[values[arg] for arg in args]))
+        if forget:
+            for arg in args:
+                if last[arg] == i and arg not in kept:
+                    values[arg] = None
+    return [values[node] for node in graph.roots()]
+
+
+def run_program(
+    program: Program,
+    inputs: Sequence[Sequence[Any]],
+    meaning: Meaning,
+    constant: Callable[[float], Any],
+) -> list[Any]:
+    """The same for a program: its calls, one after the other, over one list of slots."""
+    given = [x for port in inputs for x in port]
+    work: list[Any] = [None] * program.slots
+    out: list[Any] = [None] * sum(port.size for port in program.outputs)
+    places, constants = program.places.tolist(), program.constants.tolist()
+    for number, calls, place, first in program.runs.tolist():
+        body = program.bodies[number]
+        target = out if body.graph.outputs[0].name == "outputs" else work
+        values: list[Any] = [None] * body.graph.inputs[0].size
+        for _ in range(calls):
+            for bundle in body.bundles:
+                source = given if bundle.space == INPUTS else work
+                for argument, offset in bundle.offsets:
+                    values[argument] = source[places[place] + offset]
+                place += 1
+            own = [constant(x) for x in constants[first : first + body.constants]]
+            first += body.constants
+            results = run(body.graph, (values, own), meaning, constant)
+            for sheaf in body.sheaves:
+                for at, k in enumerate(sheaf):
+                    target[places[place] + at] = results[k]
+                place += 1
+    return out
+
+
+def parted(ports: Sequence[Port], values: Sequence[Any]) -> list[Sequence[Any]]:
+    """The elements of each output."""
+    ends = np.cumsum([port.size for port in ports]).tolist()
+    return [values[end - port.size : end] for port, end in zip(ports, ends, strict=True)]
 
 
 def prepare(
@@ -172,178 +260,11 @@ def exact_constant(inputs: list[Array]) -> Callable[[float], Any]:
     return constant
 
 
-def gather(port: Port, values: list[Array], batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def gather(
+    port: Port, values: Sequence[Array], batch: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
     """Stack the elements of one output behind the batch axes."""
     array = np.empty((*batch, port.size), dtype=dtype)
     for k, value in enumerate(values):
         array[..., k] = value
     return array.reshape((*batch, *port.shape))
-
-
-SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves
-SMALL, LARGE = 2.0**-900, 2.0**900  # products in between have exact errors
-FACTOR_LARGE = 2.0**990  # factors below can be split
-
-
-def fma(a: Array | float, b: Array | float, c: Array | float) -> Any:
-    """Elementwise a b + c with one rounding; arrays or scalars of float64, or all of float32."""
-    if isinstance(a, float) and isinstance(b, float) and isinstance(c, float):
-        return np.float64(exact_fma(float(a), float(b), float(c)))  # the quicker way for one
-    a, b, c = np.broadcast_arrays(a, b, c)
-    with np.errstate(all="ignore"):
-        if a.dtype == b.dtype == c.dtype == np.float32:
-            return fma32(a, b, c)
-        return fma64(*(x.astype(np.float64) for x in (a, b, c)))
-
-
-def fma32(a: Array, b: Array, c: Array) -> Any:
-    """Elementwise a b + c of float32 arrays."""
-    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
-    return round_to_odd(total, error).astype(np.float32)[()]
-
-
-def fma64(a: Array, b: Array, c: Array) -> Any:
-    """Elementwise a b + c of float64 arrays."""
-    # a b = high + low and c + low = middle + rest exactly; the last sum is rounded once, because
-    # its smaller part was rounded to odd
-    high, low = two_product(a, b)
-    middle, rest = two_sum(c, low)
-    total, error = two_sum(high, middle)
-    result = total + round_to_odd(*two_sum(rest, error))
-    size = np.abs(high)
-    safe = (size > SMALL) & (size < LARGE) & (np.abs(c) < LARGE)
-    safe &= (np.abs(a) < FACTOR_LARGE) & (np.abs(b) < FACTOR_LARGE)
-    zero = (a == 0) | (b == 0)  # frequent: a resting joint
-    result = np.where(zero, high + c, result)
-    safe |= zero
-    if safe.all():
-        return result[()]
-    result = np.array(result)
-    for k in np.argwhere(~safe):
-        index = tuple(k)
-        result[index] = exact_fma(float(a[index]), float(b[index]), float(c[index]))
-    return result[()]
-
-
-def exact_fma(a: float, b: float, c: float) -> float:
-    """The same for three floats, through fractions; zeros, infinities, NaN as in IEEE 754."""
-    if not (isfinite(a) and isfinite(b) and isfinite(c)):
-        # a finite product that overflows must not become an infinity that is added to c
-        return a * b + c if not (isfinite(a) and isfinite(b)) else c
-    if a == 0 or b == 0:
-        return a * b + c
-    total = Fraction(a) * Fraction(b) + Fraction(c)
-    if total == 0:
-        return 0.0
-    try:
-        return total.numerator / total.denominator
-    except OverflowError:
-        return inf if total > 0 else -inf
-
-
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded product and its error: a b = high + low exactly (Dekker)."""
-    high = a * b
-    a1, a2 = halves(a)
-    b1, b2 = halves(b)
-    return high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def halves(a: Array) -> tuple[Array, Array]:
-    """Two numbers of at most 26 bits whose sum is a (Veltkamp)."""
-    t = SPLIT * a
-    high = t - (t - a)
-    return high, a - high
-
-
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded sum and its error: a + b = total + error exactly (Knuth)."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-def round_to_odd(total: Array, error: Array) -> Array:
-    """`total + error` rounded to odd: where inexact, the neighbour whose last bit is 1."""
-    total = np.ascontiguousarray(total, dtype=np.float64)
-    bits = total.view(np.int64)
-    inexact = (error != 0) & np.isfinite(total) & np.isfinite(error) & (bits & 1 == 0)
-    step = np.where((error > 0) == (total > 0), 1, -1)  # away from zero or towards it
-    return np.where(inexact, bits + step, bits).view(np.float64).reshape(np.shape(error))
-
-
-class NumpyArithmetic:
-    """The operations of `elementary.Arithmetic` on arrays of float64."""
-
-    BITS: Meaning = {  # noqa: RUF012 (never changed)
-        "add": np.add,
-        "sub": np.subtract,
-        "and": np.bitwise_and,
-        "or": np.bitwise_or,
-        "xor": np.bitwise_xor,
-        "shl": np.left_shift,
-        "lshr": np.right_shift,
-        "icmp ugt": np.greater,
-        "icmp eq": np.equal,
-    }
-
-    def number(self, value: float) -> Array:
-        """A constant."""
-        return np.array(value)
-
-    def integer(self, value: int) -> Array:
-        """A constant integer."""
-        return np.array(value % 2**64, np.uint64)
-
-    def add(self, a: Array, b: Array) -> Array:
-        """Sum a + b."""
-        return np.asarray(a + b)
-
-    def sub(self, a: Array, b: Array) -> Array:
-        """Difference a - b."""
-        return np.asarray(a - b)
-
-    def mul(self, a: Array, b: Array) -> Array:
-        """Product a b."""
-        return np.asarray(a * b)
-
-    def div(self, a: Array, b: Array) -> Array:
-        """Quotient a / b."""
-        return np.asarray(a / b)
-
-    def neg(self, a: Array) -> Array:
-        """Opposite -a."""
-        return np.asarray(-a)
-
-    def fma(self, a: Array, b: Array, c: Array) -> Array:
-        """Fused a b + c, rounded once."""
-        return np.asarray(fma(a, b, c))
-
-    def select(self, mask: Array, a: Array, b: Array) -> Array:
-        """Number a where the mask is set, b elsewhere."""
-        return np.where(mask, a, b)
-
-    def unordered(self, a: Array, b: Array) -> Array:
-        """Mask: a or b is NaN."""
-        return np.asarray((a != a) | (b != b))
-
-    def bits(self, a: Array) -> Array:
-        """The integer with the same bits."""
-        return a.view(np.uint64)
-
-    def from_bits(self, a: Array) -> Array:
-        """The number with the same bits."""
-        return a.view(np.float64)
-
-    def on_bits(self, operation: str, a: Array, b: Array) -> Array:
-        """An operation on integers."""
-        return np.asarray(self.BITS[operation](a, b))
-
-
-def elementary_value(name: str, *args: Array | float) -> Any:
-    """Compute one of `elementary.FUNCTIONS`; the result has the type of the arguments."""
-    dtype = np.result_type(*args)
-    wide = [np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in args]
-    with np.errstate(all="ignore"):
-        value = elementary.FUNCTIONS[name](NumpyArithmetic(), *wide)
-        return value.astype(dtype)[()]

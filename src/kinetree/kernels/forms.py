@@ -14,7 +14,6 @@ import numpy as np
 
 from kinetree.algorithms.grouping import estimated
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.kernel import has_llvm
 from kinetree.compiler.graph import Graph, Port
 from kinetree.model import Model
 
@@ -36,7 +35,7 @@ def is_looped(model: Model, name: str) -> bool:
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False
-    if operations <= STRAIGHT or model.constraints is not None or not has_llvm():
+    if operations <= STRAIGHT or model.constraints is not None:
         return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
     return operations * (1 - (1 - PLAIN) * float(plain.mean())) > STRAIGHT

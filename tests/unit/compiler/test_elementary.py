@@ -9,9 +9,10 @@ import sympy
 
 from kinetree import scalars
 from kinetree.backends.kernel import Kernel
+from kinetree.compiler.array_arithmetic import elementary_value
 from kinetree.compiler.derivatives import gradient, jacobian, jvp, vjp
 from kinetree.compiler.graph import Port
-from kinetree.compiler.interpret import elementary_value, interpret
+from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.rules import RULES, Term, term
 from kinetree.compiler.trace import trace

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kinetree.compiler.interpret import exact_fma, fma
+from kinetree.compiler.array_arithmetic import fma
+from kinetree.compiler.float_arithmetic import exact_fma
 
 floats = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-1e30, 1e30).filter(lambda x: x == 0 or abs(x) > 1e-30)
