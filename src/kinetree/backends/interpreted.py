@@ -1,6 +1,7 @@
 """Kernels where LLVM is missing: the same gufunc, with an inner loop that interprets the graph.
 
-NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same; only
+NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same. The
+interpreter rounds every operation as compiled code does, so the results have the same bits; only
 the speed differs.
 """
 
@@ -12,7 +13,7 @@ import numpy as np
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.interpret import interpret
-from kinetree.errors import warn
+from kinetree.errors import KinetreeWarning, warn
 
 ONE = np.ones(1)
 
@@ -22,8 +23,8 @@ _INNER_LOOP = ctypes.CFUNCTYPE(
 )
 
 
-class SlowKernelWarning(RuntimeWarning):
-    """LLVM is missing, so kernels are interpreted: correct, but a hundred times slower."""
+class SlowKernelWarning(KinetreeWarning, RuntimeWarning):
+    """LLVM is missing, so kernels are interpreted: the same bits, a thousand times slower."""
 
 
 _warned = False
@@ -35,8 +36,9 @@ def warn_once(problem: Exception) -> None:
     if not _warned:
         _warned = True
         warn(
-            f"kinetree cannot import llvmlite ({problem}), so kernels are interpreted, which is "
-            "slow. Install it with: pip install llvmlite.",
+            f"llvmlite cannot be imported ({problem}), so kernels are interpreted and not compiled:"
+            " the results are the same to the last bit, but one state takes about a thousand times"
+            " as long. To compile kernels, install it with: pip install llvmlite.",
             SlowKernelWarning,
         )
 

@@ -311,13 +311,20 @@ def direct_kernel() -> type[Kernel]:
     return vectorcall.inherit_vectorcall(DirectKernel)
 
 
-def has_llvm() -> bool:
-    """Return True if LLVM can be used; warn the first time that it cannot."""
+def llvm_problem() -> Exception | None:
+    """Return the reason why LLVM cannot be used; None if it can."""
     try:
         engine.binding()
     except (ImportError, OSError) as problem:
+        return problem
+    return None
+
+
+def has_llvm() -> bool:
+    """Return True if LLVM can be used; warn the first time that it cannot."""
+    problem = llvm_problem()
+    if problem is not None:
         from kinetree.backends.interpreted import warn_once
 
         warn_once(problem)
-        return False
-    return True
+    return problem is None

@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from kinetree import algorithms
+from kinetree.backends.kernel import llvm_problem
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName, option
@@ -104,6 +105,8 @@ def measure(robot: Robot, sizes: Sequence[int], peers: bool) -> dict[str, Any]:
     states = random_states(robot, max(sizes))
     found: dict[str, Any] = {}
     notes: list[str] = []
+    if llvm_problem() is not None:
+        notes.append("llvmlite is not installed: kernels are interpreted and not compiled.")
     calls = peer_calls(robot, notes) if peers else {}
     with threads(1), Console(stderr=True).status("timing") as status:
         for quantity, letters in MEASURED.items():

@@ -8,18 +8,23 @@ from rich.console import Console
 from rich.table import Table
 
 from kinetree import algorithms
+from kinetree.backends.kernel import llvm_problem
+from kinetree.base.arrays import Array
 from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
 from kinetree.cli.tables import console
 from kinetree.robot import Robot
 
+TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
+
 
 def demo(*, json: Json = False, degrees: Degrees = False) -> None:
     """Solve the exercises of the course and print each result next to the published one.
 
     JSON has exercises (each with label, robot, joints, q, dq, ddq, units, tau_no_gravity, tau,
-    printed_no_gravity and printed) and disagreement of the four formulations, relative.
+    printed_no_gravity and printed), disagreement of the four formulations, relative, and
+    computed_by (kernel, or textbook if llvmlite is not installed).
 
     For example:
 
@@ -73,6 +78,15 @@ def exercises() -> list[Exercise]:
     ]  # fmt: skip
 
 
+def forces(exercise: Exercise, gravity: bool = True) -> Array:
+    """Joint forces by the compiled kernel; by the textbook's recursion if LLVM is missing."""
+    robot = exercise.robot if gravity else exercise.robot.with_gravity((0, 0, 0))
+    state = exercise.q, exercise.dq, exercise.ddq
+    if llvm_problem() is None:
+        return robot.inverse_dynamics(*state)
+    return algorithms.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
+
+
 def demonstrate(screen: Console) -> None:
     """Print the table of exercises, and how well the four formulations and the kernel agree."""
     table = Table(title="Inverse dynamics of the course's robots: joint forces in N m and N")
@@ -82,9 +96,7 @@ def demonstrate(screen: Console) -> None:
         table.add_column(column, justify=justify, overflow="fold")
     agreement = 0.0
     for exercise in exercises():
-        state = exercise.q, exercise.dq, exercise.ddq
-        free = exercise.robot.with_gravity((0, 0, 0)).inverse_dynamics(*state)
-        tau = exercise.robot.inverse_dynamics(*state)
+        free, tau = forces(exercise, gravity=False), forces(exercise)
         agreement = max(agreement, disagreement(exercise))
         for i, joint in enumerate(exercise.robot.model.joint_names):
             table.add_row(
@@ -97,8 +109,12 @@ def demonstrate(screen: Console) -> None:
                 end_section=i == exercise.robot.n - 1,
             )
     screen.print(table)
+    if llvm_problem() is None:
+        source = "the kernel compiled for the robot"
+    else:
+        source = f"the textbook's recursion in {TEXTBOOK} form, since llvmlite is not installed"
     screen.print(
-        "Each result comes from the kernel compiled for the robot. The four textbook formulations "
+        f"Each result comes from {source}. The four textbook formulations "
         f"({', '.join(algorithms.FORMULATIONS)}) differ from it by at most {agreement:.1e}, "
         "relative to the largest joint force.",
     )
@@ -110,22 +126,24 @@ def document(degrees: bool) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
     for x in exercises():
         model, state = x.robot.model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
-        still = x.robot.with_gravity((0, 0, 0))
         found.append(
             {"label": x.label, "robot": model.name, "joints": list(model.dof_names)}
             | {name: np.array(y) / factors(model, name, degrees) for name, y in state.items()}
             | {"units": {name: units(model, name, degrees) for name in (*state, "tau")}}
-            | {"tau_no_gravity": still.inverse_dynamics(*state.values())}
-            | {"tau": x.robot.inverse_dynamics(*state.values())}
+            | {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
             | {"printed_no_gravity": x.printed, "printed": x.printed_gravity}
         )
-    return {"exercises": found, "disagreement": max(map(disagreement, exercises()))}
+    return {
+        "exercises": found,
+        "disagreement": max(map(disagreement, exercises())),
+        "computed_by": "kernel" if llvm_problem() is None else "textbook",
+    }
 
 
 def disagreement(exercise: Exercise) -> float:
-    """Largest difference of a formulation from the kernel, relative to the largest force."""
+    """Largest difference of a formulation from the result, relative to the largest force."""
     state = exercise.q, exercise.dq, exercise.ddq
-    tau = exercise.robot.inverse_dynamics(*state)
+    tau = forces(exercise)
     forms = [
         algorithms.inverse_dynamics(exercise.robot.model, *state, formulation=name)
         for name in algorithms.FORMULATIONS
