@@ -31,7 +31,10 @@ LARGE = 40_000
 # before objects in a row; no object file begins like this
 SEVERAL = b"kinetree objects\n"
 
-# on Windows LLVM's loader reads ELF objects, which its older linker does best
+# On Windows llvmlite makes ELF objects of the code model "jitdefault" (it appends "-elf" to the
+# triple), with the calling convention of Windows; LLVM's older linker loads them. That code model
+# holds whole addresses, so functions of the process are reached wherever they are: malloc and free,
+# and __chkstk of ntdll.dll, which touches the pages of large stack frames.
 JITLINK = not on_windows()
 
 
