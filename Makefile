@@ -6,9 +6,19 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
+# hundreds of programs are started by the tests: their byte code is kept, whatever the shell wishes
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+comma := ,
+# packages of the extras $(1): within the bounds of pyproject.toml, or with LOCKED=1 exactly the files
+# that requirements/*.txt list with their hashes
+ifdef LOCKED
+install = $(PIP) --require-hashes $(patsubst %,-r requirements/%.txt,$(subst $(comma), ,$(1))) && $(PIP) --no-deps -e .
+else
+install = $(PIP) -e '.[$(1)]' -c requirements/pins.txt
+endif
 
-.PHONY: help demo view test check lint docs bench fuzz attack mutants clean
+.PHONY: help demo view test check lint docs bench fuzz attack mutants clean lock release-check
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
@@ -18,6 +28,8 @@ help:
 	@echo "make lint   ruff and pyright"
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
+	@echo "make release-check  build the wheel and the sdist twice, install and inspect them"
+	@echo "make lock   renew the locked packages in requirements/; LOCKED=1 uses them"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
 	@echo "make mutants [FOLDER=simulate COUNT=60 SEED=1 JOBS=1 RECORD=file]  plant faults, list those tests miss"
 	@echo "make attack [SEED= MINUTES=30 JOBS=2 LAWS=pattern RECORD=file]  run random cases of all laws"
@@ -30,11 +42,11 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml requirements/pins.txt
-	$(PIP) -e '.[test]' -c requirements/pins.txt
+	$(call install,test)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(PIP) -e '.[test,lint]' -c requirements/pins.txt
+	$(call install,test$(comma)lint)
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
@@ -76,7 +88,7 @@ lint: $(VENV)/.lint
 	$(BIN)/pyright
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
-	$(PIP) -e '.[docs]'
+	$(call install,docs)
 	@touch $@
 
 docs: $(VENV)/.docs
@@ -99,6 +111,21 @@ mutants: $(VENV)/.test
 	$(BIN)/python tools/mutants.py $(or $(FOLDER),simulate) --count $(or $(COUNT),60) \
 	  --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
 	  $(if $(RECORD),--record $(RECORD)) $(if $(REASONS),--reasons $(REASONS))
+
+# the packages that LOCKED=1 installs, for Python 3.11 and newer on every platform
+lock: export UV_CUSTOM_COMPILE_COMMAND = make lock
+lock: $(BIN)/python
+	$(PIP) 'uv>=0.9'
+	for extra in test lint docs release; do \
+	  $(BIN)/uv pip compile pyproject.toml --extra $$extra -c requirements/pins.txt --upgrade --quiet \
+	    --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+	    -o requirements/$$extra.txt >/dev/null || exit 1; \
+	done
+	@wc -l requirements/*.txt
+
+# the files of a release of the last commit, in build/release/dist; needs nothing of $(VENV)
+release-check:
+	$(PYTHON) tools/release_check
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,11 +1,14 @@
 """List the public callables of kinetree with their signatures and the first line of their help.
 
-    python tools/method_table.py            write docs/api/methods.md
-    python tools/method_table.py --check    exit with 1 if the page is not up to date
+    python tools/method_table.py            write docs/api/methods.md, tests/unit/public_members.txt
+    python tools/method_table.py --check    exit with 1 if one of them is not up to date
 
-`tests/unit/test_help.py` walks the same callables.
+Both are the stored list of what is public (docs/versions.md): the page has every callable with its
+signature, the text has the attributes of public classes, and the errors with the errors that they
+refine. `tests/unit/test_help.py` compares both, so that no change of them goes unseen.
 """
 
+import dataclasses
 import importlib
 import inspect
 import re
@@ -18,8 +21,11 @@ from types import ModuleType
 from typing import Any
 
 import kinetree as kt
+from kinetree import errors
 
-PAGE = Path(__file__).parent.parent / "docs" / "api" / "methods.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "api" / "methods.md"
+MEMBERS = ROOT / "tests" / "unit" / "public_members.txt"
 HEAD = """# All methods
 
 After this page you can find any function by its name. It lists every public function, class and
@@ -126,18 +132,39 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def members() -> str:
+    """Attributes of the public classes that are not callables, and errors with their bases."""
+    lines = list[str]()
+    for path, thing in public().items():
+        if inspect.isclass(thing):
+            fields = (
+                [x.name for x in dataclasses.fields(thing)]
+                if dataclasses.is_dataclass(thing)
+                else []
+            )
+            names = [x for x in dir(thing) if not callable(getattr(thing, x, None))]
+            found = {x for x in (*fields, *names) if not x.startswith("_")}
+            lines += [f"{path}.{name}" for name in found]
+    for name, error in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(error, Exception) and error.__module__ == errors.__name__:
+            lines.append(
+                f"kinetree.errors.{name}({', '.join(x.__name__ for x in error.__bases__)})"
+            )
+    return "\n".join(sorted(lines)) + "\n"
+
+
 def main() -> int:
-    """Write the page, or compare it with the code."""
+    """Write both files, or compare them with the code."""
     if set(sys.argv[1:]) - {"--check"}:
         sys.exit("usage: python tools/method_table.py [--check]")
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    if PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{PAGE.name} is not up to date: run python tools/method_table.py")
-    return 1
+    code = 0
+    for path, text in ((PAGE, page()), (MEMBERS, members())):
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"{path.name} is not up to date: run python tools/method_table.py")
+            code = 1
+    return code
 
 
 if __name__ == "__main__":

@@ -8,9 +8,8 @@ description of the wheel and the sdist. To read the page:
 A page of a package has no files beside it. Relative links and pictures therefore become addresses
 below the address "Source" of `[project.urls]`, at the tag of the version. While the project has no
 such address, links are replaced by their text, and a line names the folders of the source
-distribution. Links to headings are replaced by their text too, because such pages give headings no
-names. Parts of the README between `<!-- repository: begin -->` and `<!-- repository: end -->`, such
-as its movie, are left out if there is no address.
+distribution. Links to headings stay. The parts of the README between `<!-- repository: begin -->`
+and `<!-- repository: end -->`, such as its movie, are left out if there is no address.
 """
 
 import re
@@ -60,9 +59,9 @@ def _links(text: str, source: str | None, version: str) -> str:
 
     def link(found: re.Match[str]) -> str:
         picture, words, target = found.groups()
-        if ADDRESS.match(target):
+        if ADDRESS.match(target) or target.startswith("#"):
             return found[0]
-        if source is None or target.startswith("#"):
+        if source is None:
             return words
         return f"{picture}[{words}]({address(target, 'raw' if picture else 'blob')})"
 

@@ -186,6 +186,10 @@ def test_the_table_of_methods_is_that_of_the_code():
     assert table.PAGE.read_text(encoding="utf-8") == table.page(), "run tools/method_table.py"
 
 
+def test_the_stored_attributes_and_errors_are_those_of_the_code():
+    assert table.MEMBERS.read_text(encoding="utf-8") == table.members(), "run tools/method_table.py"
+
+
 @pytest.mark.parametrize("name", [*QUANTITIES, *DERIVED, *sorted({*WHOLE_BODY} - {"task_space"})])
 def test_docstrings_of_quantities_are_those_of_the_table(name):
     """Editors read the docstrings, kernels the table: both show the same."""
