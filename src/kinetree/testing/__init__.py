@@ -1,6 +1,16 @@
-"""Checks of mechanics and of compiled kernels that users run on their own robot."""
+"""Checks that users run: of their own robot, and of this installation of kinetree."""
 
 from kinetree.testing.battery import check_robot
+from kinetree.testing.conformance import Conformance, ConformanceFailure, Finding, run_conformance
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 
-__all__ = ["CheckFailure", "CheckLine", "CheckReport", "check_robot"]
+__all__ = [
+    "CheckFailure",
+    "CheckLine",
+    "CheckReport",
+    "Conformance",
+    "ConformanceFailure",
+    "Finding",
+    "check_robot",
+    "run_conformance",
+]

@@ -258,7 +258,7 @@ def stored_table(dtype: str = "float64") -> dict[str, dict[str, str]]:
     if dtype not in ("float64", "float32"):
         raise InputError(f"dtype is {dtype!r}; expected 'float64' or 'float32'.")
     found: dict[str, dict[str, str]] = {}
-    for line in files("kinetree.testing").joinpath(TABLE).read_text("ascii").splitlines():
+    for line in files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines():
         if not line or line.startswith("#"):
             continue
         kind, name, *hashes = line.split()

@@ -1,0 +1,132 @@
+"""`python -m kinetree.testing`: check this installation, print a verdict, exit with 0 or 1."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from kinetree.errors import KinetreeError
+from kinetree.testing.conformance import GROUPS, Finding, run_conformance
+from kinetree.testing.conformance.record import FAILED
+
+CONFORMS, FAILS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+PROGRAM = "python -m kinetree.testing"
+WIDEST = 78  # columns of the line of progress
+
+
+def help_text() -> str:
+    """Return the text of --help."""
+    groups = "\n".join(f"  {name:10}  {group.title}" for name, group in GROUPS.items())
+    return f"""\
+Usage: {PROGRAM} [OPTIONS]
+
+Check that this installation of kinetree computes what it computes on other
+machines. Takes about half a minute and needs no other package.
+
+Options:
+  --only GROUP  run one group of checks; may be repeated
+  --all         compare the whole table of bits (takes minutes)
+  --cuda        also check CUDA kernels (needs CuPy and a GPU)
+  --json        print everything as JSON, for bug reports; it has no user names
+                and no paths
+  --help, -h    show this text
+
+Groups:
+{groups}
+
+Exit codes: 0 this installation conforms; 1 a check failed; 2 wrong usage;
+130 interrupted."""
+
+
+class Usage(KinetreeError, ValueError):
+    """Wrong words after the command; the message is one sentence."""
+
+
+def parsed(words: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Return the switches and the chosen groups."""
+    switches: set[str] = set()
+    groups: list[str] = []
+    left = list(words)
+    while left:
+        word, equals, value = left.pop(0).partition("=")
+        if word == "--only":
+            if not equals:
+                value = left.pop(0) if left else ""
+            if value not in GROUPS:
+                found = repr(value) if value else "nothing"
+                raise Usage(f"--only is followed by {found}; expected one of {', '.join(GROUPS)}.")
+            groups.append(value)
+        elif word in ("--all", "--cuda", "--json", "--help", "-h") and not equals:
+            switches.add("--help" if word == "-h" else word)
+        else:
+            raise Usage(
+                f"there is no option {word}{equals}{value}; expected --only GROUP, --all, --cuda, "
+                f"--json or --help."
+            )
+    return switches, groups
+
+
+class Progress:
+    """A line on the terminal with the number of checks and the last one; nothing elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.count, self.failed = stream, 0, 0
+        self.shown = stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, finding: Finding) -> None:
+        """Show that a check is done."""
+        self.count += 1
+        self.failed += finding.outcome == FAILED
+        if self.shown:
+            failed = f", {self.failed} FAILED" if self.failed else ""
+            self._write(f"{self.count} checks{failed}, {finding.group}: {finding.name}")
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self.shown:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        plain = text.encode("ascii", "replace").decode()[:WIDEST]
+        self.stream.write(f"\r{plain:{WIDEST}}" if plain else f"\r{' ' * WIDEST}\r")
+        self.stream.flush()
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the suite and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # for consoles that do not show every letter
+    try:
+        switches, groups = parsed(sys.argv[1:] if words is None else words)
+    except Usage as error:
+        print(f"{PROGRAM}: {error} See {PROGRAM} --help.", file=sys.stderr)
+        return WRONG_USAGE
+    if "--help" in switches:
+        print(help_text())
+        return CONFORMS
+    progress = Progress(sys.stderr)
+    try:
+        record = run_conformance(
+            groups or None, everything="--all" in switches, cuda="--cuda" in switches,
+            progress=progress,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        progress.close()
+        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    progress.close()
+    print(json.dumps(record.document(), indent=1) if "--json" in switches else record)
+    return CONFORMS if record.ok else FAILS
+
+
+if __name__ == "__main__":
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    sys.exit(code)
