@@ -55,32 +55,42 @@ def pytest_collection_finish():
     gc.set_threshold(100_000, 10, 10)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_cache_of_the_user(tmp_path_factory):
-    """Compiled code is kept in a folder of the test run, also by the programs that tests start.
+def shared_folder(config):
+    """The folder of this run, which is the same for all of its processes."""
+    run = config._tmp_path_factory.getbasetemp()
+    return run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
 
-    The folder is shared by the processes of the run: no kernel is made twice.
+
+@pytest.hookimpl(trylast=True)  # pytest makes its folder first
+def pytest_configure(config):
+    """Keep compiled code in a folder of the run, also in programs that tests start.
+
+    The folder is shared by the processes of the run: no kernel is made twice. It is set before
+    modules of tests are imported, because some compute their cases then.
     """
-    run = tmp_path_factory.getbasetemp()
-    folder = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "compiled"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KINETREE_CACHE_DIR", str(folder))
-        patch.delenv("KINETREE_CACHE", raising=False)
-        patch.delenv("KINETREE_CACHE_SIZE", raising=False)
-        patch.setenv("KINETREE_BACKGROUND", "0")  # tests of kernels test their own code
-        yield folder
+    patch = pytest.MonkeyPatch()
+    patch.setenv("KINETREE_CACHE_DIR", str(shared_folder(config) / "compiled"))
+    patch.delenv("KINETREE_CACHE", raising=False)
+    patch.delenv("KINETREE_CACHE_SIZE", raising=False)
+    patch.setenv("KINETREE_BACKGROUND", "0")  # tests of kernels test their own code
+    config.add_cleanup(patch.undo)
 
 
 @pytest.fixture(scope="session")
-def built_docs(tmp_path_factory):
+def no_cache_of_the_user(pytestconfig):
+    """The folder of compiled code."""
+    return shared_folder(pytestconfig) / "compiled"
+
+
+@pytest.fixture(scope="session")
+def built_docs(pytestconfig):
     """The documentation as HTML: (folder, warnings and errors of the build, which are empty).
 
     It is built once for all processes of the run: the first one builds, others wait for it.
     """
     pytest.importorskip("furo")
     pytest.importorskip("myst_parser")
-    run = tmp_path_factory.getbasetemp()
-    folder = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "docs"
+    folder = shared_folder(pytestconfig) / "docs"
     html, ended = folder / "html", folder / "ended"
     try:
         folder.mkdir()
