@@ -27,7 +27,7 @@ ROOMS = dict.fromkeys(["base", "backends", "parallel", "cli"], "darwin")
 ONLY_LINUX = ["sched_getaffinity", "sched_setaffinity"]
 
 place = pathlib.Path(importlib.util.find_spec("kinetree").origin).parent
-pattern = re.compile(r"^\s*(?:import|from) ((?!kinetree)[a-z_][\w.]*)", re.M)
+pattern = re.compile(r"^ *(?:import|from) ((?!kinetree)[a-z_][\w.]*)", re.M)
 others = {x for path in place.rglob("*.py") for x in pattern.findall(path.read_text("utf-8"))}
 known = {"numpy", "cyclopts", "rich", "llvmlite", *sys.stdlib_module_names} - {*MODULES, "msvcrt"}
 for name in sorted(others):
@@ -35,7 +35,8 @@ for name in sorted(others):
         importlib.import_module(name)
 import sysconfig
 sysconfig.get_config_vars()
-import asyncio, concurrent.futures.process, multiprocessing.popen_spawn_posix, rich.table, rich.text, rich.traceback
+import asyncio, concurrent.futures.process, multiprocessing.popen_spawn_posix
+import rich.table, rich.text, rich.traceback
 
 for name in MODULES if platform == "win32" else ():
     sys.modules[name] = None
