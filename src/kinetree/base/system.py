@@ -7,6 +7,7 @@ So every module of kinetree loads on every system, and tests can run each branch
 
 import errno
 import os
+import re
 import signal
 import stat
 import sys
@@ -48,6 +49,13 @@ def user_caches() -> Path:
         return Path.home() / "Library" / "Caches"
     chosen = os.environ.get("XDG_CACHE_HOME")
     return Path(chosen) if chosen else Path.home() / ".cache"
+
+
+def path_in_uri(text: str) -> str:
+    """Return the path in file://PATH, given what follows file://: Windows writes file:///C:/name."""
+    if sys.platform == "win32" and re.match(r"/[A-Za-z]:", text):
+        return text[1:]
+    return text
 
 
 def open_own(path: Path) -> int:

@@ -22,6 +22,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 
+from kinetree.base.system import path_in_uri
 from kinetree.base.tables import counted
 from kinetree.description.records import Note
 from kinetree.description.source import decode, environment, path_text, read_bytes
@@ -247,10 +248,12 @@ class Packages:
         if not separator:
             return Path(os.path.normpath(folder / path))
         if scheme == "file":
-            return Path(os.path.normpath(folder / rest.removeprefix("localhost")))
+            return Path(os.path.normpath(folder / path_in_uri(rest.removeprefix("localhost"))))
         if scheme in ("package", "model"):
             name, _, inside = rest.lstrip("/").partition("/")
-            if ".." in inside.split("/"):
+            inside = inside.lstrip("/")  # NAME//REST means NAME/REST, not a path from the root
+            # Windows separates folders by backslashes too, and C: leads to another place
+            if ".." in re.split(r"[/\\]", inside) or Path(inside).drive:
                 raise ParseError(f"{where}: {path[:200]!r} leads out of its package.")
             return self.find(name, where) / inside
         raise ParseError(

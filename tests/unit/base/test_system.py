@@ -77,6 +77,14 @@ def test_every_system_has_its_folder_for_caches(on, monkeypatch, tmp_path, chose
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
+def test_addresses_of_files_begin_with_a_drive_on_windows_alone(on, name):
+    on(name)
+    assert system.path_in_uri("/meshes/a.stl") == "/meshes/a.stl"
+    drive = "/C:/meshes/a.stl"
+    assert system.path_in_uri(drive) == (drive[1:] if name == "win32" else drive)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_permissions_are_asked_of_posix_alone(on, name, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 7, raising=False)
     plain = list(os.stat(tmp_path))

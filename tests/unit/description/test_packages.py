@@ -197,6 +197,7 @@ PATHS = {
     "file:///a/b.stl": "/a/b.stl",
     "package://parts/m/a.stl": "ws/parts-1/m/a.stl",
     "model://parts/m/a.stl": "ws/parts-1/m/a.stl",
+    "package://parts//m/a.stl": "ws/parts-1/m/a.stl",
 }
 
 
@@ -205,3 +206,11 @@ def test_references_are_located(tmp_path, path):
     package(tmp_path / "ws/parts-1", "parts")
     packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
     assert packages.locate(path, tmp_path / "x", "") == tmp_path / PATHS[path]
+
+
+@pytest.mark.parametrize("inside", ["../a", "m/../../a", r"..\a", r"m\..\..\a"])
+def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
+    package(tmp_path / "ws/parts-1", "parts")
+    packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
+    with pytest.raises(ParseError, match="leads out of its package"):
+        packages.locate(f"package://parts/{inside}", tmp_path / "x", "x:1")
