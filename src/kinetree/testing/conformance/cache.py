@@ -246,7 +246,7 @@ def trouble() -> Iterator[Finding]:
     reference = uncached().bits
     with empty_cache() as place:
         blocker = place.parent / "file"
-        blocker.write_text("not a folder")
+        blocker.write_bytes(b"not a folder")
         with surroundings({"KINETREE_CACHE_DIR": str(blocker / "cache")}):
             yield equal("a folder that cannot be made: bits", reference, answer().bits)
         answer()

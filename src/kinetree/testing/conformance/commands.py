@@ -163,7 +163,7 @@ def _motion(path: Path) -> Iterator[Finding]:
 def errors() -> Iterator[Finding]:
     """Check that wrong commands end with code 2 and one paragraph on stderr."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "broken.urdf").write_text(BROKEN, encoding="utf-8")
+        (Path(folder) / "broken.urdf").write_text(BROKEN, encoding="utf-8", newline="\n")
         for line, beginning in ERRORS.items():
             ended = run(folder, line)
             yield succeeded(line, ended, 2)
