@@ -104,8 +104,9 @@ def product(a: Any, b: Any) -> Any:
 
 
 def power(a: Any, b: Any) -> Any:
-    """Return a ** b, moved unless it is a whole number."""
-    return shaken(a**b) if isinstance(b, int | float) and isinstance(a, float) else a**b
+    """Return a ** b; powers of two are exact and stay."""
+    inexact = isinstance(a, float) and isinstance(b, int | float) and math.frexp(a)[0] != 0.5
+    return shaken(a**b) if inexact else a**b
 
 
 def total(values: Any, start: Any = 0) -> Any:

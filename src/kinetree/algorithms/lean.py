@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.lean_frames import WIDE, Placement, place_frames, seen_from
+from kinetree.algorithms.lean_frames import Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
-from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, is_numeric, times
 from kinetree.base.pieces import piece
+from kinetree.base.wide import Wide, is_wide, wide, wide_product
 from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
@@ -74,7 +75,7 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
             )
         )
     lean = LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
-    return regroup(lean) if regrouped else lean
+    return _rounded(regroup(lean) if regrouped else lean)
 
 
 def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
@@ -102,31 +103,27 @@ def _bodies(model: Model, places: list[Placement]) -> list[Moments]:
     if not all(map(is_numeric, (m, com, I_com))):
         bodies = zip(m, com, I_com, places, strict=True)
         return [moments_in(m_i, c_i, I_i, place.X) for m_i, c_i, I_i, place in bodies]
-    m, com, I_com = (x.astype(WIDE) for x in (m, com, I_com))
-    X = np.array([place.X for place in places], WIDE).reshape(-1, 4, 4)
+    m, com, I_com = wide(m), wide(com), wide(I_com)
+    X = np.array([place.X for place in places], object).reshape(-1, 4, 4)
     R, R_T, p = X[:, :3, :3], X[:, :3, :3].swapaxes(1, 2), X[:, :3, 3]
     trace = I_com[:, 0, 0] + I_com[:, 1, 1] + I_com[:, 2, 2]
-    Sigma = np.eye(3, dtype=int) * trace[:, None, None] / 2 - I_com
+    Sigma = np.eye(3, dtype=int) * (trace[:, None, None] / 2) - I_com
     moved = (X != np.eye(4)).any((1, 2))
-    c = np.where(moved[:, None], (R_T @ (com - p)[:, :, None])[:, :, 0], com)
-    Sigma = np.where(moved[:, None, None], R_T @ Sigma @ R, Sigma)
+    c = np.where(moved[:, None], wide_product(R_T, (com - p)[:, :, None])[:, :, 0], com)
+    Sigma = np.where(moved[:, None, None], wide_product(wide_product(R_T, Sigma), R), Sigma)
     Sigma = Sigma + c[:, :, None] * c[:, None, :] * m[:, None, None]
     h, Sigma = c * m[:, None], Sigma[:, UPPER[0], UPPER[1]]
     return [Moments(m[i], h[i], Sigma[i]) for i in model.links]
 
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
-    """Moments of a body in the lean frame X of its link, in extended precision for numbers."""
-    # exact zeros of a design, such as moments across a symmetry plane, survive only in a wider type
-    if all(is_numeric(np.asarray(x)) for x in (m, com, I_com)):
-        m, com, I_com = WIDE(m), com.astype(WIDE), I_com.astype(WIDE)
-    else:
-        X = X.astype(float)
+    """Moments of a body, numbers or symbols, in the lean frame X of its link."""
+    X = X.astype(float)
     R, p = X[:3, :3], X[:3, 3]
     if np.array_equal(X, np.eye(4)):
         c, Sigma = com, second_moment(I_com)
     else:
-        c, Sigma = R.T @ (com - p), R.T @ second_moment(I_com) @ R
+        c, Sigma = times(R.T, com - p), times(R.T, second_moment(I_com), R)
     Sigma = Sigma + np.outer(c, c) * m
     return Moments(m, c * m, mirrored(Sigma))
 
@@ -134,7 +131,7 @@ def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
 def _pitch(joint: Joint) -> Scalar:
     if joint.type != HELICAL or joint.screw is None:
         return 0
-    return joint.screw[:3] @ joint.screw[3:]
+    return times(joint.screw[:3], joint.screw[3:])
 
 
 def _axes(joint: Joint, pitch: Scalar) -> Array:
@@ -151,21 +148,22 @@ def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
     if rotor.link == WORLD:
         return rotor
     R = places[rotor.link].X[:3, :3].astype(float)
-    return replace(rotor, s=R.T @ rotor.s)
+    return replace(rotor, s=times(R.T, rotor.s))
 
 
 def _step(link: LeanLink, q: Array) -> Step:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
-    own = q[list(joint.coords)]
+    # products of objects are summed in order, also those of constants
+    R, own = place.R.astype(object), q[list(joint.coords)]
     if joint.type not in SCREW_TYPES:
         T = joint_pose(joint, own)
-        return Step(place.R, Rotation(T[:3, :3]), place.p + place.R @ T[:3, 3])
+        return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
     z = place.R[:, 2]
     c_0, s_0 = place.turn
     if joint.type == PRISMATIC:
         turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
-        return Step(place.R, turn, place.p + z * (own[0] * joint.scale + joint.offset))
+        return Step(R, turn, place.p + z * (own[0] * joint.scale + joint.offset))
     # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
     angle = own[0] * joint.scale
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
@@ -173,7 +171,7 @@ def _step(link: LeanLink, q: Array) -> Step:
         c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
     hinge = joint.type == REVOLUTE
     p = place.p if hinge else place.p + z * ((angle + joint.offset) * link.pitch)
-    return Step(place.R, Turn(c, s), p)
+    return Step(R, Turn(c, s), p)
 
 
 @piece
@@ -193,7 +191,9 @@ def regroup(lean: LeanModel) -> LeanModel:
     bodies = [link.body for link in lean.links]
     for i in reversed(range(len(lean.links))):
         link = lean.links[i]
-        R, p = link.place.R.astype(WIDE), link.place.p.astype(WIDE)
+        R, p = link.place.R, link.place.p
+        if is_wide(np.asarray(bodies[i].Sigma)):
+            R, p = wide(R), wide(p)
         if link.joint.type == REVOLUTE:
             bodies[i], line = split_line(bodies[i])
             given = line_in_parent(line, R, p)
@@ -205,7 +205,13 @@ def regroup(lean: LeanModel) -> LeanModel:
         if link.parent != WORLD:
             bodies[link.parent] = bodies[link.parent] + given
     links = zip(lean.links, bodies, strict=True)
-    return replace(lean, links=tuple(replace(link, body=to_double(x)) for link, x in links))
+    return replace(lean, links=tuple(replace(link, body=x) for link, x in links))
+
+
+def _rounded(lean: LeanModel) -> LeanModel:
+    """The model with its moments as doubles."""
+    links = tuple(replace(link, body=to_double(link.body)) for link in lean.links)
+    return replace(lean, links=links)
 
 
 def split_line(x: Moments) -> tuple[Moments, Moments]:
@@ -230,13 +236,13 @@ def to_double(x: Moments) -> Moments:
     """Numbers rounded to float64, once; traced scalars unchanged."""
 
     def rounded(a: Array) -> Array:
-        return a.astype(np.float64) if a.dtype.kind in "if" else a
+        return a.astype(np.float64) if is_numeric(a) or is_wide(a) else a
 
-    m = float(x.m) if isinstance(x.m, float | int | np.floating) else x.m
+    m = float(x.m) if isinstance(x.m, float | int | np.floating | Wide) else x.m
     return Moments(m, rounded(np.asarray(x.h)), rounded(np.asarray(x.Sigma)))
 
 
 def _turned(Sigma: Array, R: Array, turn: tuple[float, float]) -> Array:
     c, s = turn
-    R = R @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    return mirrored(R @ Sigma @ R.T)
+    R = times(R, np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
+    return mirrored(times(R, Sigma, R.T))

@@ -6,8 +6,8 @@ A joint of one degree of freedom turns about or slides along z of its lean frame
 
 with a constant R about x wherever two axes allow it (the frames of Denavit and Hartenberg). Frames
 are chosen from the leaves to the base: the first child decides where on its axis the frame of a
-link is and where its x points. Extended precision is used where the machine has it, so that exact
-zeros differ clearly from small numbers.
+link is and where its x points. Wide numbers (`base/wide.py`) are used, so that exact zeros differ
+clearly from small numbers on every platform.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.wide import ONE, Wide, wide, wide_product
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 
-WIDE = np.longdouble
 DUST = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
 STEEP = (
     0.3  # sine between two axes below which their common normal may lie far away and is not used
@@ -42,15 +42,17 @@ class Placement:
 
 def place_frames(model: Model) -> list[Placement]:
     """The lean frame of every link."""
-    M_pi = model.M_pi.astype(WIDE)
+    M_pi = wide(model.M_pi)
     X = _choose_frames(model, M_pi)
     size = max(1e-3, float(np.abs(model.M_pi[:, :3, 3]).max(initial=0)))
-    seen = [np.eye(4, dtype=WIDE) if p == WORLD else X[p] for p in model.parent]
-    M = _inverse(np.array(seen, WIDE).reshape(-1, 4, 4)) @ M_pi @ X
+    home = wide(np.eye(4))
+    seen = [home if p == WORLD else X[p] for p in model.parent]
+    parents = np.array(seen, object).reshape(-1, 4, 4)
+    M = wide_product(wide_product(_inverse(parents), M_pi), X)
     turned, turns = _sparse_turns(M[:, :3, :3])
     moves = np.array([joint.type in SCREW_TYPES for joint in model.joints], bool)
     R = _without_dust(np.where(moves[:, None, None], turned, M[:, :3, :3]))
-    turns = _without_dust(np.where(moves[:, None], turns, np.array([1, 0], WIDE)))
+    turns = _without_dust(np.where(moves[:, None], turns, wide(np.array([1, 0]))))
     p = _cleared(M[:, :3, 3], size).astype(np.float64)
     return [Placement(R[i], p[i], (c, s), X[i]) for i, (c, s) in enumerate(turns.tolist())]
 
@@ -61,8 +63,8 @@ def _choose_frames(model: Model, M_pi: Array) -> Array:
     Everything that does not depend on the frames of children is computed for all links at once.
     """
     axes = _Axes.of(model)
-    x, origin = np.zeros((2, len(model.links), 3), WIDE)
-    x[:, 0] = 1
+    x, origin = wide(np.zeros((2, len(model.links), 3)))
+    x[:, 0] = Wide(ONE)
     child = [_first(model, i) for i in model.links]
     c = np.array([i if k is None else k for i, k in enumerate(child)], int)
     z, z_c = axes.z, _times(M_pi[c, :3, :3], axes.z[c])
@@ -79,12 +81,12 @@ def _choose_frames(model: Model, M_pi: Array) -> Array:
             x[i], origin[i] = _free_end(z[i], point, M_pi[i])
             continue
         R, p = M_pi[k, :3, :3], M_pi[k, :3, 3]
-        o_c = R @ origin[k] + p
+        o_c = _times(R, origin[k]) + p
         if skewed[i]:
             x[i] = across[i]
             origin[i] = _toward(z[i], point, z_c[i], o_c, sine[i], axes.slides[k])
         else:
-            x[i], origin[i] = _beside(z[i], point, R @ x[k], o_c, axes.slides[k])
+            x[i], origin[i] = _beside(z[i], point, _times(R, x[k]), o_c, axes.slides[k])
     return _pose(np.stack([x, _cross(z, x), z], -1), origin)
 
 
@@ -103,14 +105,14 @@ class _Axes:
 
     @classmethod
     def of(cls, model: Model) -> "_Axes":
-        at_rest = np.array([0, 0, 1, 0, 0, 0], WIDE)
+        at_rest = np.array([0, 0, 1, 0, 0, 0])
         screws = [
             None if joint.type not in SCREW_TYPES or joint.screw is None else joint.screw
             for joint in model.joints
         ]
         slides = [joint.type == PRISMATIC for joint in model.joints]
-        rows = [at_rest if screw is None else screw.astype(WIDE) for screw in screws]
-        S = np.array(rows, WIDE).reshape(-1, 6)
+        rows = [at_rest if screw is None else screw for screw in screws]
+        S = wide(np.array(rows, np.float64).reshape(-1, 6))
         along = np.array(slides, bool) & np.array([screw is not None for screw in screws], bool)
         z = _unit(np.where(along[:, None], S[:, 3:], S[:, :3]))
         return cls([screw is not None for screw in screws], slides, z, _cross(z, S[:, 3:]))
@@ -154,8 +156,8 @@ def _beside(
 
 def _free_end(z: Array, point: Array | None, M: Array) -> tuple[Array, Array]:
     """x and origin of a link without children: nearest to its parent's axes."""
-    home = -(M[:3, :3].T @ M[:3, 3])  # the parent's origin
-    start = np.zeros(3, WIDE) if point is None else point
+    home = -_times(M[:3, :3].T, M[:3, 3])  # the parent's origin
+    start = wide(np.zeros(3)) if point is None else point
     candidates = [M[:3, :3].T[:, k] for k in range(3)]
     x = min(candidates, key=lambda axis: abs(float(_dot(axis, z))))
     return _across(x, z), start + z * _dot(z, home - start) if point is not None else home
@@ -169,25 +171,26 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
     z = R[:, :, 2]
     level = np.abs(z) < DUST
     sparse = np.asarray(level.any(-1))[:, None]
-    axes = np.eye(3, dtype=WIDE)
+    axes = wide(np.eye(3))
     normal = _cross(np.broadcast_to(axes[2], z.shape), z)
     length = np.where(sparse, 1, _norm(normal)[:, None])
     x = np.where(sparse, axes[level.argmax(-1)], normal / length)
     R_c = np.stack([x, _cross(z, x), z], -1)
-    turned = R_c.swapaxes(1, 2) @ R
+    turned = wide_product(R_c.swapaxes(1, 2), R)
     return R_c, turned[:, :2, 0]
 
 
 def seen_from(X: Array, T: Array) -> Array:
     """Pose T of a link's own frame, seen from the lean frame X of the link, without rounding."""
-    found = _inverse(X.astype(WIDE)) @ T.astype(WIDE)
-    size = max(1e-3, float(np.abs(T[:3, 3]).max()), float(np.abs(X[:3, 3]).max()))
+    found = wide_product(_inverse(wide(X)), wide(T.astype(np.float64)))
+    far = max(float(np.abs(x[:3, 3]).max()) for x in (T, X))
+    size = max(1e-3, far)
     return _pose(_without_dust(found[:3, :3]), _cleared(found[:3, 3], size)).astype(np.float64)
 
 
 def _cleared(x: Array, size: float) -> Array:
     """`x` with zeros where only rounding is left."""
-    return np.where(np.abs(x) < DUST * size, WIDE(0), x)
+    return np.where(np.abs(x) < DUST * size, np.array(Wide(0), object), x)
 
 
 def _without_dust(R: Array) -> Array:
@@ -208,8 +211,13 @@ def _norm(x: Array) -> Any:
     return np.sqrt(_dot(x, x))
 
 
+def _column(x: Any) -> Array:
+    """A number, or one of each vector of a stack, that multiplies the entries of the vector."""
+    return np.asarray(x, object)[..., None]
+
+
 def _unit(x: Array) -> Array:
-    return x / _norm(x)[..., None]
+    return x / _column(_norm(x))
 
 
 def _cross(a: Array, b: Array) -> Array:
@@ -218,23 +226,23 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def _times(R: Array, x: Array) -> Array:
-    return (R @ x[..., None])[..., 0]
+    return wide_product(R, x[..., None])[..., 0]
 
 
 def _across(x: Array, z: Array) -> Array:
     """The part of x perpendicular to z, of length 1; any such direction if there is none."""
-    part = x - z * _dot(z, x)[..., None]
-    short = _norm(part) < 1e-3
+    part = x - z * _column(_dot(z, x))
+    short = np.asarray(_norm(part) < 1e-3)
     if short.any():
         k = np.argmin(np.abs(z), -1)[..., None]
-        other = np.eye(3, dtype=WIDE)[k[..., 0]] - z * np.take_along_axis(z, k, -1)
+        other = wide(np.eye(3))[k[..., 0]] - z * np.take_along_axis(z, k, -1)
         part = np.where(short[..., None], other, part)
     return _unit(part)
 
 
 def _pose(R: Array, p: Array) -> Array:
-    T = np.zeros((*p.shape[:-1], 4, 4), WIDE)
-    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, p, 1
+    T = wide(np.zeros((*p.shape[:-1], 4, 4)))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, p, Wide(ONE)
     return T
 
 

@@ -113,8 +113,57 @@ def read_only(x: T) -> T:
 
 
 def length(x: Array) -> Scalar:
-    """Euclidean length of a vector; floats neither overflow nor vanish when squared."""
-    return math.hypot(*x) if is_numeric(x) else sqrt(x @ x)
+    """Euclidean length of a vector; of floats the nearest double, however large or small."""
+    return nearest_length(x.tolist()) if is_numeric(x) else sqrt(x @ x)
+
+
+def nearest_length(values: Sequence[float]) -> float:
+    """Length of a vector of floats, the double nearest to it.
+
+    The sum of squares is exact, as a quotient of integers; `math.hypot` differs between versions of
+    Python, and between processors.
+    """
+    entries = [abs(float(x)) for x in values if x]
+    if len(entries) < 2:
+        return entries[0] if entries else 0.0
+    if not all(map(math.isfinite, entries)):
+        return math.hypot(*entries)
+    quotients = [x.as_integer_ratio() for x in entries]
+    unit = max(denominator for _, denominator in quotients)  # all are powers of two
+    total = 0
+    for numerator, denominator in quotients:
+        total += (numerator * (unit // denominator)) ** 2
+    more = max(0, 128 - total.bit_length()) // 2  # a root of 64 bits decides the rounding
+    root = math.isqrt(total << (2 * more))
+    inexact = root * root != total << (2 * more)  # one bit more keeps a tie from being assumed
+    try:
+        return (2 * root + inexact) / (unit << (more + 1))
+    except OverflowError:
+        return math.inf
+
+
+def times(a: Array, b: Array, *more: Array) -> Array:
+    """Product of matrices, or of matrices and a vector, summed in the order of the index.
+
+    Products are taken from the left: (a b) c.
+
+    NumPy leaves products of floats to a library whose order of sums and fused operations depend on
+    the processor. The numbers of a robot must not, so their products are written out here.
+    """
+    if more:
+        return times(times(a, b), *more)
+    if a.dtype == object or b.dtype == object:
+        return a @ b
+    if b.ndim == 1:
+        products = a * b
+        terms = [products[..., k] for k in range(len(b))]
+    else:
+        products = a[..., :, None] * b[..., None, :, :] if a.ndim > 1 else a[:, None] * b
+        terms = [products[..., k, :] for k in range(b.shape[-2])]
+    total: Any = 0  # a sum that begins at 0 is never -0
+    for term in terms:
+        total = total + term
+    return total
 
 
 def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:

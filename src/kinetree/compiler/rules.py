@@ -167,8 +167,8 @@ FOLD: dict[str, Callable[..., float]] = {
     "sub": operator.sub,
     "mul": operator.mul,
     "div": operator.truediv,
-    "sin": math.sin,
-    "cos": math.cos,
+    "sin": scalars.sin,  # the nearest doubles
+    "cos": scalars.cos,
     "sqrt": math.sqrt,
     "sign": scalars.sign,
     "select": scalars.where,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kinetree import scalars
 from kinetree.compiler.builder import Builder
 from kinetree.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.compiler.interpret import elementary_value
 from kinetree.compiler.notes import stage
 from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
@@ -352,7 +353,7 @@ def exponential(base: object, x: TracedScalar) -> Any:
         raise GraphError(
             f"{base!r} was raised to the power of a traced scalar; expected a base above 0."
         )
-    return (math.log(base) * x).exp()
+    return (float(elementary_value("log", float(base))) * x).exp()
 
 
 def sin(x: TracedScalar) -> TracedScalar:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, scalar, unit
+from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar, times, unit
 from kinetree.errors import ModelError
 from kinetree.scalars import Scalar
 from kinetree.spatial.twist import screw_through
@@ -52,7 +52,7 @@ def check_kind(S: Array, type: str, name: str) -> Array:
     turns = bool(np.any(w != 0))
     fits = not turns if type == PRISMATIC else turns
     if not fits or (type == REVOLUTE and known(S) is not None and not _has_no_pitch(S)):
-        pitch = f"pitch {float(w @ v):.6g}" if turns else "a translation"
+        pitch = f"pitch {float(times(w, v)):.6g}" if turns else "a translation"
         raise ModelError(
             f"{name} is {S.tolist()}, {pitch}, which does not fit the type {type!r}; a prismatic "
             "axis has w = 0, a revolute one w . v = 0, a helical one |w| = 1."
@@ -62,7 +62,7 @@ def check_kind(S: Array, type: str, name: str) -> Array:
 
 def _has_no_pitch(S: Array) -> bool:
     """Return True if w . v = 0; for numbers to 1e-12 m/rad, the rounding of changes of frame."""
-    pitch, values = S[:3] @ S[3:], known(S)
+    pitch, values = times(S[:3], S[3:]), known(S)
     if values is None:
         return bool(pitch == 0)
-    return abs(float(pitch)) <= 1e-12 * max(1.0, float(np.linalg.norm(values[3:])))
+    return abs(float(pitch)) <= 1e-12 * max(1.0, float(length(values[3:])))

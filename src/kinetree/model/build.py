@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.base.arrays import Array, frozen, is_numeric
+from kinetree.base.arrays import Array, frozen, is_numeric, times
 from kinetree.base.tables import counted, listing
 from kinetree.description.actuators import Actuator
 from kinetree.description.friction import Friction
@@ -116,7 +116,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
         check_joint(joint)
         M_pc = check_pose(joint.M_pc, f"home pose of joint {joint.name!r}")
         place = parts.places[joint.parent]
-        T = place.T @ snap(M_pc, parts.notes, joint)
+        T = times(place.T, snap(M_pc, parts.notes, joint))
         if joint.type == FIXED:
             parts.places[joint.child] = Place(place.link, T)
             note = f"fixed joint {joint.name!r}: link {joint.child!r} merged into {joint.parent!r}"
@@ -251,7 +251,7 @@ def _home(parts: Parts, i: int) -> Array:
     """Pose of moving link i in {s} at q = 0."""
     T = np.eye(4, dtype=int)
     while i != WORLD:
-        T, i = parts.M_pi[i] @ T, parts.parent[i]
+        T, i = times(parts.M_pi[i], T), parts.parent[i]
     return T
 
 
@@ -266,7 +266,7 @@ def _frames(description: RobotDescription, places: dict[str, Place]) -> dict[str
                 f"the links are {', '.join(places)}."
             )
         place = places[frame.link]
-        T = place.T @ check_pose(frame.T, f"pose of frame {frame.name!r}")
+        T = times(place.T, check_pose(frame.T, f"pose of frame {frame.name!r}"))
         frames[frame.name] = Frame(place.link, T)
     return frames
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known, known_number, scalar, unit
+from kinetree.base.arrays import Array, known, known_number, scalar, times, unit
 from kinetree.base.tables import listing
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES, check_kind
 from kinetree.description.records import JointDescription, Limits, Note
@@ -165,9 +165,9 @@ def build_rotors(
         if rotor.axis is None:
             screw = _screw(joint)
             direction = screw[:3] if np.any(screw[:3] != 0) else screw[3:]
-            s = (inverse(home(link)) @ home(i))[:3, :3] @ direction
+            s = times(times(inverse(home(link)), home(i))[:3, :3], direction)
         else:
-            s = T[:3, :3] @ unit(rotor.axis, f"rotor axis of joint {joint.name!r}")
+            s = times(T[:3, :3], unit(rotor.axis, f"rotor axis of joint {joint.name!r}"))
         rotors.append(JointRotor(i, joints[i].dofs[0], link, inertia, ratio * joints[i].scale, s))
     return tuple(rotors)
 

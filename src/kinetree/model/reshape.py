@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar
+from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar, times
 from kinetree.base.containers import SERIES, label_kind
 from kinetree.base.tables import listing
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
@@ -58,7 +58,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         if q is None:
             joints.append(record)
             continue
-        M_pc = record.M_pc @ joint_pose(own, q)
+        M_pc = times(record.M_pc, joint_pose(own, q))
         fixed = JointDescription(
             name=own.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
         )
@@ -219,8 +219,8 @@ def _carried(
     if rotor is None or rotor.link in inside:
         return joint
     k = _link_number(model, str(rotor.link))
-    R = (inverse(_home(model, root)) @ _home(model, k))[:3, :3]
-    moved = replace(rotor, axis=R @ rotor.axis, link=model.link_names[root])
+    R = times(inverse(_home(model, root)), _home(model, k))[:3, :3]
+    moved = replace(rotor, axis=times(R, np.asarray(rotor.axis)), link=model.link_names[root])
     return replace(joint, rotor=moved)
 
 
@@ -228,7 +228,7 @@ def _home(model: Model, i: int) -> Array:
     """Pose of link i in {s} where all joints are at zero."""
     T = np.eye(4, dtype=int)
     for k in model.path(i):
-        T = T @ model.M_pi[k]
+        T = times(T, model.M_pi[k])
     return T
 
 
@@ -264,7 +264,7 @@ def with_tool(
         )
     place = model.frame(frame)
     T = placement(at, f"'at' of frame {name!r}")
-    frames = {**model.frames, name: Frame(place.link, place.T_if @ T)}
+    frames = {**model.frames, name: Frame(place.link, times(place.T_if, T))}
     changed = model.replace(frames=frames, tool=name)
     if m is None and I_com is None:
         return changed

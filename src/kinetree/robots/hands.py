@@ -4,7 +4,7 @@ from math import radians
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.description import Friction, Limits, Mimic
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
@@ -39,7 +39,7 @@ def hand() -> Robot:
         _finger(builder, finger, pose(turn, np.array(at)), bones, (-15, 15), COUPLING)
     turn = rotation(np.array([0, 0, 1]), radians(THUMB_TURN))
     tilt = rotation(np.array([1, 0, 0]), radians(THUMB_TILT))
-    _finger(builder, "thumb", pose(turn @ tilt, np.array(THUMB_AT)), THUMB, (-30, 40), 1)
+    _finger(builder, "thumb", pose(times(turn, tilt), np.array(THUMB_AT)), THUMB, (-30, 40), 1)
     return builder.build()
 
 

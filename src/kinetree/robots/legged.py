@@ -69,7 +69,8 @@ class Segment:
         """Mass, centre and inertia of an upright segment whose upper end is `top` above {i}."""
         m = self.mass / 100 * BODY_MASS
         centre = np.array([0, 0, top - self.centre / 100 * self.length])
-        return m, centre, np.diag([m * (r / 100 * self.length) ** 2 for r in self.radii])
+        gyration = [r / 100 * self.length for r in self.radii]
+        return m, centre, np.diag([m * (x * x) for x in gyration])
 
 
 BODY_MASS = 73.0

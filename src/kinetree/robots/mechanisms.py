@@ -9,6 +9,7 @@ from math import pi
 
 import numpy as np
 
+from kinetree.base.arrays import times
 from kinetree.description.constraints import Loop
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
@@ -89,11 +90,13 @@ def delta() -> Robot:
         _bar(builder, arm, 0.5, 0.2)
         builder.link(knee)
         _bar(builder, rod, 0.2, 0.5)
-        root = pose(turn, turn @ (0.1, 0, 0))
+        root = pose(turn, times(turn, np.array([0.1, 0, 0])))
         builder.joint(arm, "revolute", "base", arm, at=root, axis=(0, 1, 0))
         builder.joint(f"tilt{k}", "revolute", arm, knee, at=(0.2, 0, 0), axis=(0, 1, 0))
         builder.joint(f"swing{k}", "revolute", knee, rod)
-        builder.frame(f"end{k}", rod, (0.5, 0, 0)).frame(f"ball{k}", "plate", turn @ (0.05, 0, 0))
+        builder.frame(f"end{k}", rod, (0.5, 0, 0)).frame(
+            f"ball{k}", "plate", times(turn, np.array([0.05, 0, 0]))
+        )
         loops[f"loop{k}"] = Loop(f"ball{k}", f"end{k}", "point")
     builder.link("rail_x").link("rail_y").link("plate", 1, (0, 0, 0), box(1, 0.1, 0.1, 0.02))
     builder.joint("x", "prismatic", "base", "rail_x", axis=(1, 0, 0))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, scalar
+from kinetree.base.arrays import Array, ArrayLike, array, known, scalar, times
 from kinetree.errors import InertiaError
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import Ad
@@ -29,7 +29,7 @@ def spatial_inertia(m: Scalar, com: Array, I_com: Array) -> Array:
         I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2.
     """
     c = skew(com)
-    return block(I_com + m * (c @ c.T), m * c, m * c.T, m * np.eye(3, dtype=int))
+    return block(I_com + m * times(c, c.T), m * c, m * c.T, m * np.eye(3, dtype=int))
 
 
 def inertia_parts(G: Array) -> BodyParts:
@@ -42,7 +42,7 @@ def inertia_parts(G: Array) -> BodyParts:
     h = unskew(G[:3, 3:])
     com = h / m if m != 0 else h * 0
     c = skew(com)
-    return m, com, G[:3, :3] - m * (c @ c.T)
+    return m, com, G[:3, :3] - m * times(c, c.T)
 
 
 def transform_inertia(G_b: Array, T_ba: Array) -> Array:
@@ -55,7 +55,7 @@ def transform_inertia(G_b: Array, T_ba: Array) -> Array:
         T_ba: pose of {a} in {b}, shape (4, 4), position in m.
     """
     X = Ad(T_ba)
-    return X.T @ G_b @ X
+    return times(X.T, G_b, X)
 
 
 def move_body(m: Scalar, com: Array, I_com: Array, T_ab: Array) -> BodyParts:
@@ -68,7 +68,7 @@ def move_body(m: Scalar, com: Array, I_com: Array, T_ab: Array) -> BodyParts:
         T_ab: pose of {b} in {a}, shape (4, 4), position in m.
     """
     R, p = T_ab[:3, :3], T_ab[:3, 3]
-    return m, R @ com + p, symmetric(R @ I_com @ R.T)
+    return m, times(R, com) + p, symmetric(times(R, I_com, R.T))
 
 
 def compose(*bodies: BodyParts) -> BodyParts:
@@ -81,13 +81,15 @@ def compose(*bodies: BodyParts) -> BodyParts:
     """
     if len(bodies) == 1:
         return bodies[0]
-    m = sum(body[0] for body in bodies)
+    m = bodies[0][0]
+    for body in bodies[1:]:  # `sum` of Python 3.12 corrects the rounding of floats
+        m = m + body[0]
     h = sum((body[0] * body[1] for body in bodies), np.zeros(3, int))
     com = h / m if m != 0 else h * 0
     I = np.zeros((3, 3), int)
     for m_k, com_k, I_k in bodies:
         d = skew(com_k - com)
-        I = I + I_k + m_k * (d @ d.T)
+        I = I + I_k + m_k * times(d, d.T)
     return m, com, I
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, length
+from kinetree.base.arrays import Array, ArrayLike, array, known, length, times
 from kinetree.base.labels import square_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, cos, sin
@@ -36,7 +36,7 @@ def inverse(T: Array) -> Array:
         T: pose T_ij, shape (4, 4), position in m.
     """
     R, p = T[:3, :3], T[:3, 3]
-    return pose(R.T, -(R.T @ p))
+    return pose(R.T, -times(R.T, p))
 
 
 def Ad(T: Array) -> Array:
@@ -47,6 +47,18 @@ def Ad(T: Array) -> Array:
     """
     R, p = T[:3, :3], T[:3, 3]
     return block(R, 0, skew(p) @ R, R)
+
+
+def move_twist(T: Array, V: Array) -> Array:
+    """Ad(T) V of a twist or a screw axis, without the matrix.
+
+    Args:
+        T: pose T_ij, shape (4, 4), position in m.
+        V: twist (angular, linear) in {j}, shape (6,).
+    """
+    R, p = T[:3, :3], T[:3, 3]
+    w = times(R, V[:3])
+    return np.concatenate([w, times(R, V[3:]) + cross(p, w)])
 
 
 def exp_se3(A: Array, theta: Scalar, *, pitch: Scalar | None = None) -> Array:
@@ -67,7 +79,7 @@ def exp_se3(A: Array, theta: Scalar, *, pitch: Scalar | None = None) -> Array:
     around = cross(w, v)
     p = cross(around, w) * sin(theta) + around * (1 - cos(theta))
     if pitch is None or pitch != 0:
-        p = p + w * (w @ v if pitch is None else pitch) * theta
+        p = p + w * (times(w, v) if pitch is None else pitch) * theta
     return pose(rotation(w, theta), p)
 
 
@@ -86,7 +98,7 @@ def exp_twist(V: ArrayLike) -> Array:
     around = cross(w, p)
     half = sin(theta / 2)  # 1 - cos(theta) would lose the digits of a small angle
     circle = cross(around, w) * (sin(theta) / theta) + around * (2 * half * half / theta)
-    return pose(rotation(w, theta), w * (w @ p) + circle)
+    return pose(rotation(w, theta), w * times(w, p) + circle)
 
 
 def log_se3(T: ArrayLike) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length
+from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length, times
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar, atan2, cos, sin
 
@@ -156,8 +156,16 @@ def rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Array:
         pitch: angle about y, rad.
         yaw: angle about z, rad.
     """
-    x, y, z = np.eye(3, dtype=int)
-    return rotation(z, yaw) @ rotation(y, pitch) @ rotation(x, roll)
+    c_r, c_p, c_y = cos(roll), cos(pitch), cos(yaw)
+    s_r, s_p, s_y = sin(roll), sin(pitch), sin(yaw)
+    tilt_x, tilt_y = c_y * s_p, s_y * s_p
+    return np.array(
+        [
+            [c_y * c_p, tilt_x * s_r - s_y * c_r, tilt_x * c_r + s_y * s_r],
+            [s_y * c_p, tilt_y * s_r + c_y * c_r, tilt_y * c_r - c_y * s_r],
+            [-s_p, c_p * s_r, c_p * c_r],
+        ]
+    )
 
 
 def check_rotation(R: ArrayLike, name: str) -> Array:
@@ -174,8 +182,8 @@ def check_rotation(R: ArrayLike, name: str) -> Array:
     if values is None or values.tolist() == IDENTITY:
         return x
     with np.errstate(over="ignore", invalid="ignore"):  # the numbers are not checked yet
-        error = float(np.abs(values.T @ values - np.eye(3)).max())
-        det = float(np.linalg.det(values))
+        error = float(np.abs(times(values.T, values) - np.eye(3)).max())
+        det = float(times(values[0], cross(values[1], values[2])))
     if not error <= 1e-6 or det < 0:
         raise InputError(
             f"{name} is not a rotation: R^T R differs from 1 by {error:.3g} and "
@@ -183,5 +191,6 @@ def check_rotation(R: ArrayLike, name: str) -> Array:
         )
     if error < 2e-15 or not is_numeric(x):
         return x
-    U, _, Vt = np.linalg.svd(x)
-    return U @ Vt
+    for _ in range(3):  # Newton's steps to the nearest rotation: 1e-6, 1e-12, then rounding
+        x = times(x, 3 * np.eye(3) - times(x.T, x)) / 2
+    return x

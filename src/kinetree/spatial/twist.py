@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length, scalar, unit
+from kinetree.base.arrays import (
+    Array,
+    ArrayLike,
+    array,
+    is_numeric,
+    known,
+    length,
+    scalar,
+    times,
+    unit,
+)
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 from kinetree.spatial.so3 import cross, skew
@@ -57,7 +67,7 @@ def screw_parts(S: ArrayLike) -> tuple[Array, Array, Scalar]:
     w, v = A[:3], A[3:]
     if not np.any(w != 0):
         return np.zeros(3), v, np.inf
-    return cross(w, v), w, w @ v
+    return cross(w, v), w, times(w, v)
 
 
 def unit_screw(V: Array) -> tuple[Array, Scalar]:

@@ -18,7 +18,7 @@ from kinetree.algorithms.lean import (
     moments_in,
     split_line,
 )
-from kinetree.algorithms.lean_frames import WIDE
+from kinetree.base.wide import wide
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
@@ -98,7 +98,7 @@ def test_moments_of_a_body_are_integrals_over_its_points():
     m, com = masses.sum(), masses @ points / masses.sum()
     d = points - com
     I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses, d, strict=True))
-    X = np.eye(4, dtype=WIDE)
+    X = wide(np.eye(4))
     X[:3, :3], X[:3, 3] = exp_so3(rng.normal(size=3)), rng.normal(size=3)
     found = moments_in(m, com, I, X)
     seen = (points - X[:3, 3].astype(float)) @ X[:3, :3].astype(float)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.arrays import Array, ArrayLike, array, times
 from kinetree.description.actuators import UNLIMITED
 from kinetree.description.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL, joint_screw
 from kinetree.description.mjcf.actuators import joint_ranges
@@ -95,7 +95,7 @@ def body_steps(compiled: Compiled, b: int) -> list[Step]:
         type = TYPES[int(model.jnt_type[j])]
         if type == SPHERICAL:
             point = np.array(model.jnt_pos[j])
-            steps.append(Step(j, M @ translation(point)))
+            steps.append(Step(j, times(M, translation(point))))
             M = translation(-point)
         else:
             steps.append(Step(j, np.eye(4) if type == FREE else M))
@@ -119,7 +119,7 @@ def link_body(compiled: Compiled, b: int) -> Body:
     T = _pose(model.body_ipos[b], model.body_iquat[b], f"inertial frame of body {name!r}")
     moments = array(model.body_inertia[b], (3,), f"inertia of body {name!r}")
     R = T[:3, :3]
-    return Body(m, T[:3, 3], symmetric(R @ np.diag(moments) @ R.T))
+    return Body(m, T[:3, 3], symmetric(times(R, np.diag(moments), R.T)))
 
 
 def frames(compiled: Compiled, links: Iterable[LinkDescription]) -> tuple[FrameDescription, ...]:
@@ -155,7 +155,7 @@ def mesh_geoms(meshed: MeshedModel) -> tuple[tuple[int, Mesh], ...]:
         if file is None or file.path is None:
             continue
         centred = _pose(model.mesh_pos[k], model.mesh_quat[k], f"mesh {file.name!r}")
-        T = _pose(model.geom_pos[g], model.geom_quat[g], f"geom {g}") @ inverse(centred)
+        T = times(_pose(model.geom_pos[g], model.geom_quat[g], f"geom {g}"), inverse(centred))
         touches = int(model.geom_contype[g]) or int(model.geom_conaffinity[g])
         x, y, z = (float(s) for s in model.mesh_scale[k])
         kind = "collision" if touches else "visual"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.description.findings import Findings, fault
 from kinetree.description.sdf.parts import MODEL_FRAME, SEPARATOR, WORLD
 from kinetree.description.tree import suggestion
@@ -194,10 +194,10 @@ def between(a: Frame, b: Frame) -> Array:
     moved_a = False
     while a is not b:
         if a.depth >= b.depth:
-            T_xa, a, moved_a = _edge(a) @ T_xa, _up(a), True
+            T_xa, a, moved_a = times(_edge(a), T_xa), _up(a), True
         else:
-            T_xb, b = _edge(b) @ T_xb, _up(b)
-    return inverse(T_xa) @ T_xb if moved_a else T_xb
+            T_xb, b = times(_edge(b), T_xb), _up(b)
+    return times(inverse(T_xa), T_xb) if moved_a else T_xb
 
 
 def _up(frame: Frame) -> Frame:
@@ -212,7 +212,7 @@ def _edge(frame: Frame) -> Array:
         if frame.placement and frame.inner is not None:
             what = "placement_frame"
             placed = lookup(frame.inner, frame.placement, frame.element, frame.label, what)
-            frame.edge = frame.T @ inverse(between(frame, placed))
+            frame.edge = times(frame.T, inverse(between(frame, placed)))
     return frame.edge
 
 

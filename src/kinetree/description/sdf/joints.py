@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.description.findings import Findings
 from kinetree.description.friction import Friction
 from kinetree.description.joints import (
@@ -150,7 +150,7 @@ def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
     hub = f"{whole.child}/{whole.name}"  # a massless link at the frame of the joint
     rigid = replace(whole, name=f"{whole.name}/fixed", type=FIXED, parent=hub, M_pc=inverse(T_cj))
     return JointParts(
-        (replace(whole, child=hub, M_pc=whole.M_pc @ T_cj), rigid),
+        (replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj)), rigid),
         (LinkDescription(hub, where=whole.where),),
     )
 
@@ -163,7 +163,7 @@ def _axis(
     if axis is None:
         raise joint.fault(f"a {word} joint needs <{tag}>; add it with its <xyz>.")
     kind = TYPES[word]
-    direction = T_cj[:3, :3] @ _direction(axis, frame)
+    direction = times(T_cj[:3, :3], _direction(axis, frame))
     pitch = _pitch(joint) if kind == HELICAL else 0
     return replace(
         whole,
@@ -188,7 +188,7 @@ def _direction(axis: Part, frame: Frame) -> Array:
     if not name:
         return direction
     other = lookup(frame.scope, name, xyz.element, axis.owner, "expressed_in of <xyz>")
-    return between(frame, other)[:3, :3] @ direction
+    return times(between(frame, other)[:3, :3], direction)
 
 
 def _pitch(joint: Part) -> float:

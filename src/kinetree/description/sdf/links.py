@@ -6,7 +6,7 @@ part of the format and are used, with a warning that names the links.
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.description.findings import Findings
 from kinetree.description.records import Body, LinkDescription, Mesh
 from kinetree.description.sdf.frames import Frame, between, lookup
@@ -67,7 +67,7 @@ def _body(link: Part) -> Body:
     R, p = T[:3, :3], T[:3, 3]
     I = _inertia_matrix(inertial)
     is_turned = bool(np.any(np.eye(3) != R))
-    return Body(m, p, symmetric(R @ I @ R.T) if is_turned else I)
+    return Body(m, p, symmetric(times(R, I, R.T)) if is_turned else I)
 
 
 def _inertia_matrix(inertial: Part) -> Array:
@@ -111,7 +111,7 @@ def shape_pose(shape: Element, frame: Frame) -> Array:
     if not relative_to:
         return T
     base = lookup(frame.scope, relative_to, shape, part.owner, "relative_to of <pose>")
-    return between(frame, base) @ T
+    return times(between(frame, base), T)
 
 
 def numbers_in(

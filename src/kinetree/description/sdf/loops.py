@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, length, times
 from kinetree.description.constraints import Constrained, Loop, LoopKind
 from kinetree.description.findings import Findings
 from kinetree.description.friction import Friction
@@ -54,7 +54,7 @@ class Loops:
         joint, *others = part.joints
         kind, child = KINDS[joint.type], joint.child
         T_b = _hinge(joint) if joint.type == REVOLUTE else np.eye(4)
-        T_a = joint.M_pc @ T_b
+        T_a = times(joint.M_pc, T_b)
         if others:  # a ball away from the origin of its child, with a link at the ball between them
             T_b, child = inverse(others[-1].M_pc), others[-1].child
         ends = self._frame(joint, 1, joint.parent, T_a), self._frame(joint, 2, child, T_b)
@@ -132,5 +132,5 @@ def _hinge(joint: JointDescription) -> Array:
     assert joint.A is not None
     w, v = np.array(joint.A[:3], float), np.array(joint.A[3:], float)
     side = np.eye(3)[int(np.argmin(np.abs(w)))]
-    x = cross(side, w) / np.linalg.norm(cross(side, w))
+    x = cross(side, w) / length(cross(side, w))
     return pose(np.array([x, cross(w, x), w]).T, cross(w, v))

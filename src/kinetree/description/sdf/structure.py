@@ -14,7 +14,7 @@ from kinetree.description.records import JointDescription, LinkDescription, Note
 from kinetree.description.tree import MOST_NAMES, check_tree
 from kinetree.description.xml import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
-from kinetree.spatial.se3 import Ad, inverse
+from kinetree.spatial.se3 import inverse, move_twist
 
 Neighbours = dict[str, list[tuple[str, JointDescription]]]
 
@@ -63,7 +63,7 @@ def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
         )
     text = f"joint {show(joint.name)} is read from its child {show(joint.child)}, which is nearer "
     findings.notes.append(Note(f"{text}to the base, to its parent; q means the same.", joint.where))
-    A = None if joint.A is None else -Ad(joint.M_pc) @ joint.A
+    A = None if joint.A is None else -move_twist(joint.M_pc, joint.A)
     return replace(joint, parent=joint.child, child=joint.parent, M_pc=inverse(joint.M_pc), A=A)
 
 

@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.arrays import Array, ArrayLike, array, times
 from kinetree.base.axis import Axis
 from kinetree.base.labels import by_name
 from kinetree.description.joints import PRISMATIC, REVOLUTE
@@ -80,7 +80,7 @@ def standard_row(
     a: Scalar, alpha: Scalar, d: Scalar, theta: Scalar, kind: str
 ) -> tuple[Array, Array]:
     """Home pose Rz(theta) Tz(d) Tx(a) Rx(alpha), and z_{i-1} as a screw in frame {i}."""
-    M = _turn(2, theta) @ translation((a, 0, d)) @ _turn(0, alpha)
+    M = times(_turn(2, theta), translation((a, 0, d)), _turn(0, alpha))
     axis = _clean([0, sin(alpha), cos(alpha)])
     return M, screw((-a, 0, 0), axis, np.inf if kind == PRISMATIC else 0)
 
@@ -89,7 +89,7 @@ def modified_row(
     a: Scalar, alpha: Scalar, d: Scalar, theta: Scalar, kind: str
 ) -> tuple[Array, Array]:
     """Home pose Rx(alpha) Tx(a) Rz(theta) Tz(d), and z_i as a screw in frame {i}."""
-    M = _turn(0, alpha) @ translation((a, 0, 0)) @ _turn(2, theta) @ translation((0, 0, d))
+    M = times(_turn(0, alpha), translation((a, 0, 0)), _turn(2, theta), translation((0, 0, d)))
     return M, screw((0, 0, 0), (0, 0, 1), np.inf if kind == PRISMATIC else 0)
 
 

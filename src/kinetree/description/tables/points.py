@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, unit
+from kinetree.base.arrays import Array, ArrayLike, array, times, unit
 from kinetree.description.joints import REVOLUTE, SCREW_TYPES, screw_axis
 from kinetree.description.records import Body, RobotDescription
 from kinetree.description.tables import (
@@ -66,11 +66,13 @@ def describe_points(
     M_si = [pose(R_si[i], points[i]) for i in range(n)]
     screws: list[Array] = []
     for i in range(n):
-        axis = R_si[i].T @ unit(axes[i], f"k[{i}]")
+        axis = times(R_si[i].T, unit(axes[i], f"k[{i}]"))
         screws.append(screw_axis(kinds[i], axis, pitches[i], (0, 0, 0), f"joint{i + 1}"))
-    bodies = [Body(masses[i], R_si[i].T @ (centres[i] - points[i]), inertias[i]) for i in range(n)]
-    poses = [inverse(M_si[p]) @ M_si[i] if p >= 0 else M_si[i] for i, p in enumerate(parent)]
+    bodies = [
+        Body(masses[i], times(R_si[i].T, centres[i] - points[i]), inertias[i]) for i in range(n)
+    ]
+    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
     tool = None
     if len(points) > n:
-        tool = pose(np.eye(3, dtype=int), R_si[-1].T @ (points[n] - points[n - 1]))
+        tool = pose(np.eye(3, dtype=int), times(R_si[-1].T, points[n] - points[n - 1]))
     return describe_chain(poses, screws, kinds, bodies, parent, tool, options)

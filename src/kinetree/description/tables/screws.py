@@ -5,13 +5,13 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known
+from kinetree.base.arrays import Array, ArrayLike, array, known, times
 from kinetree.description.joints import joint_type
 from kinetree.description.records import Body, RobotDescription
 from kinetree.description.tables import JointOptions, check_parents, describe_chain
 from kinetree.errors import InertiaError, ModelError, ShapeError
 from kinetree.spatial.inertia import inertia_parts, spatial_inertia
-from kinetree.spatial.se3 import Ad, check_pose, inverse
+from kinetree.spatial.se3 import check_pose, inverse, move_twist
 from kinetree.spatial.twist import check_screw
 
 
@@ -36,11 +36,11 @@ def describe_screws(
     n = len(given)
     M_si = _poses(M, n)
     parent = check_parents(parent, n)
-    poses = [inverse(M_si[p]) @ M_si[i] if p >= 0 else M_si[i] for i, p in enumerate(parent)]
+    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
     S_s = [check_screw(given[i], f"S[{i}]") for i in range(n)]
-    screws = [Ad(inverse(M_si[i])) @ S_s[i] for i in range(n)]
+    screws = [move_twist(inverse(M_si[i]), S_s[i]) for i in range(n)]
     kinds = [joint_type(x) for x in S_s]  # of S: in {i} the rounding of Ad may look like a pitch
-    tool = inverse(M_si[n - 1]) @ M_si[n] if len(M_si) > n else None
+    tool = times(inverse(M_si[n - 1]), M_si[n]) if len(M_si) > n else None
     return describe_chain(poses, screws, kinds, bodies_of(G, n), parent, tool, options)
 
 
@@ -78,7 +78,7 @@ def describe_transforms(
     screws = [check_screw(given[i], f"{letter}[{i}]") for i in range(n)]
     kinds = [joint_type(screw) for screw in screws]
     if A is None:
-        screws = [Ad(inverse(M_pi[i])) @ screws[i] for i in range(n)]
+        screws = [move_twist(inverse(M_pi[i]), screws[i]) for i in range(n)]
     tool = M_pi[n] if len(M_pi) > n else None
     bodies, parent = bodies_of(G, n), check_parents(parent, n)
     return describe_chain(M_pi[:n], screws, kinds, bodies, parent, tool, options)

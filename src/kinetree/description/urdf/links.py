@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.description.findings import Findings
 from kinetree.description.records import Body, FrameDescription, LinkDescription, Mesh
 from kinetree.description.urdf.parts import ZEROS, Part, named_part, origin_pose, read_origin
@@ -44,7 +44,7 @@ def _body(inertial: Part) -> Body:
     if m > 0 and moment > LARGE_RADIUS**2 * m:  # mostly moments in kg mm^2 or g mm^2
         text = f"inertia ({moment:g} kg m^2) is that of a body of {2 * math.sqrt(moment / m):.3g} m"
         inertial.warn(f"{text} for its mass of {m:g} kg; is it in kg m^2?")
-    return Body(m, p, I if R is None else symmetric(R @ I @ R.T))
+    return Body(m, p, I if R is None else symmetric(times(R, I, R.T)))
 
 
 def _inertia_matrix(inertia: Part) -> Array:

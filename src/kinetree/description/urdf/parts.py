@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, nearest_length
 from kinetree.description.findings import Findings, fault
 from kinetree.description.urdf.vocabulary import XACRO_HINT, check_words
 from kinetree.description.xml import Element, clip, show
@@ -143,7 +143,7 @@ class Part:
         if largest == 0:
             raise self.fault(f"{what} is zero; expected a direction, such as 0 0 1.")
         scaled = [x / largest for x in given]  # first, so that tiny and huge ones keep their digits
-        length = math.hypot(*scaled)
+        length = nearest_length(scaled)
         if abs(length * largest - 1) > 1e-6:
             size = f"{what} has length {length * largest:.9g}, expected 1"
             self.warn(f"{size}; only its direction is used.")
