@@ -4,8 +4,9 @@
 
 PATH is the Python of an environment in which kinetree is installed, for example one without
 llvmlite (docs/install.md). Every page is run in a process of its own in an empty folder. A page
-passes if all its snippets run and print the text below them. It is left out if it needs an optional
-package that the environment does not have; the name of the package is shown.
+passes if all its snippets run and print the text below them. It is left out if it needs a package
+that the environment does not have (so is a page that shows machine code, without llvmlite); the
+reason is shown.
 Exit code: 0 if no page failed, otherwise 1.
 """
 
@@ -23,8 +24,8 @@ DOCS = ROOT / "docs"
 SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 LEFT_OUT = "left out: "
 
-# runs in the other Python; reads a page from the standard input and prints a verdict as the last line
-RUNNER = '''
+# runs in the other Python: reads a page from standard input, prints the verdict as the last line
+RUNNER = """
 import contextlib, io, json, sys, traceback, warnings
 page = json.load(sys.stdin)
 verdict = "passed"
@@ -36,17 +37,17 @@ for number, (code, expected) in enumerate(page, 1):
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(code, f"snippet {number}", "exec"), names)
-    except ImportError as problem:
-        verdict = f"left out: snippet {number}: {str(problem)}"
-        break
-    except BaseException:
+    except BaseException as problem:
+        if isinstance(problem, ImportError) or "install llvmlite" in str(problem):
+            verdict = f"left out: snippet {number}: {str(problem)}"
+            break
         verdict = f"snippet {number}: {traceback.format_exc(limit=-3)}"
         break
     if expected and printed.getvalue() != expected:
         verdict = f"snippet {number} prints\\n{printed.getvalue()}\\nand not\\n{expected}"
         break
 print(json.dumps([verdict, sorted(set(warned))]))
-'''
+"""
 
 
 def snippets(page: Path) -> list[tuple[str, str]]:
