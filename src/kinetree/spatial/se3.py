@@ -46,7 +46,7 @@ def Ad(T: Array) -> Array:
         T: pose T_ij, shape (4, 4), position in m.
     """
     R, p = T[:3, :3], T[:3, 3]
-    return block(R, 0, skew(p) @ R, R)
+    return block(R, 0, times(skew(p), R), R)
 
 
 def move_twist(T: Array, V: Array) -> Array:

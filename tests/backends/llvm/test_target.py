@@ -8,12 +8,16 @@ from llvm_graphs import chain
 from llvm_harness import HOST, machine, verified
 
 from kinetree.backends.llvm.emit import emit
-from kinetree.backends.llvm.target import Target, family, host_target
+from kinetree.backends.llvm.programs import code_key
+from kinetree.backends.llvm.target import Target, families, family, host_target
 from kinetree.errors import InputError
 
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
 
+PRESENT = frozenset(feature for feature, there in llvm.get_host_cpu_features().items() if there) | (
+    {"neon"} if HOST.triple.startswith(("aarch64", "arm64")) else frozenset()
+)
 ELSEWHERE = [
     Target("neon", 2, 4, "cortex-a76", "+neon", "aarch64-unknown-linux-gnu"),
     Target("neon", 2, 4, "apple-m1", "", "arm64-apple-darwin23"),
@@ -51,7 +55,7 @@ def test_the_host_is_one_of_the_families() -> None:
         ({"sse2", "avx2", "fma", "avx512f"}, ("avx2", 4)),
         ({"sse2", "avx2"}, ("sse2", 2)),
         ({"neon"}, ("neon", 2)),
-        (set(), ("scalar", 1)),
+        (set(), ("generic", 2)),
     ],
 )
 def test_the_widest_complete_family_is_chosen(features: set[str], expected: tuple) -> None:
@@ -75,3 +79,57 @@ def test_emitting_does_not_import_llvmlite() -> None:
         "emit(g, Target('t', 4, 8)); assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_narrower_family_can_be_asked_for(monkeypatch) -> None:
+    able = [name for name, _ in families(PRESENT)]
+    for name in able:
+        monkeypatch.setenv("KINETREE_TARGET", name)
+        found = host_target()
+        assert found == host_target(name)
+        assert (found.name, found.triple) == (name, HOST.triple)
+        assert found.lanes32 == 2 * found.lanes64
+    monkeypatch.setenv("KINETREE_TARGET", "")
+    assert host_target() == HOST
+
+
+@pytest.mark.parametrize("name", ["avx1024", "SSE", "scalar"])
+def test_an_unknown_family_is_refused_with_the_known_ones(name: str, monkeypatch) -> None:
+    monkeypatch.setenv("KINETREE_TARGET", name)
+    with pytest.raises(InputError, match=r"KINETREE_TARGET is .*expected one of .*generic"):
+        host_target()
+
+
+def test_a_family_of_another_processor_is_refused(monkeypatch) -> None:
+    foreign = "neon" if HOST.triple.startswith("x86_64") else "avx2"
+    monkeypatch.setenv("KINETREE_TARGET", foreign)
+    with pytest.raises(InputError, match=f"'{foreign}', which this processor .* cannot run"):
+        host_target()
+
+
+def test_each_family_has_its_own_entries_in_the_cache() -> None:
+    targets = [HOST, *(host_target(name) for name, _ in families(PRESENT))]
+    assert len({code_key(["graph"], target) for target in targets}) == len(set(targets))
+
+
+@pytest.mark.parametrize(
+    ("triple", "cpu", "features"),
+    [
+        ("riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d"),
+        ("powerpc64le-unknown-linux-gnu", "ppc64le", ""),
+        ("s390x-unknown-linux-gnu", "z13", ""),
+    ],
+)
+def test_the_generic_form_has_code_for_other_architectures(triple, cpu, features) -> None:
+    """Two lanes, and every fused product is an instruction of the processor, not a call."""
+    target = Target("generic", 2, 4, cpu, features, triple)
+    try:
+        generator = machine(target)
+    except RuntimeError:
+        pytest.skip(f"this llvmlite has no code generator for {triple.partition('-')[0]}")
+    text = generator.emit_assembly(verified(emit(chain(), target, "float64", "k")))
+    called = set(re.findall(r"(?m)^\s+(?:call|bl|brasl\s+%r14,)\s+(\w+)", text))
+    assert "fma" not in called
+    assert re.search(
+        r"(?m)^\s+(fn?m(add|sub)(\.d)?|xsn?m(add|sub)\w+|xvn?m\w+|m[as]db?r|vfm[as]db)\s", text
+    )

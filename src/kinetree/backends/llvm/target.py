@@ -1,5 +1,13 @@
-"""Targets: the processor that code is emitted for, and how many states it handles at a time."""
+"""Targets: the processor that code is emitted for, and how many states it handles at a time.
 
+The processor at hand decides, unless the environment variable KINETREE_TARGET names one of its
+narrower families: "sse2", "avx2", "avx512", "neon" or "generic". Results have the same bits in all
+of them. A family without fused multiply-add (sse2, and generic on x86) calls `fma` of the C
+library, which takes longer and must round once, as IEEE 754 demands; the conformance suite
+checks that.
+"""
+
+import os
 from dataclasses import dataclass, replace
 
 from kinetree.errors import InputError
@@ -13,6 +21,11 @@ FAMILIES: tuple[tuple[str, frozenset[str], int], ...] = (
     ("neon", frozenset({"neon"}), 2),
     ("sse2", frozenset({"sse2"}), 2),
 )
+GENERIC, GENERIC_LANES = "generic", 2  # RISC-V, POWER and others: LLVM splits what does not fit
+
+# family -> the least processor of it, in LLVM's words; "" is the default of the architecture
+LEAST = {"avx512": "x86-64-v4", "avx2": "x86-64-v3", "sse2": "x86-64", "neon": "", GENERIC: ""}
+VARIABLE = "KINETREE_TARGET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +66,25 @@ class Target:
 
 def family(features: frozenset[str]) -> tuple[str, int]:
     """Name and float64 lanes of the widest family whose features are all there."""
-    for name, needed, lanes in FAMILIES:
-        if needed <= features:
-            return name, lanes
-    return "scalar", 1
+    return families(features)[0]
 
 
-def host_target() -> Target:
-    """The machine at hand, as LLVM sees it. Needs llvmlite."""
+def families(features: frozenset[str]) -> list[tuple[str, int]]:
+    """Names and float64 lanes of all families that a processor can run, the widest first."""
+    there = [(name, lanes) for name, needed, lanes in FAMILIES if needed <= features]
+    return [*there, (GENERIC, GENERIC_LANES)]
+
+
+def host_target(name: str | None = None) -> Target:
+    """The machine at hand, as LLVM sees it. Needs llvmlite.
+
+    Args:
+        name: a family to use instead of the widest: "sse2", "avx2", "avx512", "neon" or "generic";
+            None: the one that the environment variable KINETREE_TARGET names, if it is set.
+
+    Raises:
+        InputError: the family is unknown, or this processor cannot run it.
+    """
     import llvmlite.binding as llvm
 
     found = llvm.get_host_cpu_features()
@@ -68,12 +92,35 @@ def host_target() -> Target:
     triple = llvm.get_process_triple()
     if triple.startswith(("aarch64", "arm64")):
         present |= {"neon"}  # every 64-bit ARM has it, though some systems do not list it
+    asked = os.environ.get(VARIABLE, "").strip().lower() if name is None else name
+    if asked:
+        return _asked_target(asked, VARIABLE if name is None else "name", present, triple)
     name, lanes = family(present)
     return Target(
         name=name,
         lanes64=lanes,
-        lanes32=1 if lanes == 1 else 2 * lanes,
+        lanes32=2 * lanes,
         cpu=llvm.get_host_cpu_name(),
         features=found.flatten(),
         triple=triple,
     )
+
+
+def _asked_target(asked: str, source: str, present: frozenset[str], triple: str) -> Target:
+    """The least processor of a family, which is known and can be run here."""
+    able = dict(families(present))
+    if asked not in LEAST:
+        raise InputError(
+            f"{source} is {asked!r}; expected one of {', '.join(able)} on this processor, or "
+            "nothing for the widest."
+        )
+    if asked not in able:
+        raise InputError(
+            f"{source} is {asked!r}, which this processor ({triple.partition('-')[0]}) cannot run; "
+            f"it can run {', '.join(able)}. Leave {source} empty for the widest of them."
+        )
+    cpu = LEAST[asked]
+    if asked == GENERIC and triple.startswith("x86_64"):
+        cpu = LEAST["sse2"]
+    lanes = able[asked]
+    return Target(asked, lanes, 2 * lanes, cpu, "", triple)
