@@ -274,3 +274,26 @@ def page_parts() -> str:
     ):
         flow.arrow(a[1], flow.box(430, -90 + 45 * k, words, width=220), kind="soft")
     return flow.svg("parts of a report page")
+
+
+@drawing
+def conformance() -> str:
+    """Groups of the conformance suite, and the references of their checks."""
+    flow = Flow()
+    references = {
+        "printed numbers\nof a course and a book": ("numbers", "commands"),
+        "direct form\nof the algorithms": ("kernels",),
+        "stored bits\nthe same on all machines": ("bits", "motions", "export"),
+        "a call with one state": ("calls", "threads", "processes"),
+        "a result without a cache": ("cache",),
+    }
+    verdict = flow.box(560, 240, "verdict\none screen, exit code", kind="hot")
+    y = 0.0
+    for words, groups in references.items():
+        source = flow.box(0, y + 23 * (len(groups) - 1), words, kind="main", width=210)
+        for k, name in enumerate(groups):
+            group = flow.box(290, y + 46 * k, name, width=110)
+            flow.arrow(source, group, kind="soft")
+            flow.arrow(group, verdict, kind="soft")
+        y += 46 * len(groups) + 14
+    return flow.svg("references of the conformance suite, its groups and the verdict")
