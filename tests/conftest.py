@@ -83,7 +83,7 @@ def no_cache_of_the_user(pytestconfig):
 
 
 @pytest.fixture(scope="session")
-def built_docs(pytestconfig):
+def built_docs(pytestconfig, no_cache_of_the_user):
     """The documentation as HTML: (folder, warnings and errors of the build, which are empty).
 
     It is built once for all processes of the run: the first one builds, others wait for it.
@@ -102,7 +102,9 @@ def built_docs(pytestconfig):
         return html, ended.read_text("utf8")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     where = [str(DOCS), str(html), "-d", str(folder / "doctrees")]
-    found = subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    quick = os.environ | (quick_programs(no_cache_of_the_user) if os.name == "posix" else {})
+    run = {"capture_output": True, "text": True, "check": False, "env": quick}
+    found = subprocess.run([*command, *where], **run)
     trouble = (found.stderr or f"exit status {found.returncode}") if found.returncode else ""
     part = folder / "part"
     part.write_text(trouble, "utf8")
@@ -114,8 +116,8 @@ def built_docs(pytestconfig):
 def quick_machine_code(request, no_cache_of_the_user):
     """Let the code generator make no effort where its code is not the subject of the tests.
 
-    It is four times as fast then. The code is stored in a folder of its own, whose size is not
-    watched: that takes a list of all files at every entry.
+    It is four times as fast then, also in programs that tests start. The code is stored in a folder
+    of its own, whose size is not watched: that takes a list of all files at every entry.
     """
     place = request.path.parent.relative_to(Path(__file__).parent).as_posix()
     if place.startswith(OWN_EFFORT) or os.name != "posix":
@@ -123,10 +125,21 @@ def quick_machine_code(request, no_cache_of_the_user):
         return
     usual = engine.level
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KINETREE_CACHE_DIR", str(no_cache_of_the_user.with_name("quick")))
+        for name, value in quick_programs(no_cache_of_the_user).items():
+            patch.setenv(name, value)
         patch.setattr(engine, "level", lambda text: 0 if text.count("\n") < QUICK else usual(text))
         patch.setattr(entries, "_shrink", lambda folder, limit: None)
         yield
+
+
+def quick_programs(compiled):
+    """Environment in which programs make machine code as the tests do (tests/programs)."""
+    path = [str(Path(__file__).parent / "programs"), os.environ.get("PYTHONPATH", "")]
+    return {
+        "KINETREE_CACHE_DIR": str(compiled.with_name("quick")),
+        "KINETREE_TESTS_QUICK": str(QUICK),
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+    }
 
 
 @pytest.fixture

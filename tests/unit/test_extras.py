@@ -24,7 +24,8 @@ def calls() -> dict[tuple[str, str], str]:
     """(module, extra) of every call of `need` in the source -> a file that has it."""
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "need(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "need":
                 module, extra = (ast.literal_eval(arg) for arg in node.args[:2])
                 found[module.split(".")[0], extra] = path.name
