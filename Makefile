@@ -15,7 +15,8 @@ comma := ,
 ifdef LOCKED
 install = $(PIP) --require-hashes $(patsubst %,-r requirements/%.txt,$(subst $(comma), ,$(1))) && $(PIP) --no-deps -e .
 else
-install = $(PIP) -e '.[$(1)]' -c requirements/pins.txt
+# byte code is compiled on all cores afterwards; a package may contain files of another Python
+install = $(PIP) --no-compile -e '.[$(1)]' -c requirements/pins.txt && { $(BIN)/python -m compileall -qq -j 0 $(VENV) || true; }
 endif
 
 .PHONY: help demo view test check lint docs bench fuzz attack mutants clean lock release-check
