@@ -11,8 +11,8 @@ import weakref
 import numpy as np
 import pytest
 
+from kinetree.backends.call import c_api, vectorcall
 from kinetree.backends.call import plan as plans
-from kinetree.backends.call import vectorcall
 from kinetree.backends.kernel import Door, Kernel
 from kinetree.compiler.graph import Port
 from kinetree.compiler.trace import trace
@@ -528,3 +528,11 @@ def test_others_run_while_a_batch_is_computed(arm_graph, states):
     finally:
         sys.setswitchinterval(interval)
     assert inside == [True]
+
+
+def test_every_python_that_is_released_is_entered_in_code():
+    """Python 3.14 moved the items of tuples: a wrong offset would only make calls slower."""
+    if not c_api._plain_python() or sys.version_info >= (3, 15):
+        pytest.skip("another kind of Python, or a newer one")
+    assert c_api.trusted() and c_api.handlers_as_expected()
+    assert (c_api.TUPLE_ITEMS == 32) == (sys.version_info >= (3, 14))

@@ -267,10 +267,9 @@ class Arguments:
         f.put("ptr", place, self.arrays, i)
         self.inner_step("8")
         is_list = f.compare("eq", "ptr", kind, self.row("list"))
-        inside = f.at(x, abi.ITEMS)
-        items = f.variable("ptr", inside)
+        items = f.variable("ptr", f.at(x, abi.TUPLE_ITEMS))
         with f.when(is_list):
-            items.set(f.let(f"load ptr, ptr {inside}"))
+            items.set(f.load("ptr", x, abi.LIST_ITEMS))
         source, plain, double = items.get(), self.row("float"), self.row("double")
         with f.each(length) as k:
             item = f.item("ptr", source, k)

@@ -83,9 +83,11 @@ NATIVE = ord("=")
 FLOAT64 = 12
 FLOAT32 = 11
 
-# byte offsets in a tuple; a list has the address of its items where a tuple has the first
+# byte offsets in a tuple and in a list: number of items; first item of a tuple, which Python 3.14
+# put behind a hash; address of the items of a list
 LENGTH = 16
-ITEMS = 24
+TUPLE_ITEMS = tuple.__basicsize__
+LIST_ITEMS = 24
 
 
 @functools.cache
@@ -117,7 +119,9 @@ def _floats_as_expected() -> bool:
 def _tuples_as_expected() -> bool:
     """Return True if a tuple has its length and its items at the offsets above."""
     sample = (object(), "out", np.zeros(1))
-    items = (ctypes.c_void_p * 3).from_address(id(sample) + ITEMS)
+    if TUPLE_ITEMS not in (24, 32):
+        return False
+    items = (ctypes.c_void_p * 3).from_address(id(sample) + TUPLE_ITEMS)
     length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
     return length == 3 and list(items) == [id(item) for item in sample]
 
@@ -126,7 +130,7 @@ def _lists_as_expected() -> bool:
     """Return True if a list has its length and the address of its items at the offsets above."""
     sample = [object(), "out"]
     sample.append(np.zeros(1))
-    at = ctypes.c_void_p.from_address(id(sample) + ITEMS).value
+    at = ctypes.c_void_p.from_address(id(sample) + LIST_ITEMS).value
     length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
     if length != 3 or not at:
         return False

@@ -75,7 +75,7 @@ class Enter:
             f.require(one_more)
             self.larger(nargs, "null")
         names = f.load("i64", "%kwnames", abi.LENGTH)
-        first = f.load("ptr", "%kwnames", abi.ITEMS)
+        first = f.load("ptr", "%kwnames", abi.TUPLE_ITEMS)
         out = self.given.row("out")
         single = f.compare("eq", "i64", names, 1)
         is_out = f.compare("eq", "ptr", first, out)
@@ -90,7 +90,7 @@ class Enter:
         f.require(f.compare("eq", "ptr", first, self.given.address(EXTRA)))
         with f.when(single):
             self.larger(f.add(nargs, 1), "null")
-        second = f.load("ptr", "%kwnames", abi.ITEMS + 8)
+        second = f.load("ptr", "%kwnames", abi.TUPLE_ITEMS + 8)
         f.require(f.compare("eq", "i64", names, 2), f.compare("eq", "ptr", second, out))
         self.larger(f.add(nargs, 1), self.given.row("only_out"))
 
@@ -170,7 +170,7 @@ class Enter:
         several = f.call("ptr", self.given.row("PyTuple_New"), f"i64 {self.given.nout}")
         self.or_undo(several)
         with f.each(self.given.nout) as k:  # the tuple takes over the references
-            f.put("ptr", f.item("ptr", made, k), f.at(several, abi.ITEMS), k)
+            f.put("ptr", f.item("ptr", made, k), f.at(several, abi.TUPLE_ITEMS), k)
         f.give(several)
         f.label("undo")
         with f.each(self.given.nout) as k:
@@ -194,7 +194,7 @@ class Enter:
         items = f.variable("ptr", f.at("%args", self.given.nin, "ptr"))
         with f.when(is_tuple):
             f.require(f.compare("eq", "i64", f.load("i64", out, abi.LENGTH), self.given.nout))
-            items.set(f.at(out, abi.ITEMS))
+            items.set(f.at(out, abi.TUPLE_ITEMS))
         f.require(f.either(is_tuple, f.compare("eq", "i64", self.given.nout, 1)))
         leading = f.let(f"zext i1 {self.given.batched.get()} to i64")
         source = items.get()
@@ -251,7 +251,7 @@ def emit_choice() -> str:
         value.set(f.item("ptr", "%args", place))
         count.set(place)
         f.go("look")
-    name, keyword = f.load("ptr", "%kwnames", abi.ITEMS), f.item("ptr", table, KEYWORD)
+    name, keyword = f.load("ptr", "%kwnames", abi.TUPLE_ITEMS), f.item("ptr", table, KEYWORD)
     f.require(
         f.compare("eq", "i64", f.load("i64", "%kwnames", abi.LENGTH), 1),
         f.compare("eq", "ptr", name, keyword),

@@ -137,7 +137,8 @@ def shared_code() -> Code:
     def text() -> str:
         return optimised([*emit_enter(), *emit_buffers()], target)
 
-    return load_or_compile(["shared by kernels"], target, text, SHARED)
+    key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
+    return load_or_compile(key, target, text, SHARED)
 
 
 def set_entry(
