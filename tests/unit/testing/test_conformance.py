@@ -1,0 +1,319 @@
+"""The conformance suite: verdicts, records without private names, and faults that it finds.
+
+Whole runs belong to `make matrix` and `make release-check`; here pieces run in this process.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetree import robots
+from kinetree.errors import NameLookupError
+from kinetree.testing import ConformanceFailure, Finding, __main__, conformance, run_conformance
+from kinetree.testing.conformance import (
+    GROUPS,
+    cache,
+    calls,
+    commands,
+    groups,
+    kernels,
+    machine,
+    numbers,
+    processes,
+    record,
+    results,
+)
+from kinetree.testing.conformance.record import Conformance, compared, equal, skipped
+
+TOOLS = Path(__file__).parents[3] / "tools"
+sys.path.insert(0, str(TOOLS))
+faults = pytest.importorskip("plant_conformance_faults", reason="tools/ is not distributed")
+
+FACTS = {
+    "kinetree": "0", "system": "Linux x86_64", "processor": "some", "Python": "3", "NumPy": "2",
+    "kernels": "LLVM",
+}  # fmt: skip
+
+
+def failed(findings):
+    return [x.name for x in findings if x.outcome == record.FAILED]
+
+
+def made(*findings, names=("numbers", "cache"), **options):
+    titles = {name: GROUPS[name].title for name in names}
+    return Conformance(FACTS, titles, findings, 1.5, **options)
+
+
+FINE = Finding("sum", record.PASSED, "2", "2", group="numbers", seconds=0.1)
+WRONG = Finding("entry 1", record.FAILED, "0", "1", "Run: kinetree cache clear.", "cache", 0.2)
+
+
+def test_a_record_without_failures_conforms():
+    found = made(FINE, skipped("later", "no device"))
+    assert found.ok and found.checks == 1 and not found.failures
+    found.raise_if_failed()
+    assert str(found).endswith("1 check in 2 s, 1 skipped: this installation conforms.")
+
+
+def test_a_failure_shows_the_element_both_results_and_the_way_out():
+    text = str(made(FINE, WRONG))
+    for part in ("FAILED  cache: entry 1", "expected  0", "found     1", "kinetree cache clear"):
+        assert part in text
+    with pytest.raises(ConformanceFailure, match="1 check FAILED"):
+        made(FINE, WRONG).raise_if_failed()
+
+
+def test_a_run_without_checks_does_not_conform():
+    assert not made(replace(FINE, outcome=record.SKIPPED)).ok
+
+
+def test_a_verdict_without_failures_fits_one_screen():
+    findings = [replace(FINE, group=name) for name in GROUPS]
+    findings += [replace(skipped("x" * 90, "because " * 20), group="cuda")]
+    lines = str(made(*findings[:-2], findings[-1], names=GROUPS)).splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert all(line.isascii() for line in lines)
+
+
+def test_many_failures_are_counted_and_some_are_shown():
+    text = str(made(*(replace(WRONG, name=f"entry {k}") for k in range(30))))
+    assert text.count("FAILED  cache") == record.MOST_SHOWN
+    assert "and 22 more failures: --json lists all" in text
+
+
+def test_json_has_every_check_and_no_folder_of_this_machine():
+    place = f"in {Path.home() / 'robots'} and {machine.__file__}"
+    found = made(FINE, replace(WRONG, found=place)).document()
+    text = json.dumps(found)
+    assert [x["name"] for x in found["findings"]] == ["sum", "entry 1"]
+    assert found["conforms"] is False and found["checks"] == 2 and found["machine"] == FACTS
+    assert str(Path.home()) not in text and str(Path(machine.__file__).parents[2]) not in text
+
+
+def test_a_group_that_does_not_exist_is_refused_by_name():
+    with pytest.raises(NameLookupError, match="'bit'"):
+        run_conformance(["bit"])
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--fast"], "there is no option --fast;"),
+        (["--only"], "--only is followed by nothing;"),
+        (["--only", "bit"], "--only is followed by 'bit';"),
+        (["--json=1"], "there is no option --json=1;"),
+        (["numbers"], "there is no option numbers;"),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_code_2(words, part, capsys):
+    assert __main__.main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and part in err and err.count("\n") == 1
+
+
+def test_help_names_every_group_in_80_columns(capsys):
+    assert __main__.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} " in text for name in GROUPS)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("finding", "code"), [(FINE, 0), (WRONG, 1)])
+def test_the_exit_code_is_the_verdict(finding, code, monkeypatch, capsys):
+    monkeypatch.setattr(__main__, "run_conformance", lambda *_, **__: made(finding))
+    assert __main__.main([]) == code
+    assert __main__.main(["--json"]) == code
+    assert json.loads(capsys.readouterr().out.partition("{")[2].join("{ "))["conforms"] == (
+        not code
+    )
+
+
+def test_ctrl_c_is_one_line_and_code_130(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(__main__, "run_conformance", interrupted)
+    assert __main__.main([]) == 130
+    assert capsys.readouterr().err == "python -m kinetree.testing: interrupted\n"
+
+
+def test_every_group_runs_in_one_process():
+    together = [name for batch in groups.TOGETHER for name in batch]
+    assert sorted(together) == sorted(GROUPS)
+
+
+def test_a_part_that_raises_is_a_failed_check_and_the_others_run(monkeypatch):
+    def first():
+        yield equal("one", 1, 1)
+        raise ZeroDivisionError("no reason")
+
+    parts = {"first": first, "second": lambda: iter([equal("two", 2, 2)])}
+    monkeypatch.setitem(GROUPS, "numbers", groups.Group("x", lambda choice: parts))
+    found = list(groups.perform("numbers", groups.Choice()))
+    assert [x.outcome for x in found] == ["pass", "FAIL", "pass"]
+    assert found[1].name == "first" and "ZeroDivisionError: no reason" in found[1].found
+    assert {x.group for x in found} == {"numbers"}
+
+
+def test_a_process_that_is_killed_is_a_failure_of_every_group_it_had(monkeypatch, tmp_path):
+    monkeypatch.setattr(groups, "CHILD", "import os; os.abort()")
+    found = list(groups.Performance(["numbers", "calls"], groups.Choice(), tmp_path))
+    assert [x.group for x in found] == ["numbers", "calls"]
+    assert len(failed(found)) == 2 and "to end" in found[0].expected
+
+
+def test_findings_come_from_another_process():
+    seen = []
+    found = run_conformance(["machine"], progress=seen.append)
+    assert found.ok and not found.complete and list(found.findings) == seen
+    assert "sqrt(2)" in [x.name for x in seen]
+
+
+def test_the_machine_is_sound_here():
+    parts = (machine.arithmetic, machine.solving, machine.requirements)
+    assert not [name for part in parts for name in failed(part())]
+
+
+@pytest.mark.parametrize("part", numbers.PARTS.values(), ids=list(numbers.PARTS))
+def test_published_numbers_are_reproduced(part):
+    assert not failed(part())
+
+
+def test_printed_numbers_agree_to_half_a_unit_of_their_last_digit():
+    assert numbers.agreed("x", "1.25 2.0", [1.2549, 1.951]).outcome == record.PASSED
+    assert numbers.agreed("x", "1.25", [1.2551]).outcome == record.FAILED
+    assert numbers.agreed("x", "1.25 2.0", [1.25]).outcome == record.FAILED
+
+
+@pytest.mark.parametrize(
+    "part",
+    [calls.outputs, calls.pieces, calls.first_answers],
+    ids=lambda x: x.__name__,
+)
+def test_every_way_of_calling_gives_the_same_bits(part):
+    assert not failed(part())
+
+
+def test_the_table_of_bits_is_whole_and_a_changed_hash_is_found(monkeypatch):
+    assert not failed(kernels.table())
+    text = kernels.files("kinetree.testing").joinpath(kernels.TABLE).read_bytes()
+    at = text.rindex(b"float64") + 30
+    changed = text[:at] + (b"1" if text[at : at + 1] == b"0" else b"0") + text[at + 1 :]
+
+    class Place:
+        def joinpath(self, name):
+            return self
+
+        def read_bytes(self):
+            return changed
+
+    monkeypatch.setattr(kernels, "files", lambda package: Place())
+    assert failed(kernels.table()) == ["the table of bits is as it was stored"]
+
+
+def test_one_bit_makes_two_arrays_differ():
+    x = np.linspace(0, 1, 12).reshape(3, 4)
+    y = x.copy()
+    y[2, 1] = np.nextafter(y[2, 1], 2)
+    assert calls.differing(x, x) == ""
+    assert "1 numbers differ; entry (2, 1)" in calls.differing(y, x)
+    assert "shape" in calls.differing(x[:2], x)
+    assert calls.differing(np.array(-0.0), np.array(0.0)) != ""
+
+
+@pytest.mark.parametrize("name", [x for x in cache.PARTS if x != "reuse"])
+def test_the_cache_survives_damage_and_trouble(name):
+    # the tests of this project keep all entries of their cache, whatever its limit
+    assert set(failed(cache.PARTS[name]())) <= {"KINETREE_CACHE_SIZE"}
+
+
+def test_a_damaged_entry_of_the_users_cache_is_found(tmp_path):
+    values = {"KINETREE_CACHE_DIR": str(tmp_path), "KINETREE_CACHE": None}
+    with cache.surroundings(values):
+        cache.answer(robots.rp())
+    assert not failed(cache.own_cache(values))
+    path = cache.stored(tmp_path)[0]
+    path.write_bytes(cache.damaged_middle(path.read_bytes()))
+    assert failed(cache.own_cache(values)) == ["damaged entries of your own cache"]
+
+
+def test_the_cache_of_the_user_is_restored_after_a_check(monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE_DIR", "somewhere")
+    monkeypatch.delenv("KINETREE_CACHE_SIZE", raising=False)
+    with cache.empty_cache() as place:
+        assert os.environ["KINETREE_CACHE_DIR"] == str(place)
+    assert os.environ["KINETREE_CACHE_DIR"] == "somewhere"
+    assert "KINETREE_CACHE_SIZE" not in os.environ
+
+
+@pytest.mark.parametrize("part", [results.simulation, results.exported, results.formulas])
+def test_motions_code_and_formulas_are_as_stored(part):
+    found = list(part())
+    assert not failed(found), [x for x in found if x.outcome == record.FAILED]
+
+
+def test_cuda_is_skipped_with_a_reason_unless_asked_for():
+    (found,) = results.cuda(wanted=False, everything=False)
+    assert found.outcome == record.SKIPPED and found.found == "only with --cuda"
+
+
+def test_tables_are_compared_word_by_word():
+    assert commands.words("a   b\n\u2500\u2500\u2500\n\n c \n") == ["a b", "c"]
+
+
+def test_a_command_that_prints_a_traceback_is_found(monkeypatch):
+    ended = processes.Ended(0, "", "Traceback (most recent call last):\nValueError: x")
+    monkeypatch.setattr(commands, "run", lambda folder, line: ended)
+    assert len(failed(commands.errors())) == 2 * len(commands.ERRORS)
+
+
+def test_a_changed_file_of_an_installed_package_is_found(monkeypatch, tmp_path):
+    """A distribution whose list has another hash for one of its files."""
+    package, data = tmp_path / "kinetree", tmp_path / "kinetree-9.dist-info"
+    package.mkdir()
+    data.mkdir()
+    (package / "__init__.py").write_text("x = 1\n")
+    digest = machine.base64.urlsafe_b64encode(machine.hashlib.sha256(b"x = 1\n").digest())
+    (data / "RECORD").write_text(f"kinetree/__init__.py,sha256={digest.decode().rstrip('=')},6\n")
+    own = machine.metadata.PathDistribution(data)
+    monkeypatch.setattr(machine.metadata, "distribution", lambda name: own)
+    monkeypatch.setattr(sys.modules["kinetree"], "__file__", str(package / "__init__.py"))
+    assert not failed(machine.files())
+    (package / "__init__.py").write_text("x = 2\n")
+    (finding,) = machine.files()
+    assert finding.outcome == record.FAILED and "__init__.py was changed" in finding.found
+
+
+@pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda x: x.name)
+def test_a_fault_can_be_planted_in_the_source_of_today(fault):
+    text = (faults.SOURCE / fault.file).read_text(encoding="utf-8")
+    assert text.count(fault.old) == 1 and fault.old != fault.new
+
+
+def test_a_planted_fault_is_found_by_a_run_of_the_program():
+    code, found = faults.trial("a printed number of the course was changed", ["numbers"])
+    assert code == 1
+    assert "numbers: exercise 2.2 2R without gravity, screw formulation" in found
+
+
+def test_the_suite_needs_no_test_framework():
+    """And no optional package: the modules load with all of them blocked."""
+    code = (
+        "import sys\n"
+        "for name in ('pytest', 'scipy', 'sympy', 'hypothesis', 'matplotlib', 'cupy'):\n"
+        "    sys.modules[name] = None\n"
+        "import kinetree.testing.__main__\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=processes.environment())
+
+
+def test_comparisons_keep_short_texts():
+    found = compared("x", False, "a" * 10_000, "b")
+    assert len(found.expected) < 700 and found.found == "b"
+    assert conformance.run_conformance is run_conformance
