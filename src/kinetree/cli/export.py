@@ -1,6 +1,8 @@
 """`kinetree export`: a quantity of a robot as source code."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from cyclopts import Parameter
 
@@ -17,6 +19,23 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import choose, find_robot
 from kinetree.cli.output import check_output, print_json, print_text, waiting
 
+if TYPE_CHECKING:
+    from kinetree.robot import Robot
+
+TargetName = Literal["cortex-m4f", "cortex-m7", "aarch64", "x86-64-v3", "c99"]
+
+
+class Options(TypedDict):
+    """Arguments of `kt.export` that apply with and without a target."""
+
+    dtype: Literal["double", "float"] | None
+    name: str | None
+    frame: str | None
+    expressed: Literal["body", "space", "aligned"] | None
+    rows: Sequence[int] | None
+    free: Sequence[str]
+    wrenches: bool
+
 
 def export(
     robot: RobotName,
@@ -28,9 +47,14 @@ def export(
     language: Annotated[
         Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Parameter(help="Language.")
     ] = "c",
+    target: Annotated[
+        TargetName | None,
+        Parameter(help="Firmware in C: a source file, a header and a self-test."),
+    ] = None,
     dtype: Annotated[
-        Literal["double", "float"], Parameter(help="Type of numbers in C and C++.")
-    ] = "double",
+        Literal["double", "float"] | None,
+        Parameter(help="Type of numbers in C and C++; double, or the target's, if left out."),
+    ] = None,
     name: Annotated[
         str | None,
         Parameter(metavar="NAME", help="Name of the function; made from the robot's if left out."),
@@ -59,12 +83,15 @@ def export(
 ) -> None:
     """Write a quantity of the robot as one self-contained function in another language.
 
-    Angles are in radians. JSON has robot, quantity, language, code.
+    Angles are in radians. JSON has robot, quantity, language, code. With --target, -o names
+    the first of three files; their names and figures are printed. JSON has them as files and about,
+    and the texts of the files if -o is left out.
 
     For example:
 
     ```
     kinetree export ur5e inverse_dynamics -o ur5e.c
+    kinetree export panda --target cortex-m4f -o panda_id.c
     kinetree export planar_2r mass_matrix --language matlab
     kinetree export four_bar constrained_forward_dynamics --driver -o four_bar.c
     kinetree export scara pose --language numpy --json
@@ -87,13 +114,59 @@ def export(
     chosen = [DIRECTIONS["6"].index(row) for row in directions] or None
     if output is not None:
         check_output(output)
+    options = Options(
+        dtype=dtype, name=name, frame=frame, expressed=expressed, rows=chosen, free=split(free),
+        wrenches=wrenches,
+    )  # fmt: skip
+    if target is not None:
+        if language != "c" or libm or driver:
+            unfit = "--libm" if libm else "--driver" if driver else f"--language {language}"
+            raise InputError(
+                f"{unfit} does not go with --target {target}, which is C with functions and a "
+                f"self-test of its own; leave out one of them."
+            )
+        export_target(found, quantity, target, options, output, json=json)
+        return
     with waiting(f"writing {quantity} of {found.name}"):
-        code = write(
-            found, quantity, language, dtype=dtype, name=name, frame=frame, expressed=expressed,
-            rows=chosen, free=split(free), wrenches=wrenches, libm=libm, driver=driver,
-        )  # fmt: skip
+        code = write(found, quantity, language, libm=libm, driver=driver, **options)
     if json:
         about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}
         print_json(about, output)
     else:
         print_text(code, output)
+
+
+def export_target(
+    robot: "Robot",
+    quantity: str,
+    target: TargetName,
+    options: Options,
+    output: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Write the three files of a target and print their names and figures."""
+    from kinetree.errors import InputError
+    from kinetree.write.code import export as write
+    from kinetree.write.code.firmware import as_mapping
+
+    if output is None and not json:
+        raise InputError(
+            f"--target {target} makes three files; give the name of the first one, such as "
+            f"-o {quantity}.c, or --json to print their texts."
+        )
+    if output is not None and output.suffix != ".c":
+        raise InputError(f"-o is {output}; expected a name that ends in .c for --target {target}.")
+    with waiting(f"writing {quantity} of {robot.name} for {target}"):
+        code = write(robot, quantity, target=target, **options)
+    if output is None:
+        files = code.files()
+    else:
+        files = [str(path) for path in code.save(output)]
+    if json:
+        print_json(
+            {"robot": robot.name, "quantity": quantity, "language": "c", "target": target,
+             "function": code.name, "about": as_mapping(code), "files": files}
+        )  # fmt: skip
+    else:
+        print_text("\n".join([str(code), *(f"  wrote {name}" for name in files)]))

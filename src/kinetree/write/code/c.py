@@ -236,7 +236,9 @@ def sincos_name(function: str) -> str:
     return f"{function}_sincos"
 
 
-def sincos_text(function: str, dtype: str, *, prefix: str = "", linkage: str = "static") -> str:
+def sincos_text(
+    function: str, dtype: str, *, prefix: str = "", linkage: str = "static", integer: str = "long"
+) -> str:
     """The helper: sine and cosine of one angle, with errors below 1 ulp."""
     f = "f" if dtype == "float" and not prefix else ""
     limit = f"{LIMIT[DTYPES[dtype]]!r}{'f' if dtype == 'float' else ''}"
@@ -254,7 +256,7 @@ def sincos_text(function: str, dtype: str, *, prefix: str = "", linkage: str = "
     const double n = shifted - {ROUNDER!r};
 {REDUCTION[dtype]}    const double z = t * t;
     const double z2 = z * z;
-{_evaluation(dtype)}    const long quadrant = (long)n & 3;
+{_evaluation(dtype)}    const {integer} quadrant = ({integer})n & 3;
     const double along = quadrant & 1 ? cosine : sine;
     const double across = quadrant & 1 ? sine : cosine;
     const int down = (quadrant & 2) != 0;

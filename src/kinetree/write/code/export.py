@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.compiler.graph import Graph, Port
@@ -12,14 +12,17 @@ from kinetree.kernels.quantities import find_quantity
 from kinetree.model import HasModel, Model, model_of
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
+from kinetree.write.code.firmware import ExportedCode, write_target
 from kinetree.write.code.header import CONSTRAINED_EQUATIONS, RESULTS, About, header
-from kinetree.write.code.names import chosen_name, function_name
+from kinetree.write.code.names import chosen_name, function_name, short_name
 from kinetree.write.code.program import DTYPES, Program
 from kinetree.write.code.scripts import write_casadi, write_julia, write_matlab, write_numpy
+from kinetree.write.code.targets import find_target
 
 LanguageName = Literal[
     "c", "cpp", "numpy", "matlab", "julia", "casadi", "c99", "c++", "python", "octave"
 ]
+TargetName = Literal["cortex-m4f", "cortex-m7", "aarch64", "x86-64-v3", "c99"]
 Dtype = Literal["double", "float"]
 Expressed = Literal["body", "space", "aligned"]
 
@@ -47,12 +50,14 @@ LANGUAGES = {
 ALIASES = {"c99": "c", "c++": "cpp", "python": "numpy", "octave": "matlab"}
 
 
+@overload
 def export(
     robot: HasModel | Model,
     quantity: str,
     language: LanguageName = "c",
     *,
-    dtype: Dtype = "double",
+    target: None = None,
+    dtype: Dtype | None = None,
     name: str | None = None,
     wrenches: bool = False,
     frame: str | None = None,
@@ -61,7 +66,42 @@ def export(
     free: Sequence[str] = (),
     libm: bool = False,
     driver: bool = False,
-) -> str:
+) -> str: ...
+
+
+@overload
+def export(
+    robot: HasModel | Model,
+    quantity: str,
+    language: Literal["c", "c99"] = "c",
+    *,
+    target: TargetName,
+    dtype: Dtype | None = None,
+    name: str | None = None,
+    wrenches: bool = False,
+    frame: str | None = None,
+    expressed: Expressed | None = None,
+    rows: Sequence[int] | None = None,
+    free: Sequence[str] = (),
+) -> ExportedCode: ...
+
+
+def export(
+    robot: HasModel | Model,
+    quantity: str,
+    language: LanguageName = "c",
+    *,
+    target: TargetName | None = None,
+    dtype: Dtype | None = None,
+    name: str | None = None,
+    wrenches: bool = False,
+    frame: str | None = None,
+    expressed: Expressed | None = None,
+    rows: Sequence[int] | None = None,
+    free: Sequence[str] = (),
+    libm: bool = False,
+    driver: bool = False,
+) -> str | ExportedCode:
     """Write a quantity of the robot as the text of one self-contained function.
 
     Args:
@@ -69,7 +109,10 @@ def export(
         quantity: a quantity that has kernels, such as "inverse_dynamics".
         language: "c" or "c99", "cpp" or "c++" (a header), "numpy" or "python", "matlab" or
             "octave", "julia", "casadi".
-        dtype: "double" or "float".
+        target: None for code with the bits of the kernel. In C, "cortex-m4f", "cortex-m7",
+            "aarch64", "x86-64-v3" or "c99" for firmware: a source file, a header and a self-test,
+            in the arithmetic that the target has.
+        dtype: "double" or "float"; if None "double", or the usual type of the target.
         name: name of the function; made from the robot and the quantity if None. It must be free in
             every language: "case" or "xor" is refused.
         wrenches: adds F_ext, (links, 6), as the last argument of the state.
@@ -85,11 +128,12 @@ def export(
 
     Returns:
         The text, which begins with a comment on names, units, conventions and operations. It has
-        no date: the same robot gives the same text.
+        no date: the same robot gives the same text. For a target the texts of three files, with
+        estimates of cycles and stack: `ExportedCode`.
     """
     model = model_of(robot)
     spoken = _language(language)
-    if dtype not in DTYPES:
+    if dtype is not None and dtype not in DTYPES:
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")
     if libm and spoken not in (LANGUAGES["c"], LANGUAGES["cpp"]):
         raise InputError(f"libm applies to C and C++ only, not to {language!r}; leave it out.")
@@ -98,14 +142,49 @@ def export(
             f"a test driver exists in C and with the kernel's sines, not in {language!r}"
             f"{' with libm' if libm else ''}; leave driver out."
         )
+    if target is not None:
+        _check_target(target, language, dtype, libm=libm, driver=driver)
     graph = trace_quantity(
         model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
     )
     chosen = find_quantity(quantity).options(quantity, expressed=expressed, rows=rows)
     program = _program(model, quantity, graph, spoken, name, frame, chosen)
-    program = replace(program, dtype=dtype, libm=libm)
+    if target is not None:
+        found = find_target(target)
+        if name is None:
+            program = renamed(program, short_name(program.name))
+        return write_target(replace(program, dtype=dtype or found.dtypes[0]), model, found, target)
+    program = replace(program, dtype=dtype or "double", libm=libm)
     text = spoken.write(program)
     return text + write_driver(program, model) if driver else text
+
+
+def _check_target(
+    target: str, language: str, dtype: str | None, *, libm: bool, driver: bool
+) -> None:
+    """Raise an error if a target does not go with the other arguments."""
+    found = find_target(target)
+    if ALIASES.get(language, language) != "c":
+        raise InputError(
+            f"targets are written in C only, not in {language!r}; leave out the language or the "
+            f"target {target!r}."
+        )
+    if libm or driver:
+        raise InputError(
+            f"{'libm' if libm else 'driver'} does not apply to the target {target!r}, which has "
+            "functions and a self-test of its own; leave it out."
+        )
+    if dtype is not None and dtype not in found.dtypes:
+        raise InputError(
+            f"dtype is {dtype!r}, but {target!r} is the {found.about}; "
+            f"expected {' or '.join(map(repr, found.dtypes))}."
+        )
+
+
+def renamed(program: Program, name: str) -> Program:
+    """The program under another name, also in the first line of its comment."""
+    title, *rest = program.header
+    return replace(program, name=name, header=(title.replace(program.name, name, 1), *rest))
 
 
 def _program(

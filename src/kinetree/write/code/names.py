@@ -1,15 +1,66 @@
-"""Names of exported functions: identifiers that are free in every language."""
+"""Names of exported functions: identifiers that are free in every language.
+
+Names for targets are also distinct in the characters that every compiler of C compares.
+"""
 
 import re
+from collections.abc import Iterable
 
 from kinetree.errors import InputError
 from kinetree.write.code.header import ARGUMENTS, RESULTS
 
 LONGEST = 63  # characters of a name in MATLAB
+SIGNIFICANT = 31  # characters that every C99 compiler compares
+FIRMWARE = 23  # of a function for a target: NAME_DTAU_DQ_SIZE and NAME_DTAU_DV_SIZE differ
+# short words for functions of a target whose names are too long
+SHORT = {
+    "acceleration": "acc", "bias": "bias", "body": "b", "center": "c", "centroidal": "cen",
+    "constrained": "con", "constraint": "con", "coriolis": "cor", "derivatives": "der",
+    "dynamics": "dyn", "energy": "en", "errors": "err", "explicit": "expl", "forces": "tau",
+    "forward": "fwd", "frame": "fr", "friction": "fric", "gravity": "grav", "implicit": "impl",
+    "implicitfast": "impf", "impulse": "imp", "inverse": "inv", "jacobian": "jac",
+    "kinetic": "kin", "link": "l", "mass": "m", "matrix": "mat", "momentum": "mom", "of": "o",
+    "potential": "pot", "rate": "rate", "reduced": "red", "reference": "ref",
+    "regressor": "regr", "space": "s", "task": "task", "transposed": "tr", "velocity": "vel",
+    "with": "w",
+}  # fmt: skip
 
 # Reserved words of each language. A name must be free in all of them, so that the same call of
 # `export` works for every language.
 KEYWORDS = {
+    "Rust": """
+        as async await become box break const continue crate dyn else enum extern fn for gen if
+        impl in let loop macro match mod move mut priv pub ref return self static struct super
+        trait try type typeof unsafe unsized use virtual where while yield i8 i16 i32 i64 u8 u16
+        u32 u64 usize isize f32 f64 str vec option
+    """,
+    "Java, C# and Go": """
+        abstract as assert base boolean byte chan checked decimal defer delegate event extends
+        fallthrough fixed foreach func function go implements implicit instanceof interface internal
+        is lock map native null object out package params range readonly record sbyte sealed select
+        stackalloc strictfp string super throws transient uint ulong unchecked unsafe ushort var
+        volatile yield
+    """,
+    "IEC 61131-3": """
+        abstract action and any array at bool by byte case configuration constant continue date
+        dint do dt dword else elsif end_action end_case end_configuration end_for end_function
+        end_function_block end_if end_interface end_method end_namespace end_program end_property
+        end_repeat end_resource end_step end_struct end_transition end_type end_var end_while exit
+        extends f_edge false for from function function_block if implements initial_step int
+        interface internal interval lint lreal ltime lword method mod namespace not null of on or
+        override pointer priority program property protected r_edge read_only read_write real
+        reference repeat resource retain return single sint step string struct super task then this
+        time tod to transition true type udint uint ulint union until usint using var var_access
+        var_config var_external var_global var_in_out var_input var_output var_temp while with word
+        wstring xor
+    """,
+    "compilers for microcontrollers": """
+        absolute bdata bit code cregister data fortran huge idata interrupt ioport monitor naked
+        nested_interrupt packed pdata reentrant root sbit sfr sfr16 trap weak xdata
+        boolean_t byte_t char_t creal_t int8_t int16_t int32_t int64_t int_t long_t real32_t
+        real64_t real_t time_t uchar_t uint8_t uint16_t uint32_t uint64_t uint_t ulong_t size_t
+        intptr_t uintptr_t
+    """,
     "C": """
         alignas alignof asm auto bool break case char const constexpr continue default do double
         else enum extern false float for goto if inline int long nullptr register restrict return
@@ -43,17 +94,17 @@ KEYWORDS = {
         abstractarray real float64 float32
     """,
     "the C library": """
-        abort abs acos acosh asin asinh atan atan2 atanh atexit atof atoi atol atoll bsearch cabs
-        calloc carg cbrt ceil cexp cimag clog conj copysign cos cosh cpow cproj creal csin csqrt
-        ctan div drem erf erfc errno exit exp exp10 exp2 expm1 fabs fclose fdim feof fflush fgets
-        finite floor fma fmax fmin fmod fopen fpclassify fprintf fputc fputs fread free frexp
-        fscanf fwrite gamma getchar getenv gets hypot ilogb index infinity isalnum isalpha
+        abort abs acos acosh asin asinh assert atan atan2 atanh atexit atof atoi atol atoll bsearch
+        cabs calloc carg cbrt ceil cexp cimag clock clog conj copysign cos cosh cpow cproj creal
+        csin csqrt ctan div drem erf erfc errno exit exp exp10 exp2 expm1 fabs fclose fdim feof
+        fflush fgets finite floor fma fmax fmin fmod fopen fpclassify fprintf fputc fputs fread free
+        frexp fscanf fwrite gamma getchar getenv gets hypot ilogb index infinity isalnum isalpha
         isblank iscntrl isdigit isfinite isgraph isgreater isinf isless islower isnan isnormal
         isprint ispunct isspace isunordered isupper isxdigit j0 j1 jn labs ldexp ldiv lgamma llabs
         lldiv llrint llround log log10 log1p log2 logb lrint lround malloc memchr memcmp memcpy
         memmove memset modf nan nearbyint nextafter nexttoward perror pow pow10 printf putc putchar
         puts qsort raise rand realloc remainder remove remquo rename rewind rindex rint round scalb
-        scalbln scalbn scanf sign signbit significand signgam sin sincos sinh snprintf sprintf sqrt
+        scalbln scalbn scanf sign signbit signgam significand sin sincos sinh snprintf sprintf sqrt
         srand sscanf strcat strchr strcmp strcpy strcspn strlen strncat strncmp strncpy strpbrk
         strrchr strspn strstr strtod strtol system tan tanh tgamma time toascii tolower toupper
         trunc vprintf y0 y1 yn
@@ -65,7 +116,7 @@ RESERVED = {
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
 # names inside an exported function; the function itself must not have one of them
 INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
-TEMPORARY = re.compile(r"x\d+|\w+_sincos|\w+_kernel_\w+")
+TEMPORARY = re.compile(r"x\d+|x\d+_pair|\w+_sincos|\w+_kernel_\w+|(given|expected)_\w+|difference")
 
 
 def reserved(name: str) -> str | None:
@@ -113,10 +164,36 @@ def chosen_name(name: str) -> str:
     owner = reserved(name)
     if owner is not None:
         raise InputError(
-            f"name is {name!r}, {owner}; expected one that is free in C, C++, Python, MATLAB and "
-            f"Julia, {instead}."
+            f"name is {name!r}, {owner}; expected one that is free in every language, {instead}."
         )
     return name
+
+
+def short_name(name: str) -> str:
+    """Shorten a name that was made from those of a robot and a quantity, for firmware.
+
+    Words are replaced by SHORT ones, then the first words are cut to a letter as far as needed.
+    """
+    if len(name) <= FIRMWARE:
+        return name
+    words = [SHORT.get(word, word) for word in name.split("_")]
+    for k, word in enumerate(words):
+        over = len("_".join(words)) - FIRMWARE
+        words[k] = word[: max(1, len(word) - max(over, 0))]
+    return identifier("_".join(words)[:FIRMWARE])
+
+
+def check_distinct(name: str, others: Iterable[str]) -> None:
+    """Raise InputError if names of one file are equal in their first 31 characters."""
+    heads: dict[str, str] = {name[:SIGNIFICANT]: name}
+    for other in others:
+        head = other[:SIGNIFICANT]
+        if heads.setdefault(head, other) != other or len(name) > FIRMWARE:
+            raise InputError(
+                f"name is {name!r}, with {len(name)} characters; for a target expected at most "
+                f"{FIRMWARE}: C compilers may compare only {SIGNIFICANT} characters, and names of "
+                "sizes and of the self-test are longer."
+            )
 
 
 def function_name(robot: str, *words: str) -> str:

@@ -1,0 +1,310 @@
+"""C for a target: a source file, its header and a self-test that needs no operating system.
+
+The code has no heap and writes no static data, so it can be interrupted and called again
+(reentrant). Names differ within their first 31 characters, external functions have prototypes,
+internal ones are static. Code that computes in float alone returns at one place of a function, and
+its integers have the types of <stdint.h>, as MISRA C asks for. Results are written last, so that
+they may overwrite arguments.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kinetree.compiler.elementary import FUNCTIONS
+from kinetree.compiler.graph import OPERATIONS
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.write.code.c import (
+    elementary_text,
+    needs_sincos,
+    own_functions,
+    prototype,
+    returns,
+    rounding_guard,
+    sincos_text,
+)
+from kinetree.write.code.names import check_distinct
+from kinetree.write.code.program import (
+    DOUBLE,
+    FLOAT,
+    Program,
+    Spelling,
+    c_literal,
+    statements,
+)
+from kinetree.write.code.self_test import self_test_text
+from kinetree.write.code.target_functions import ERRORS, FAR, FAR_ERROR, Writing, functions_text
+from kinetree.write.code.targets import Target, cycles, stack_bytes
+
+SUFFIXES = (".c", ".h", "_test.c")
+
+
+@dataclass(frozen=True)
+class CodeFigures:
+    """Figures of exported code.
+
+    operations: of floating point; a fused multiply-add counts as two. cycles: estimate of one call,
+    None where it depends on the model of the processor. stack: bound in bytes. compiler, flags: for
+    which the bound was tested. kernel_bits: the results have the bits of the kernel.
+    """
+
+    target: str
+    dtype: str
+    operations: int
+    cycles: int | None
+    stack: int
+    compiler: str
+    flags: str
+    kernel_bits: bool
+
+
+@dataclass(frozen=True)
+class ExportedCode:
+    """Exported C for a target: the texts of three files, and figures.
+
+    `str` of it is a summary. The names of the files begin with the name of the function, unless
+    `save` or `files` receives another one.
+    """
+
+    name: str
+    source: str
+    header: str
+    self_test: str
+    about: CodeFigures
+
+    def files(self, stem: str | None = None) -> dict[str, str]:
+        """Names of the three files and their texts; includes refer to these names."""
+        stem = self.name if stem is None else stem
+        if not stem or set(stem) & set('"\\/\n\r') or not stem.isprintable():
+            raise InputError(
+                f"the files would be named {stem!r}; expected a name without quotes and slashes, "
+                f"such as {self.name!r}."
+            )
+        texts = (self.source, self.header, self.self_test)
+        old, new = (f'#include "{name}.h"' for name in (self.name, stem))
+        return {
+            f"{stem}{suffix}": text.replace(old, new, 1)
+            for suffix, text in zip(SUFFIXES, texts, strict=True)
+        }
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Write the three files and return their names.
+
+        Args:
+            path: name of the source file, such as "panda_id.c"; the others are panda_id.h and
+                panda_id_test.c. Files that exist are replaced.
+        """
+        path = Path(path)
+        if path.suffix != ".c":
+            raise InputError(f"the path is {str(path)!r}; expected a name that ends in .c.")
+        written: list[Path] = []
+        for name, text in self.files(path.stem).items():
+            written.append(path.with_name(name))
+            written[-1].write_text(text, encoding="utf-8")
+        return written
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.name} for {self.about.target}", *map("  ".__add__, figures(self))]
+        )
+
+
+def figures(code: ExportedCode) -> list[str]:
+    """Lines on numbers, operations, cycles, stack and compiler."""
+    about = code.about
+    spent = "depend on the processor" if about.cycles is None else f"about {about.cycles}"
+    bits = "those of the kernel" if about.kernel_bits else "differ from the kernel's"
+    sure = "about" if about.target == "c99" else "at most"
+    return [
+        f"numbers     {about.dtype}; bits {bits}",
+        f"operations  {about.operations}",
+        f"cycles      {spent}",
+        f"stack       {sure} {about.stack} bytes; no heap",
+        f"compiler    {about.compiler} {about.flags}",
+    ]
+
+
+def write_target(program: Program, model: Model, target: Target, called: str) -> ExportedCode:
+    """Write the three files.
+
+    Args:
+        program: the function; its dtype is one of the target's.
+        model: the robot, for the states of the self-test.
+        target: the target.
+        called: its name.
+    """
+    same = program.dtype in target.kernel
+    about = CodeFigures(
+        called, program.dtype, program.graph.operations, cycles(program, target),
+        stack_bytes(program, target), target.compiler, target.flags, same,
+    )  # fmt: skip
+    check_distinct(program.name, [*helper_names(program), *size_names(program).values()])
+    return ExportedCode(
+        program.name,
+        source_text(program, about),
+        header_text(program, target, about),
+        self_test_text(program, model, same_bits=same, fused=target.fused),
+        about,
+    )
+
+
+def helper_names(program: Program) -> list[str]:
+    """Names at the level of the files, besides the function's."""
+    words = ("sincos", "pair", "reduce", "bits", "number", "reduced_exp", "self_test", "given", "H")
+    return [f"{program.name}_{word}" for word in (*words, *FUNCTIONS)]
+
+
+def size_names(program: Program) -> dict[str, str]:
+    """Names of the constants for sizes of arrays, by port."""
+    ports = (*program.inputs, *program.outputs)
+    return {port.name: f"{program.name}_{port.name.upper()}_SIZE" for port in ports if port.shape}
+
+
+def operations(program: Program, about: CodeFigures) -> dict[str, str]:
+    """Templates of operations, every part in brackets."""
+    dtype = program.dtype
+    w = Writing(program.name, dtype, fused=about.target != "c99")
+    f = "f" if dtype == FLOAT else ""
+    zero, one = c_literal(0, dtype), c_literal(1, dtype)
+    own = {op: f"{w.own(op)}" if dtype == FLOAT else op for op in FUNCTIONS}
+    if about.kernel_bits:
+        own = {op: f"{program.name}_kernel_{op}" for op in FUNCTIONS}
+    return {
+        "add": "{} + {}",
+        "sub": "{} - {}",
+        "mul": "{} * {}",
+        "div": "{} / {}",
+        "neg": "-{}",
+        "fma": w.multiply_add("{}", "{}", "{}"),
+        "fms": w.multiply_add("{}", "{}", "-{}") if w.fused else "(({} * {}) - {})",
+        "fnma": w.multiply_add("-{}", "{}", "{}") if w.fused else "({2} - ({0} * {1}))",
+        "sqrt": f"sqrt{f}({{}})",
+        "abs": f"fabs{f}({{}})",
+        "select": f"({{}} > {zero}) ? {{}} : {{}}",
+        "sign": f"({{0}} > {zero}) ? {one} : (({{0}} < {zero}) ? -{one} : "
+        f"(({{0}} == {zero}) ? {zero} : {{0}}))",
+        "min": "(({0} < {1}) || ({0} != {0})) ? {0} : {1}",
+        "max": "(({0} > {1}) || ({0} != {0})) ? {0} : {1}",
+        **{op: f"{own[op]}({', '.join(['{}'] * OPERATIONS[op][0])})" for op in FUNCTIONS},
+    }
+
+
+def source_text(program: Program, about: CodeFigures) -> str:
+    """The file with the function and its helpers."""
+    dtype, name = program.dtype, program.name
+    pair = (
+        f"    {dtype} {{sin}};\n    {dtype} {{cos}};\n    {name}_sincos({{}}, &{{sin}}, &{{cos}});"
+        if about.kernel_bits
+        else f"    const {name}_pair {{sin}}_pair = {name}_sincos({{}});\n"
+        f"    const {dtype} {{sin}} = {{sin}}_pair.sine;\n"
+        f"    const {dtype} {{cos}} = {{sin}}_pair.cosine;"
+    )
+    spelling = Spelling(
+        operations=operations(program, about),
+        literal=lambda value: c_literal(value, dtype),
+        element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
+        assign=f"    const {dtype} {{}} = {{}};",
+        pair=pair,
+    )
+    body, results = statements(program, spelling)
+    lines = [
+        f"/* {program.header[0]}",
+        f" * For {about.target}; the header has names, units and figures. */",
+        "",
+    ]
+    lines += [f'#include "{name}.h"', ""]
+    lines += [f"#include <{file}.h>" for file in ("float", "math", "stdbool", "stdint", "string")]
+    lines += ["", *(rounding_guard(dtype) if about.kernel_bits else []), ""]
+    lines += [helpers(program, about), prototype(program), "{"]
+    lines += [f"    (void){port.name};" for port in program.unread]
+    lines += body
+    if returns(program):
+        lines.append(f"    return {results[0][0]};")
+    else:
+        for port, result in zip(program.outputs, results, strict=True):
+            lines += [
+                f"    {f'{port.name}[{k}]' if port.shape else f'*{port.name}'} = {value};"
+                for k, value in enumerate(result)
+            ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def helpers(program: Program, about: CodeFigures) -> str:
+    """The functions of one or two numbers that the function calls."""
+    if not about.kernel_bits:
+        w = Writing(program.name, program.dtype, fused=about.target != "c99")
+        return functions_text(w, program.graph.count())
+    texts = (
+        [sincos_text(program.name, program.dtype, integer="int32_t")]
+        if needs_sincos(program)
+        else []
+    )
+    texts += [elementary_text(program)] if own_functions(program) else []
+    return "\n".join(texts)
+
+
+def header_text(program: Program, target: Target, about: CodeFigures) -> str:
+    """The header: comment, sizes and prototypes."""
+    name = program.name
+    lines = [f"/* {program.header[0]}"]
+    lines += [
+        f" * {line}".rstrip() for line in (*program.header[1:], "", *facts(program, target, about))
+    ]
+    lines += [" */", "", f"#ifndef {name}_H", f"#define {name}_H", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    sizes = size_names(program)
+    for port in {port.name: port for port in (*program.inputs, *program.outputs)}.values():
+        if port.shape:
+            lines.append(f"#define {sizes[port.name]} {port.size}")
+    kind = program.dtype
+    lines += [
+        "",
+        f"{prototype(program)};",
+        "",
+        "/* In the file of the self-test: compares the function with stored results. Returns 0 if",
+        " * they agree and 1 if not; *worst is the largest difference as a share of the allowed",
+        " * one, so 1 is the limit. */",
+        f"int {name}_self_test({kind} *worst);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        f"#endif /* {name}_H */",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def facts(program: Program, target: Target, about: CodeFigures) -> Iterator[str]:
+    """Lines on the target: arithmetic, accuracy, cycles, stack and flags."""
+    yield f"For {about.target}: {target.about}."
+    fused = "fused (one rounding)" if target.fused else "a product and a sum (two roundings)"
+    yield f"Numbers are {about.dtype}. Multiply-adds are {fused}."
+    if about.kernel_bits:
+        yield "The results have the bits of kinetree's kernel if compiled with the flags below."
+    elif about.dtype == FLOAT:
+        yield "No operation is a double. The results differ from those in double by roundings."
+        used = [f"{op} {ERRORS[op]}" for op in ERRORS if program.graph.count()[op]]
+        if used:
+            yield f"Greatest errors of functions, in units of the last place: {', '.join(used)}."
+        if needs_sincos(program):
+            yield f"Angles beyond {FAR[FLOAT]:.0f} rad: {FAR_ERROR}, and slower."
+    else:
+        yield "The results differ from the kernel's by roundings: its bits need fused operations,"
+        yield "each of which would be a call of the C library. Functions such as exp and tanh, and"
+        yield f"sin and cos of angles beyond {FAR[DOUBLE]:.0f} rad, are those of the C library."
+    if about.cycles is not None:
+        yield f"Estimate: about {about.cycles} cycles a call, with code, constants and stack in"
+        yield "memory without wait states; without interrupts."
+    if about.target == "c99":
+        yield f"Stack: about {about.stack} bytes a call with gcc on x86-64 (check: -fstack-usage)."
+    else:
+        yield f"Stack: at most {about.stack} bytes a call with these flags (check: -fstack-usage)."
+    yield "No heap, no static data that changes, no recursion: reentrant."
+    yield f"Compiler: {about.compiler} {about.flags}"
+
+
+def as_mapping(code: ExportedCode) -> Mapping[str, str | int | bool | None]:
+    """The figures by name, for JSON."""
+    return asdict(code.about)

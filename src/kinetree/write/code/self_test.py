@@ -1,0 +1,185 @@
+"""The self-test of exported C for a target: a function that needs no operating system.
+
+It compares the exported function with stored results of the kernel. The allowed difference of a
+result is in eps of its largest entry in all states. Where the target has other roundings than the
+kernel, it follows from the error that the same operations have in the program's type: results that
+are sensitive to rounding, or are nothing but rounding, such as residuals, get more room.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kinetree.backends.kernel import Kernel
+from kinetree.base.arrays import Array
+from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.compiler.interpret import interpret
+from kinetree.model import Model
+from kinetree.write.code.c import returns
+from kinetree.write.code.driver import STATES, states
+from kinetree.write.code.program import DTYPES, FLOAT, Program, c_literal
+
+SAME = 2.0  # eps that are allowed where bits are the kernel's
+OTHER = 8.0  # elsewhere, and as many times the error of the same operations in the type
+
+
+def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bool) -> str:
+    """The file with stored states, the kernel's results, and the comparison.
+
+    Args:
+        program: the function.
+        model: the robot, for its states.
+        same_bits: the results should have the bits of the kernel in the program's type.
+        fused: multiply-adds have one rounding.
+    """
+    given = states(program, model)
+    arguments = given if same_bits else [x.astype(float) for x in given]
+    found = Kernel(program.graph, program.name)(*arguments)
+    expected = found if isinstance(found, tuple) else (found,)
+    graph = program.graph if fused else unfused(program.graph)
+    allowed = [SAME * eps_of(program, x) for x in expected]
+    if not same_bits:
+        allowed = rounding(program, graph, given, expected)
+    kind, name = program.dtype, program.name
+    precision = kind if same_bits else "double"
+    lines = [f"/* Self-test of {name}: {STATES} states with results of the kernel in {precision}."]
+    lines += [" * Define KINETREE_SELF_TEST_MAIN for a program that prints the verdict. */", ""]
+    lines += [f'#include "{name}.h"', "", "#include <float.h>", "#include <math.h>"]
+    lines += ["#include <stdbool.h>", ""]
+    for port, values in zip(program.inputs, given, strict=True):
+        lines += table(program, port, values, "given")
+    for port, values in zip(program.outputs, expected, strict=True):
+        lines += table(program, port, values, "expected")
+    lines += ["", *comparison(program), *self_test(program, allowed), *main(program)]
+    return "\n".join(lines) + "\n"
+
+
+def eps_of(program: Program, values: Array) -> float:
+    """The eps of the program's type times the largest entry, or times 1 if all are zero."""
+    known = np.abs(values[np.isfinite(values)])
+    size = float(known.max(initial=0.0))
+    return float(np.finfo(DTYPES[program.dtype]).eps) * (size or 1.0)
+
+
+def rounding(
+    program: Program, graph: Graph, given: list[Array], expected: tuple[Array, ...]
+) -> list[float]:
+    """Allowed difference of each result, from the error of the same operations in its type."""
+    allowed: list[float] = []
+    with np.errstate(all="ignore"):
+        found = interpret(graph, *given)
+        for x, y in zip(found, expected, strict=True):
+            error = np.abs(np.asarray(x, float) - y)
+            largest = float(error[np.isfinite(error)].max(initial=0.0))
+            allowed.append(OTHER * (eps_of(program, y) + largest))
+    return allowed
+
+
+def unfused(graph: Graph) -> Graph:
+    """The graph with a product and a sum in place of every fused operation."""
+    nodes: list[Node] = []
+    place: list[int] = []
+    for node in graph.nodes:
+        args = tuple(place[arg] for arg in node.args)
+        if node.op in ("fma", "fms", "fnma"):
+            nodes.append(Node("mul", args[:2]))
+            product = len(nodes) - 1
+            if node.op == "fnma":
+                nodes.append(Node("sub", (args[2], product)))
+            else:
+                nodes.append(Node({"fma": "add", "fms": "sub"}[node.op], (product, args[2])))
+        else:
+            nodes.append(Node(node.op, args, node.value))
+        place.append(len(nodes) - 1)
+    results = tuple(tuple(place[i] for i in result) for result in graph.results)
+    return graph.with_nodes(nodes, results)
+
+
+def table(program: Program, port: Port, values: Array, word: str) -> Iterator[str]:
+    """A table of numbers in hexadecimal, which every C99 compiler reads bit by bit."""
+    rows = values.astype(DTYPES[program.dtype]).reshape(STATES, -1).tolist()
+    yield f"static const {program.dtype} {word}_{port.name}[{STATES}][{port.size}] = {{"
+    for row in rows:
+        yield f"    {{ {', '.join(_exact(x, program.dtype) for x in row)} }},"
+    yield "};"
+
+
+def _exact(value: float, dtype: str) -> str:
+    suffix = "f" if dtype == FLOAT else ""
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return value.hex() + suffix
+
+
+def comparison(program: Program) -> list[str]:
+    """The function that compares the entries of one result."""
+    kind, f = program.dtype, "f" if program.dtype == FLOAT else ""
+    head = f"static {kind} difference(const {kind} *found, const {kind} *expected, int count)"
+    return [
+        "/* largest difference; huge where one number is not a number and the other is */",
+        head,
+        "{",
+        f"    {kind} error = {c_literal(0, kind)};",
+        "    for (int i = 0; i < count; ++i) {",
+        f"        const {kind} apart = fabs{f}(found[i] - expected[i]);",
+        "        const bool strange = (found[i] != found[i]) != (expected[i] != expected[i]);",
+        "        if (strange) {",
+        f"            error = {'FLT_MAX' if kind == FLOAT else 'DBL_MAX'};",
+        "        } else if ((found[i] != expected[i]) && (apart > error)) {",
+        "            error = apart;",
+        "        } else {",
+        "            /* no greater difference */",
+        "        }",
+        "    }",
+        "    return error;",
+        "}",
+        "",
+    ]
+
+
+def self_test(program: Program, allowed: list[float]) -> list[str]:
+    """The function that runs all states."""
+    name, outputs, kind = program.name, program.outputs, program.dtype
+    passed = [
+        f"given_{port.name}[k]" if port.shape else f"given_{port.name}[k][0]"
+        for port in program.inputs
+    ]
+    lines = [f"int {name}_self_test({kind} *worst)", "{", f"    *worst = {c_literal(0, kind)};"]
+    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
+    lines += [f"        {kind} {port.name}_out[{port.size}];" for port in outputs]
+    lines.append(f"        {kind} share;")
+    if returns(program):
+        lines.append(f"        {outputs[0].name}_out[0] = {name}({', '.join(passed)});")
+    else:
+        results = [f"{port.name}_out" for port in outputs]
+        lines.append(f"        {name}({', '.join([*passed, *results])});")
+    for port, most in zip(outputs, allowed, strict=True):
+        compared = f"difference({port.name}_out, expected_{port.name}[k], {port.size})"
+        lines += [
+            f"        share = {compared} / {c_literal(most, kind)};",
+            "        if (share > *worst) {",
+            "            *worst = share;",
+            "        }",
+        ]
+    return [*lines, "    }", f"    return (*worst <= {c_literal(1, kind)}) ? 0 : 1;", "}"]
+
+
+def main(program: Program) -> list[str]:
+    """The program for machines with an output, in a guard."""
+    return [
+        "",
+        "#ifdef KINETREE_SELF_TEST_MAIN",
+        "#include <stdio.h>",
+        "",
+        "int main(void)",
+        "{",
+        f"    {program.dtype} worst;",
+        f"    const int verdict = {program.name}_self_test(&worst);",
+        f'    printf("%d states, largest difference %.2f of the allowed one: %s\\n", {STATES},',
+        '        (double)worst, (verdict == 0) ? "passed" : "FAILED");',
+        "    return verdict;",
+        "}",
+        "#endif",
+    ]

@@ -1,0 +1,213 @@
+"""Targets of exported C: processors, one line per fact, and estimates of cycles and stack.
+
+`kt.export(..., target=...)` writes for one of them. Cycles of instructions: for the Cortex-M4 those
+of the FPU in Arm's Cortex-M4 Technical Reference Manual (DDI 0439, "FPU instruction set"). Arm
+publishes no table for the Cortex-M7; its costs here are the rates at which it starts instructions.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from kinetree.compiler.graph import Graph
+from kinetree.compiler.schedule import LEAVES, computed, waiting
+from kinetree.errors import NameLookupError
+from kinetree.write.code.program import DOUBLE, FLOAT, Program
+
+# the order of the statements keeps few values alive; a compiler that reorders them first needs more
+STRICT = "-std=c99 -ffp-contract=off -fno-math-errno -fno-schedule-insns"
+SIZES = {FLOAT: 4, DOUBLE: 8}
+FUSED = ("fma", "fms", "fnma")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor, or a standard of C.
+
+    about: in words. dtypes: types of numbers, the default first. fused: multiply-adds are one
+    instruction with one rounding. kernel: types whose results have the bits of the kernel; the
+    sines of float are then computed in double, as in the kernel. compiler, flags: as tested.
+    registers: of floating point, for numbers of each type. saved: bytes of the stack for registers
+    that functions keep for their callers. spread: values on the stack per value that waits for a
+    later use. cycles: of an instruction, by type; empty if they depend on the processor's model.
+    """
+
+    about: str
+    dtypes: tuple[str, ...]
+    fused: bool
+    kernel: tuple[str, ...]
+    compiler: str
+    flags: str
+    registers: Mapping[str, int]
+    saved: int
+    spread: float
+    cycles: Mapping[str, Mapping[str, int]]
+
+
+# cycles of one instruction: arithmetic, fused, division and square root, load or store, sine and
+# cosine together, other functions (exp, log, tanh, atan2)
+M4F = {"add": 1, "fma": 3, "div": 14, "move": 2, "sincos": 95, "function": 110}
+M7 = {"add": 1, "fma": 1, "div": 14, "move": 1, "sincos": 60, "function": 80}
+M7_DOUBLE = {"add": 1, "fma": 2, "div": 28, "move": 2, "sincos": 120, "function": 400}
+TARGETS = {
+    "cortex-m4f": Target(
+        about="Arm Cortex-M4 with its FPU, which computes in float only",
+        dtypes=(FLOAT,),
+        fused=True,
+        kernel=(),
+        compiler="arm-none-eabi-gcc",
+        flags=f"-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O2 {STRICT}",
+        registers={FLOAT: 32},
+        saved=136,
+        spread=1.1,
+        cycles={FLOAT: M4F},
+    ),
+    "cortex-m7": Target(
+        about="Arm Cortex-M7 with the FPU for float and double",
+        dtypes=(FLOAT, DOUBLE),
+        fused=True,
+        kernel=(DOUBLE,),
+        compiler="arm-none-eabi-gcc",
+        flags=f"-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16 -O2 {STRICT}",
+        registers={FLOAT: 32, DOUBLE: 16},
+        saved=136,
+        spread=1.1,
+        cycles={FLOAT: M7, DOUBLE: M7_DOUBLE},
+    ),
+    "aarch64": Target(
+        about="64-bit Arm (Armv8-A)",
+        dtypes=(DOUBLE, FLOAT),
+        fused=True,
+        kernel=(DOUBLE, FLOAT),
+        compiler="aarch64-linux-gnu-gcc",
+        flags=f"-march=armv8-a -O2 {STRICT}",
+        registers={FLOAT: 32, DOUBLE: 32},
+        saved=136,
+        spread=1.1,
+        cycles={},
+    ),
+    "x86-64-v3": Target(
+        about="x86-64 with AVX2 and FMA",
+        dtypes=(DOUBLE, FLOAT),
+        fused=True,
+        kernel=(DOUBLE, FLOAT),
+        compiler="gcc",
+        flags=f"-march=x86-64-v3 -O2 {STRICT}",
+        registers={FLOAT: 16, DOUBLE: 16},
+        saved=96,
+        spread=1.1,
+        cycles={},
+    ),
+    "c99": Target(
+        about="any processor with C99",
+        dtypes=(DOUBLE, FLOAT),
+        fused=False,
+        kernel=(),
+        compiler="gcc",
+        flags="-O2",
+        registers={FLOAT: 16, DOUBLE: 16},
+        saved=64,
+        spread=1.5,
+        cycles={},
+    ),
+}
+
+
+def find_target(name: str) -> Target:
+    """Return the target with this name; NameLookupError lists them."""
+    found = TARGETS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise NameLookupError(f"there is no target {name!r}; expected one of {', '.join(TARGETS)}.")
+    return found
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Loads and stores of an evaluation with few registers."""
+
+    loads: int
+    stores: int
+
+
+def traffic(graph: Graph, registers: int) -> Traffic:
+    """Count loads and stores if the value with the farthest next use leaves the registers.
+
+    This is the least possible number for the graph's order (Belady). Constants and inputs are
+    loaded, never stored.
+    """
+    uses: list[list[int]] = [[] for _ in graph.nodes]
+    for i, node in enumerate(graph.nodes):
+        for arg in node.args:
+            uses[arg].append(i)
+    for found in uses:
+        found.reverse()  # the next use is last
+    held: set[int] = set()
+    stored: set[int] = set()
+    loads = stores = 0
+    for i, node in enumerate(graph.nodes):
+        if node.op in LEAVES:
+            continue
+        for arg in node.args:
+            loads += arg not in held
+            held.add(arg)
+        for arg in node.args:
+            while uses[arg] and uses[arg][-1] <= i:
+                uses[arg].pop()
+            if not uses[arg]:
+                held.discard(arg)
+        if uses[i]:
+            held.add(i)
+        while len(held) > registers:
+            out = max(held, key=lambda value: uses[value][-1])
+            held.remove(out)
+            if graph.nodes[out].op not in LEAVES:
+                stores += out not in stored
+                stored.add(out)
+    return Traffic(loads, stores)
+
+
+def cycles(program: Program, target: Target) -> int | None:
+    """Estimate of the cycles of one call, with code and tables in memory without wait states."""
+    costs = target.cycles.get(program.dtype)
+    if costs is None:
+        return None
+    count = program.graph.count()
+    memory = traffic(program.graph, target.registers[program.dtype])
+    results = sum(port.size for port in program.outputs)
+    return sum(costs[kind] * n for kind, n in instructions(count).items()) + costs["move"] * (
+        memory.loads + memory.stores + results
+    )
+
+
+def instructions(count: Counter[str]) -> Counter[str]:
+    """Number of instructions of each cost, from the number of operations."""
+    kinds: Counter[str] = Counter()
+    for op, n in count.items():
+        if op in FUSED:
+            kinds["fma"] += n
+        elif op in ("div", "sqrt"):
+            kinds["div"] += n
+        elif op in ("exp", "log", "tanh", "atan2"):
+            kinds["function"] += n
+        elif op in ("select", "sign", "min", "max"):
+            kinds["add"] += 4 * n  # compare, read the flags, choose
+        elif op not in (*LEAVES, "sin", "cos"):
+            kinds["add"] += n
+    kinds["sincos"] = max(count["sin"], count["cos"])
+    return kinds
+
+
+def stack_bytes(program: Program, target: Target) -> int:
+    """Bound on the stack of one call, in bytes, compiled with the target's flags.
+
+    The values that wait for a later use, the results, which are written last, two values for every
+    angle, and the registers that functions save. `spread` and `saved` are from measurements with
+    `-fstack-usage` on robots from 2 to 12 joints.
+    """
+    graph = program.graph
+    args, order = computed(graph)
+    roots = [i for i in dict.fromkeys(graph.roots()) if graph.nodes[i].op not in LEAVES]
+    live = max(waiting([*args, roots], [*order, len(args)]), default=0)
+    values = target.spread * live + 2 * instructions(graph.count())["sincos"]
+    return 8 * ceil((values * SIZES[program.dtype] + target.saved) / 8)

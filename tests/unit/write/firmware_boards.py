@@ -1,0 +1,143 @@
+"""Cross compilers and emulated machines for exported C: a Cortex-M4 board and 64-bit Arm."""
+
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinetree.write.code import ExportedCode
+
+STRICT = (
+    "-Wall", "-Wextra", "-Werror", "-Wdouble-promotion", "-Wconversion", "-Wfloat-conversion",
+    "-pedantic", "-Wmissing-prototypes", "-Wstrict-prototypes", "-Wshadow",
+)  # fmt: skip
+STATES_AT = 0x21000000  # the board's second memory
+# code in the first memory, variables in the one at 0x20000000
+LINKER = """
+ENTRY(reset)
+MEMORY { ROM : ORIGIN = 0, LENGTH = 4M  RAM : ORIGIN = 0x20000000, LENGTH = 4M }
+SECTIONS
+{
+    .text : { KEEP(*(.vectors)) *(.text*) *(.rodata*) *(.ARM.ex*) } > ROM
+    .data : { *(.data*) } > RAM
+    .bss : { *(.bss*) *(COMMON) } > RAM
+    top_of_stack = ORIGIN(RAM) + LENGTH(RAM);
+}
+"""
+# switches the floating-point unit on, runs the function on all states, prints bits of results
+BOARD = """
+#include "f.h"
+#include <stdint.h>
+extern char top_of_stack[];
+void reset(void);
+static void fault(void);
+__attribute__((section(".vectors"), used)) static const uintptr_t vectors[16] = {
+    (uintptr_t)top_of_stack, (uintptr_t)reset, (uintptr_t)fault, (uintptr_t)fault,
+    (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault };
+static int semihosting(int what, const void *argument)
+{
+    register int r0 __asm__("r0") = what;
+    register const void *r1 __asm__("r1") = argument;
+    __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
+    return r0;
+}
+static void leave(int well) { (void)semihosting(0x18, (void *)(well ? 0x20026 : 0x20024)); }
+static void fault(void) { leave(0); for (;;) { } }
+static void print(const float *values, int count)
+{
+    char text[9 * FOUND + 1];
+    char *at = text;
+    for (int k = 0; k < count; ++k) {
+        union { float f; uint32_t u; } bits = { values[k] };
+        for (int i = 28; i >= 0; i -= 4) { *at++ = "0123456789abcdef"[(bits.u >> i) & 15u]; }
+        *at++ = k + 1 < count ? ' ' : '\\n';
+    }
+    *at = 0;
+    (void)semihosting(0x04, text);
+}
+void reset(void)
+{
+    *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20;
+    __asm__ volatile("dsb\\n isb");
+    const uint32_t count = *(const uint32_t *)STATES_AT;
+    const float *given = (const float *)(STATES_AT + 4);
+    for (uint32_t k = 0; k < count; ++k, given += GIVEN) {
+        float out[FOUND];
+        CALL
+        print(out, FOUND);
+    }
+    float worst;
+    const int verdict = f_self_test(&worst);
+    print(&worst, 1);
+    leave(verdict == 0);
+    for (;;) { }
+}
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A compiler, and the program that runs its code; "" if this machine does."""
+
+    target: str
+    compiler: str
+    emulator: str
+
+    def needed(self) -> pytest.MarkDecorator:
+        """Skips the test where a program is missing."""
+        missing = [x for x in (self.compiler, self.emulator) if x and shutil.which(x) is None]
+        return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+M4F = Machine("cortex-m4f", "arm-none-eabi-gcc", "qemu-system-arm")
+ARM64 = Machine("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64-static")
+
+
+def command(*words: object, check: bool = True) -> str:
+    """Output of a program that must succeed."""
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120)
+    assert not check or done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def compiled(code: ExportedCode, folder: Path, *flags: str) -> list[Path]:
+    """Objects of the function, called f, and of its self-test, without a warning."""
+    assert code.name == "f"
+    code.save(folder / "f.c")
+    objects: list[Path] = []
+    for name in ("f", "f_test"):
+        objects.append(folder / f"{name}.o")
+        words = (*code.about.flags.split(), *STRICT, *flags, "-c", folder / f"{name}.c")
+        command(code.about.compiler, *words, "-o", objects[-1])
+    return objects
+
+
+def run_on_board(code: ExportedCode, folder: Path, given: list[np.ndarray]) -> np.ndarray:
+    """Results of every state on an emulated Cortex-M4 board, (states, entries of the result)."""
+    states = np.concatenate([x.reshape(len(x), -1) for x in given], axis=1).astype("<f4")
+    (folder / "states.bin").write_bytes(struct.pack("<I", len(states)) + states.tobytes())
+    objects = compiled(code, folder)
+    starts = np.cumsum([0, *(x[0].size for x in given)])[:-1]
+    arguments = ", ".join(f"&given[{k}]" for k in starts)
+    (folder / "board.c").write_text(BOARD)
+    (folder / "board.ld").write_text(LINKER)
+    flags = code.about.flags.split()
+    (size,) = [line.split()[2] for line in code.header.splitlines() if "_TAU_SIZE" in line]
+    command(
+        code.about.compiler, *flags, f"-DSTATES_AT={STATES_AT}", f"-DGIVEN={states.shape[1]}",
+        f"-DFOUND={size}", f"-DCALL=f({arguments}, out);", "-nostartfiles", "-T",
+        folder / "board.ld", folder / "board.c", *objects, "-lm", "-o", folder / "board.elf",
+    )  # fmt: skip
+    text = command(
+        "qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none",
+        "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
+        "-kernel", folder / "board.elf",
+        "-device", f"loader,file={folder / 'states.bin'},addr={STATES_AT:#x}",
+    )  # fmt: skip
+    lines = text.splitlines()
+    rows = [[int(word, 16) for word in line.split()] for line in lines[: len(states)]]
+    return np.array(rows, np.uint32).view(np.float32)
