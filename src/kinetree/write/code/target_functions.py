@@ -7,11 +7,12 @@ right for every float; in double, to the sine and cosine of the C library. The d
 reduced angle loses by rounding are carried along as `low`.
 
 The methods of exp, log, tanh and atan2 are those of `kinetree.compiler.elementary`, with as many
-terms as float needs. In double they are those of the C library. `ERRORS` has the greatest errors;
-`tools/target_function_errors.py` measures them on every float.
+terms as float needs. In double they are those of the C library. `ERRORS` has bounds of the errors,
+measured against functions of double: sine and cosine on every float from 0.5 to 100, the others and
+larger angles on samples of all floats.
 
-Coefficients are minimax polynomials, lowest power first; `tools/function_coefficients.py` derives
-and prints them.
+Coefficients are minimax polynomials, lowest power first, found by the method of
+`tools/function_coefficients.py` with coefficients rounded to float.
 """
 
 from collections.abc import Collection
