@@ -19,7 +19,7 @@ else
 install = $(PIP) --no-compile -e '.[$(1)]' -c requirements/pins.txt && { $(BIN)/python -m compileall -qq -j 0 $(VENV) || true; }
 endif
 
-.PHONY: help demo view test check lint docs bench fuzz attack mutants clean lock release-check
+.PHONY: help demo view test check lint docs bench fuzz attack mutants clean lock matrix release-check
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
@@ -30,6 +30,7 @@ help:
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
 	@echo "make release-check  build the wheel and the sdist twice, install and inspect them"
+	@echo "make matrix [CELLS=pattern ADD=report.json]  the wheel on other Pythons, dependencies and ARM, with a record"
 	@echo "make lock   renew the locked packages in requirements/; LOCKED=1 uses them"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
 	@echo "make mutants [FOLDER=simulate COUNT=60 SEED=1 JOBS=1 RECORD=file]  plant faults, list those tests miss"
@@ -127,6 +128,11 @@ lock: $(BIN)/python
 # the files of a release of the last commit, in build/release/dist; needs nothing of $(VENV)
 release-check:
 	$(PYTHON) tools/release_check
+
+# the built wheel in many environments; tools/matrix describes them
+matrix: $(BIN)/python
+	PYTHONPATH=tools $(BIN)/python -m matrix $(if $(CELLS),$(foreach cell,$(CELLS),'$(cell)')) \
+	  $(if $(ADD),--add $(ADD)) $(if $(RECORD),--record $(RECORD))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
