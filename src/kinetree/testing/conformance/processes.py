@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kinetree.errors import InputError
+
 ROOT = str(Path(__file__).resolve().parents[3])  # the folder that contains the package
 PATIENCE = 120.0  # s that a program may take
+SLOWER = "KINETREE_TESTING_PATIENCE"  # variable with more seconds, for emulated machines
 BEGINNING = "finding "  # of a line that a process prints for this one
 
 
@@ -58,13 +61,24 @@ def environment(**changes: str | None) -> dict[str, str]:
     return found
 
 
+def allowed() -> float:
+    """Return the seconds that a program may take."""
+    text = os.environ.get(SLOWER, "")
+    try:
+        return float(text) if text else PATIENCE
+    except ValueError:
+        raise InputError(f"{SLOWER} is {text!r}; expected a number of seconds.") from None
+
+
 def run(
     words: Sequence[str],
     folder: Path | str,
     changes: Mapping[str, str | None] | None = None,
-    patience: float = PATIENCE,
+    patience: float | None = None,
 ) -> Ended:
     """Run this Python with the words after its name, in a folder, and wait for its end."""
+    if patience is None:
+        patience = allowed()
     try:
         done = subprocess.run(
             [sys.executable, *words], capture_output=True, cwd=folder, timeout=patience,
