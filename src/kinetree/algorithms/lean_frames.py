@@ -20,6 +20,7 @@ from kinetree.base.wide import ONE, Wide, wide, wide_product
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
+from kinetree.spatial import pose
 
 DUST = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
 STEEP = (
@@ -53,7 +54,7 @@ def place_frames(model: Model) -> list[Placement]:
     moves = np.array([joint.type in SCREW_TYPES for joint in model.joints], bool)
     R = _without_dust(np.where(moves[:, None, None], turned, M[:, :3, :3]))
     turns = _without_dust(np.where(moves[:, None], turns, wide(np.array([1, 0]))))
-    p = _cleared(M[:, :3, 3], size).astype(np.float64)
+    p = _cleared(M[:, :3, 3].astype(np.float64), size)
     return [Placement(R[i], p[i], (c, s), X[i]) for i, (c, s) in enumerate(turns.tolist())]
 
 
@@ -169,7 +170,7 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
     x of R_c lies in a coordinate plane or axis.
     """
     z = R[:, :, 2]
-    level = np.abs(z) < DUST
+    level = np.abs(z.astype(np.float64)) < DUST
     sparse = np.asarray(level.any(-1))[:, None]
     axes = wide(np.eye(3))
     normal = _cross(np.broadcast_to(axes[2], z.shape), z)
@@ -185,18 +186,19 @@ def seen_from(X: Array, T: Array) -> Array:
     found = wide_product(_inverse(wide(X)), wide(T.astype(np.float64)))
     far = max(float(np.abs(x[:3, 3]).max()) for x in (T, X))
     size = max(1e-3, far)
-    return _pose(_without_dust(found[:3, :3]), _cleared(found[:3, 3], size)).astype(np.float64)
+    p = _cleared(found[:3, 3].astype(np.float64), size)
+    return pose(_without_dust(found[:3, :3]), p)
 
 
 def _cleared(x: Array, size: float) -> Array:
-    """`x` with zeros where only rounding is left."""
-    return np.where(np.abs(x) < DUST * size, np.array(Wide(0), object), x)
+    """Doubles with zeros where only rounding is left."""
+    return np.where(np.abs(x) < DUST * size, 0.0, x)
 
 
 def _without_dust(R: Array) -> Array:
     """Entries of a rotation as doubles, at 0, 1 or -1 where only rounding is between."""
-    R = _cleared(R, 1.0)
-    return np.where(np.abs(np.abs(R) - 1) < DUST, np.sign(R), R).astype(np.float64)
+    R = _cleared(R.astype(np.float64), 1.0)
+    return np.where(np.abs(np.abs(R) - 1) < DUST, np.sign(R), R)
 
 
 # vectors and poses, one or a stack of them; a sum of three products has one order everywhere
