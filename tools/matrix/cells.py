@@ -94,8 +94,8 @@ CELLS = (
 # what the matrix does not have, with the reason; the record repeats it
 MISSING = (
     "musl: llvmlite has no wheels for it, and Debian has no Python that is linked with it.",
-    "Free-threaded Python: Debian has no package of it. The workflow file tries it.",
-    "Windows and macOS: they cannot be run here. The workflow file runs them.",
+    "Free-threaded Python: Debian has no package of it. The workflow file lists it.",
+    "Windows and macOS: they cannot be run here. The workflow file lists them.",
 )
 
 

@@ -297,3 +297,18 @@ def conformance() -> str:
             flow.arrow(group, verdict, kind="soft")
         y += 46 * len(groups) + 14
     return flow.svg("references of the conformance suite, its groups and the verdict")
+
+
+@drawing
+def platforms() -> str:
+    """The wheel, the cells of the matrix, and the record."""
+    flow = Flow()
+    wheel = flow.box(0, 115, "wheel\nbuilt once", kind="main", width=120)
+    record = flow.box(560, 115, "record\none hash of all bits", kind="hot")
+    cells = ("Python 3.11 to 3.15", "oldest dependencies", "no llvmlite", "aarch64, emulated")
+    for k, words in enumerate((*cells, "reports of other machines")):
+        cell = flow.box(280, 58 * k, words, width=210)
+        if k < len(cells):
+            flow.arrow(wheel, cell, kind="soft")
+        flow.arrow(cell, record, kind="soft")
+    return flow.svg("the wheel runs in every cell, and the record compares their bits")
