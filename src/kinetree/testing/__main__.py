@@ -22,7 +22,7 @@ def help_text() -> str:
 Usage: {PROGRAM} [OPTIONS]
 
 Check that this installation of kinetree computes what it computes on other
-machines. Takes about half a minute and needs no other package.
+machines. Takes about a minute and needs no other package.
 
 Options:
   --only GROUP  run one group of checks; may be repeated

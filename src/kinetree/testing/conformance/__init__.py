@@ -41,8 +41,8 @@ def run_conformance(
 
     Published numbers, kernels against the direct form of the algorithms, bits against a stored
     table, ways of calling, threads, processes, the cache, the command line, simulations and
-    exported code. It takes about half a minute. Each group runs in a process of its own, with an
-    empty cache; where Python starts no processes, all run in this one.
+    exported code. It takes about a minute. Each batch of groups runs in a process of its own, with
+    an empty cache; where Python starts no processes, all run in this one.
 
     Args:
         only: names of groups, some of `kinetree.testing.conformance.GROUPS`; all if None.
