@@ -15,6 +15,7 @@ QUESTIONS = (
     "step",
     "constrained",
     "functions",
+    "exported_c",
     "compile",
     "growth",
     "derivatives",
@@ -22,6 +23,6 @@ QUESTIONS = (
     "time_optimal",
     "tensors",
 )
-OF_NO_ROBOT = ("imports", "functions")
+OF_NO_ROBOT = ("imports", "functions", "exported_c")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
 OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
