@@ -21,10 +21,11 @@ from benchmarks.record import busy, cells, table
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
 from kinetree.write.code import TARGETS, ExportedCode
+from kinetree.write.code.export import Dtype, TargetName
 
 EXPORTED = "exported C, one state"
 ROBOT, QUANTITY, STATES = "panda", "inverse_dynamics", 256
-NUMBERS = {"float": np.float32, "double": np.float64}
+NUMBERS: dict[Dtype, type[np.floating]] = {"float": np.float32, "double": np.float64}
 AGREEMENT = {"float": 1e-5, "double": 1e-13}  # of the largest torque of a state
 PLAIN, V3 = "-O2", "-O2 -march=x86-64-v3 -ffp-contract=off"
 BARE, LIBM = "without a target", "without a target, libm=True"
@@ -56,7 +57,7 @@ def ask(robot: str, effort: Effort) -> Answer:
 
 
 def of_flags(
-    answer: Answer, robot: kt.Robot, dtype: str, target: str, flags: str, effort: Effort
+    answer: Answer, robot: kt.Robot, dtype: Dtype, target: TargetName, flags: str, effort: Effort
 ) -> None:
     """The target's code with its flags, and the export without a target with the same processor."""
     rng = np.random.default_rng(7)
@@ -105,8 +106,8 @@ def loop_job(text: str | ExportedCode, flags: str, given: list[np.ndarray]) -> J
             raise Absent(f"gcc failed: {done.stderr[:200]}")
         run = ctypes.CDLL(str(here / "f.so")).run
     tau = np.empty_like(given[0])
-    arguments = [ctypes.c_void_p(x.ctypes.data) for x in (*given, tau)]
-    arguments.append(ctypes.c_long(len(tau)))
+    places = [ctypes.c_void_p(x.ctypes.data) for x in (*given, tau)]
+    arguments = (*places, ctypes.c_long(len(tau)))
 
     def result() -> np.ndarray:
         run(*arguments)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from kinetree.write.code import ExportedCode
+from kinetree.write.code.program import DTYPES
 
 STRICT = (
     "-Wall", "-Wextra", "-Werror", "-Wdouble-promotion", "-Wconversion", "-Wfloat-conversion",
     "-pedantic", "-Wmissing-prototypes", "-Wstrict-prototypes", "-Wshadow",
 )  # fmt: skip
-STATES_AT = 0x21000000  # the board's second memory
 # code in the first memory, variables in the one at 0x20000000
 LINKER = """
 ENTRY(reset)
@@ -32,6 +32,7 @@ SECTIONS
 BOARD = """
 #include "f.h"
 #include <stdint.h>
+#include <string.h>
 extern char top_of_stack[];
 void reset(void);
 static void fault(void);
@@ -47,14 +48,16 @@ static int semihosting(int what, const void *argument)
 }
 static void leave(int well) { (void)semihosting(0x18, (void *)(well ? 0x20026 : 0x20024)); }
 static void fault(void) { leave(0); for (;;) { } }
-static void print(const float *values, int count)
+static void print(const NUMBER *values, int count)
 {
-    char text[9 * FOUND + 1];
+    char text[9 * FOUND * sizeof(NUMBER) / 4 + 1];
     char *at = text;
-    for (int k = 0; k < count; ++k) {
-        union { float f; uint32_t u; } bits = { values[k] };
-        for (int i = 28; i >= 0; i -= 4) { *at++ = "0123456789abcdef"[(bits.u >> i) & 15u]; }
-        *at++ = k + 1 < count ? ' ' : '\\n';
+    uint32_t words[FOUND * sizeof(NUMBER) / 4];
+    const int all = count * (int)sizeof(NUMBER) / 4;
+    memcpy(words, values, (size_t)count * sizeof(NUMBER));
+    for (int k = 0; k < all; ++k) {
+        for (int i = 28; i >= 0; i -= 4) { *at++ = "0123456789abcdef"[(words[k] >> i) & 15u]; }
+        *at++ = k + 1 < all ? ' ' : '\\n';
     }
     *at = 0;
     (void)semihosting(0x04, text);
@@ -64,13 +67,13 @@ void reset(void)
     *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20;
     __asm__ volatile("dsb\\n isb");
     const uint32_t count = *(const uint32_t *)STATES_AT;
-    const float *given = (const float *)(STATES_AT + 4);
+    const NUMBER *given = (const NUMBER *)(STATES_AT + 8);
     for (uint32_t k = 0; k < count; ++k, given += GIVEN) {
-        float out[FOUND];
+        NUMBER out[FOUND];
         CALL
         print(out, FOUND);
     }
-    float worst;
+    NUMBER worst;
     const int verdict = f_self_test(&worst);
     print(&worst, 1);
     leave(verdict == 0);
@@ -86,6 +89,8 @@ class Machine:
     target: str
     compiler: str
     emulator: str
+    board: str = ""  # of the emulator
+    memory: int = 0  # address of its second memory, for the states
 
     def needed(self) -> pytest.MarkDecorator:
         """Skips the test where a program is missing."""
@@ -93,7 +98,9 @@ class Machine:
         return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
-M4F = Machine("cortex-m4f", "arm-none-eabi-gcc", "qemu-system-arm")
+M4F = Machine("cortex-m4f", "arm-none-eabi-gcc", "qemu-system-arm", "mps2-an386", 0x21000000)
+M7 = Machine("cortex-m7", "arm-none-eabi-gcc", "qemu-system-arm", "mps2-an500", 0x60000000)
+BOARDS = {machine.target: machine for machine in (M4F, M7)}
 ARM64 = Machine("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64-static")
 
 
@@ -117,9 +124,13 @@ def compiled(code: ExportedCode, folder: Path, *flags: str) -> list[Path]:
 
 
 def run_on_board(code: ExportedCode, folder: Path, given: list[np.ndarray]) -> np.ndarray:
-    """Results of every state on an emulated Cortex-M4 board, (states, entries of the result)."""
-    states = np.concatenate([x.reshape(len(x), -1) for x in given], axis=1).astype("<f4")
-    (folder / "states.bin").write_bytes(struct.pack("<I", len(states)) + states.tobytes())
+    """Results of every state on an emulated board of the target, (states, entries of the result).
+
+    The self-test runs after the states and must pass.
+    """
+    machine, kind = BOARDS[code.about.target], DTYPES[code.about.dtype]
+    states = np.concatenate([x.reshape(len(x), -1) for x in given], axis=1).astype(kind)
+    (folder / "states.bin").write_bytes(struct.pack("<II", len(states), 0) + states.tobytes())
     objects = compiled(code, folder)
     starts = np.cumsum([0, *(x[0].size for x in given)])[:-1]
     arguments = ", ".join(f"&given[{k}]" for k in starts)
@@ -128,16 +139,17 @@ def run_on_board(code: ExportedCode, folder: Path, given: list[np.ndarray]) -> n
     flags = code.about.flags.split()
     (size,) = [line.split()[2] for line in code.header.splitlines() if "_TAU_SIZE" in line]
     command(
-        code.about.compiler, *flags, f"-DSTATES_AT={STATES_AT}", f"-DGIVEN={states.shape[1]}",
-        f"-DFOUND={size}", f"-DCALL=f({arguments}, out);", "-nostartfiles", "-T",
-        folder / "board.ld", folder / "board.c", *objects, "-lm", "-o", folder / "board.elf",
+        code.about.compiler, *flags, f"-DSTATES_AT={machine.memory}", f"-DGIVEN={states.shape[1]}",
+        f"-DFOUND={size}", f"-DNUMBER={code.about.dtype}", f"-DCALL=f({arguments}, out);",
+        "-nostartfiles", "-T", folder / "board.ld", folder / "board.c", *objects, "-lm",
+        "-o", folder / "board.elf",
     )  # fmt: skip
     text = command(
-        "qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none",
+        machine.emulator, "-M", machine.board, "-nographic", "-monitor", "none", "-serial", "none",
         "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
         "-kernel", folder / "board.elf",
-        "-device", f"loader,file={folder / 'states.bin'},addr={STATES_AT:#x}",
+        "-device", f"loader,file={folder / 'states.bin'},addr={machine.memory:#x}",
     )  # fmt: skip
     lines = text.splitlines()
     rows = [[int(word, 16) for word in line.split()] for line in lines[: len(states)]]
-    return np.array(rows, np.uint32).view(np.float32)
+    return np.array(rows, np.uint32).view(kind)
