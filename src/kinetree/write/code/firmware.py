@@ -45,8 +45,8 @@ class CodeFigures:
     """Figures of exported code.
 
     operations: of floating point; a fused multiply-add counts as two. cycles: estimate of one call,
-    None where it depends on the model of the processor. stack: bound in bytes. compiler, flags: for
-    which the bound was tested. kernel_bits: the results have the bits of the kernel.
+    None where it depends on the model of the processor. stack: estimate in bytes. compiler, flags:
+    for which the estimate was compared. kernel_bits: the results have the bits of the kernel.
     """
 
     target: str
@@ -115,12 +115,11 @@ def figures(code: ExportedCode) -> list[str]:
     about = code.about
     spent = "depend on the processor" if about.cycles is None else f"about {about.cycles}"
     bits = "those of the kernel" if about.kernel_bits else "differ from the kernel's"
-    sure = "about" if about.target == "c99" else "at most"
     return [
         f"numbers     {about.dtype}; bits {bits}",
         f"operations  {about.operations}",
         f"cycles      {spent}",
-        f"stack       {sure} {about.stack} bytes; no heap",
+        f"stack       about {about.stack} bytes; no heap",
         f"compiler    {about.compiler} {about.flags}",
     ]
 
@@ -287,20 +286,20 @@ def facts(program: Program, target: Target, about: CodeFigures) -> Iterator[str]
         yield "No operation is a double. The results differ from those in double by roundings."
         used = [f"{op} {ERRORS[op]}" for op in ERRORS if program.graph.count()[op]]
         if used:
-            yield f"Greatest errors of functions, in units of the last place: {', '.join(used)}."
+            yield "Largest errors of functions, measured on samples of all floats, in units of the"
+            yield f"last place: below {', '.join(used)}."
         if needs_sincos(program):
-            yield f"Angles beyond {FAR[FLOAT]:.0f} rad: {FAR_ERROR}, and slower."
+            yield f"Angles beyond {FAR[FLOAT]:.0f} rad: below {FAR_ERROR}, and slower."
     else:
         yield "The results differ from the kernel's by roundings: its bits need fused operations,"
         yield "each of which would be a call of the C library. Functions such as exp and tanh, and"
         yield f"sin and cos of angles beyond {FAR[DOUBLE]:.0f} rad, are those of the C library."
     if about.cycles is not None:
-        yield f"Estimate: about {about.cycles} cycles a call, with code, constants and stack in"
-        yield "memory without wait states; without interrupts."
-    if about.target == "c99":
-        yield f"Stack: about {about.stack} bytes a call with gcc on x86-64 (check: -fstack-usage)."
-    else:
-        yield f"Stack: at most {about.stack} bytes a call with these flags (check: -fstack-usage)."
+        yield f"Estimate: about {about.cycles} cycles a call, by {target.costs},"
+        yield "with code, constants and stack in memory without wait states, without interrupts."
+    yield f"Stack: about {about.stack} bytes a call. This is an estimate; gcc 12 used less in all"
+    library = "" if about.dtype == FLOAT else ", without functions of the C library"
+    yield f"cases that were compared{library}. Measure yours with -fstack-usage."
     yield "No heap, no static data that changes, no recursion: reentrant."
     yield f"Compiler: {about.compiler} {about.flags}"
 
