@@ -113,6 +113,10 @@ def main(words: Sequence[str] | None = None) -> int:
             groups or None, everything="--all" in switches, cuda="--cuda" in switches,
             progress=progress,
         )  # fmt: skip
+    except KinetreeError as error:  # such as a wrong value of KINETREE_TARGET
+        progress.close()
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return WRONG_USAGE
     except KeyboardInterrupt:
         progress.close()
         print(f"{PROGRAM}: interrupted", file=sys.stderr)

@@ -7,6 +7,7 @@ import pytest
 from llvm_graphs import chain
 from llvm_harness import HOST, machine, verified
 
+from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.emit import emit
 from kinetree.backends.llvm.programs import code_key
 from kinetree.backends.llvm.target import Target, families, family, host_target
@@ -105,6 +106,14 @@ def test_a_family_of_another_processor_is_refused(monkeypatch) -> None:
     monkeypatch.setenv("KINETREE_TARGET", foreign)
     with pytest.raises(InputError, match=f"'{foreign}', which this processor .* cannot run"):
         host_target()
+
+
+def test_families_with_fused_operations_call_no_library() -> None:
+    able = [name for name, _ in families(PRESENT)]
+    found = {name: engine.fuses(host_target(name)) for name in able}
+    x86 = HOST.triple.startswith("x86_64")
+    expected = {"avx512": True, "avx2": True, "neon": True, "sse2": False, "generic": not x86}
+    assert found == {name: expected[name] for name in able}
 
 
 def test_each_family_has_its_own_entries_in_the_cache() -> None:

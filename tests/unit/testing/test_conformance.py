@@ -21,6 +21,7 @@ from kinetree.testing.conformance import (
     cache,
     calls,
     commands,
+    fused,
     groups,
     kernels,
     machine,
@@ -117,6 +118,15 @@ def test_wrong_options_are_one_sentence_and_code_2(words, part, capsys):
     assert out == "" and part in err and err.count("\n") == 1
 
 
+def test_a_wrong_vector_width_is_one_sentence_and_code_2(monkeypatch, capsys):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("KINETREE_TARGET", "avx1024")
+    assert __main__.main(["--only", "machine"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "KINETREE_TARGET is 'avx1024'; expected one of" in err
+    assert err.count("\n") == 1
+
+
 def test_help_names_every_group_in_80_columns(capsys):
     assert __main__.main(["--help"]) == 0
     text = capsys.readouterr().out
@@ -178,6 +188,45 @@ def test_findings_come_from_another_process():
 def test_the_machine_is_sound_here():
     parts = (machine.arithmetic, machine.solving, machine.requirements)
     assert not [name for part in parts for name in failed(part())]
+
+
+@pytest.mark.parametrize("target", ["", "generic"])
+def test_fused_products_are_rounded_once(target, monkeypatch):
+    """On x86 the generic family calls the C library."""
+    monkeypatch.setenv("KINETREE_TARGET", target)
+    found = list(fused.fused())
+    assert len(found) == 4 and not failed(found)
+
+
+def twice(dtype):
+    """A product and a sum that are rounded to `dtype` and then to the type of the arguments."""
+
+    def product(*arguments):
+        a, b, c = (np.asarray(x).astype(dtype or x.dtype) for x in arguments)
+        with np.errstate(all="ignore"):
+            return (a * b + c).astype(arguments[0].dtype)
+
+    return product
+
+
+@pytest.mark.parametrize(
+    ("planted", "count"), [(None, 4), (np.float64, 4), (np.longdouble, 4)], ids=str
+)
+def test_fused_products_that_are_rounded_twice_are_found(planted, count, monkeypatch):
+    monkeypatch.setattr(fused, "product_kernel", lambda: twice(planted))
+    monkeypatch.setattr(fused.engine, "fuses", lambda target: False)
+    if np.finfo(np.longdouble).nmant > 100 and planted is np.longdouble:
+        count = 2  # 113 bits are enough for float32
+    found = list(fused.fused())
+    assert len(failed(found)) == count
+    assert "differ from those of other machines in their last bits" in found[0].advice
+    assert "function fma of the C library" in found[0].advice or not machine.has_llvm()
+
+
+def test_cases_of_fused_products_are_exact_in_their_type():
+    for form in (fused.DOUBLE, fused.SINGLE):
+        numbers = np.array(fused.cases(form))
+        assert np.array_equal(numbers.astype(form.dtype).astype(float), numbers)
 
 
 @pytest.mark.parametrize("part", numbers.PARTS.values(), ids=list(numbers.PARTS))

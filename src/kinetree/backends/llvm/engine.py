@@ -11,6 +11,7 @@ to use at the same time, so the three calls that take long are made without that
 import ctypes
 import functools
 import platform
+import re
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -27,6 +28,14 @@ from kinetree.errors import CompileError
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
 # and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
 LARGE = 40_000
+
+# one fused product; see `fuses`
+PRODUCT = """declare double @llvm.fma.f64(double, double, double)
+define double @product(double %a, double %b, double %c) {
+  %x = call double @llvm.fma.f64(double %a, double %b, double %c)
+  ret double %x
+}
+"""
 
 # before objects in a row; no object file begins like this
 SEVERAL = b"kinetree objects\n"
@@ -190,6 +199,11 @@ def unpack(code: bytes) -> list[bytes]:
 def assembly(text: str, target: Target) -> str:
     """The same code as readable assembly."""
     return target_machine(target, level(text)).emit_assembly(parse(text))
+
+
+def fuses(target: Target) -> bool:
+    """Return True if the processor has fused multiply-add; otherwise code calls `fma` of C."""
+    return re.search(r"\b_?fma\b", assembly(PRODUCT, target)) is None
 
 
 class Calls(AbstractContextManager[None]):

@@ -52,6 +52,9 @@ def run_conformance(
 
     Returns:
         The record, which prints as one screen of text.
+
+    Raises:
+        InputError: KINETREE_TARGET names a vector width that this processor does not have.
     """
     chosen = list(GROUPS) if only is None else list(only)
     for name in chosen:
@@ -60,6 +63,7 @@ def run_conformance(
                 f"there is no group {name!r} of checks; expected some of {', '.join(GROUPS)}."
             )
     start = time.perf_counter()
+    about = machine.facts()  # first: it raises an error if KINETREE_TARGET is wrong
     own = {name: os.environ.get(name) for name in machine.CACHE}
     choice = Choice(everything, cuda, own)
     findings: list[Finding] = []
@@ -73,7 +77,7 @@ def run_conformance(
     groups = {name: GROUPS[name].title for name in order if name in chosen}
     seconds = time.perf_counter() - start
     complete = len(groups) == len(GROUPS)
-    return Conformance(machine.facts(), groups, tuple(findings), seconds, complete)
+    return Conformance(about, groups, tuple(findings), seconds, complete)
 
 
 def _performed(names: Sequence[str], choice: Choice) -> Generator[Finding]:

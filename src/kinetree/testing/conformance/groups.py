@@ -17,6 +17,7 @@ from kinetree.testing.conformance import (
     cache,
     calls,
     commands,
+    fused,
     kernels,
     machine,
     numbers,
@@ -74,8 +75,9 @@ def cuda_parts(choice: Choice) -> Mapping[str, Part]:
     return {"CUDA": lambda: results.cuda(choice.cuda, choice.everything)}
 
 
+MACHINE_PARTS: dict[str, Part] = {**machine.PARTS, **fused.PARTS}
 GROUPS: dict[str, Group] = {
-    "machine": Group("arithmetic, versions and files of this machine", fixed(machine.PARTS)),
+    "machine": Group("arithmetic, versions and files of this machine", fixed(MACHINE_PARTS)),
     "numbers": Group("published numbers, to all printed digits", fixed(numbers.PARTS)),
     "kernels": Group("laws, and kernels against the direct form", fixed(kernels.KERNEL_PARTS)),
     "bits": Group("bits of results against the stored table", bit_parts),

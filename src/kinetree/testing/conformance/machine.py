@@ -60,11 +60,11 @@ def llvm_facts() -> dict[str, str]:
     import llvmlite
     import llvmlite.binding as llvm
 
+    from kinetree.backends.llvm import engine
     from kinetree.backends.llvm.target import host_target
 
     target = host_target()
     release = ".".join(map(str, llvm.llvm_version_info))
-    fused = "fma" in re.findall(r"\+([a-z0-9]+)", target.features) or target.name == "neon"
     return {
         "processor": target.cpu or "unknown processor",
         "kernels": f"LLVM {release}, {target.name} x {target.lanes64}",
@@ -73,7 +73,7 @@ def llvm_facts() -> dict[str, str]:
         "triple": target.triple,
         "vector family": target.name,
         "states at a time": f"{target.lanes64} of float64, {target.lanes32} of float32",
-        "fused multiply-add": "by the processor" if fused else "by software",
+        "fused multiply-add": "by the processor" if engine.fuses(target) else "by the C library",
     }
 
 
