@@ -60,6 +60,26 @@ def export_targets() -> str:
 
 
 @drawing
+def firmware_loop() -> str:
+    """Files that are exported for a board, its self-test, and its loop."""
+    flow = Flow()
+    robot = flow.box(40, 75, "kinetree export\n--target cortex-m4f", kind="main", width=160)
+    names = ("panda_id_test.c\nstates", "panda_id.h\nunits, figures", "panda_id.c\nthe function")
+    files = [flow.box(250, 75 * k, words, width=150) for k, words in enumerate(names)]
+    start = flow.box(460, 0, "at the start\nself-test", kind="hot", width=140)
+    loop = flow.box(460, 150, "1,000 times a second\ntau from q, dq, ddq", kind="main", width=215)
+    for file in files:
+        flow.arrow(robot, file, kind="soft")
+    flow.arrow(files[2], loop, kind="soft")
+    flow.arrow(files[0], start, kind="soft")
+    motors = flow.box(680, 150, "motors\ntau", width=110)
+    flow.arrow(loop, motors)
+    flow.down = True
+    flow.arrow(start, loop)
+    return flow.svg("files for a board, its self-test and its control loop")
+
+
+@drawing
 def xacro_stages() -> str:
     """A xacro file with arguments, included files and packages becomes a robot."""
     flow = Flow()

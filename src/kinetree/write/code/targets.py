@@ -144,12 +144,15 @@ def traffic(graph: Graph, registers: int) -> Traffic:
     """Count loads and stores if the value with the farthest next use leaves the registers.
 
     This is the least possible number for the graph's order (Belady). Constants and inputs are
-    loaded, never stored.
+    loaded, never stored. Results wait until the end, where they are written last.
     """
     uses: list[list[int]] = [[] for _ in graph.nodes]
     for i, node in enumerate(graph.nodes):
         for arg in node.args:
             uses[arg].append(i)
+    roots = dict.fromkeys(graph.roots())
+    for root in roots:
+        uses[root].append(len(graph.nodes))
     for found in uses:
         found.reverse()  # the next use is last
     held: set[int] = set()
@@ -174,7 +177,7 @@ def traffic(graph: Graph, registers: int) -> Traffic:
             if graph.nodes[out].op not in LEAVES:
                 stores += out not in stored
                 stored.add(out)
-    return Traffic(loads, stores)
+    return Traffic(loads + len(roots.keys() - held), stores)
 
 
 def cycles(program: Program, target: Target) -> int | None:
