@@ -16,6 +16,7 @@ QUESTIONS = (
     "constrained",
     "functions",
     "exported_c",
+    "widths",
     "compile",
     "growth",
     "derivatives",
@@ -23,6 +24,6 @@ QUESTIONS = (
     "time_optimal",
     "tensors",
 )
-OF_NO_ROBOT = ("imports", "functions", "exported_c")
+OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
 OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
