@@ -89,6 +89,8 @@ CELLS = (
     Cell("oldest", "3.11", packages="oldest"),
     Cell("oldest-3.13", "3.13", TRIXIE, packages="oldest"),
     Cell("no-llvmlite", "3.11", without=("llvmlite",)),
+    Cell("sse2", "3.11", environment={"KINETREE_TARGET": "sse2"}),
+    Cell("avx2", "3.11", environment={"KINETREE_TARGET": "avx2"}),
     Cell("aarch64", "3.13", TRIXIE_ARM),
 )
 # what the matrix does not have, with the reason; the record repeats it

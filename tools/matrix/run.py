@@ -202,6 +202,8 @@ def _suite(cell: Cell, python: str, folder: Path) -> Outcome:
         report = json.loads(done.stdout)
     except ValueError:
         last = " / ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
+        if "KINETREE_TARGET" in cell.environment and "which this processor" in last:
+            return Outcome(cell, "skipped", last)  # it has no such vector width
         reason = f"the suite printed no report (exit code {done.returncode}): {last}"
         return Outcome(cell, "failed", reason, seconds=seconds)
     fine = done.returncode == 0 and report["conforms"]

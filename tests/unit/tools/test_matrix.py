@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 
 cells = pytest.importorskip("matrix.cells", reason="tools/ is not part of this distribution")
 
-from matrix import record  # noqa: E402
+from matrix import record, run  # noqa: E402
 
 
 def row(name, results, verdict="passed", reason=""):
@@ -67,3 +67,12 @@ def test_a_report_of_another_machine_is_a_cell_and_another_file_is_refused(tmp_p
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(cells.MatrixError, match="not a report of the suite"):
         record.added(path)
+
+
+def test_a_vector_width_that_the_processor_lacks_is_skipped_and_an_unknown_one_fails(tmp_path):
+    llvm = pytest.importorskip("llvmlite.binding")
+    foreign = "neon" if llvm.get_process_triple().startswith("x86_64") else "avx2"
+    for name, verdict in ((foreign, "skipped"), ("avx1024", "failed")):
+        cell = cells.Cell(name, "3.11", environment={"KINETREE_TARGET": name})
+        found = run._suite(cell, sys.executable, tmp_path)
+        assert found.verdict == verdict and f"KINETREE_TARGET is '{name}'" in found.reason
