@@ -297,9 +297,10 @@ def facts(program: Program, target: Target, about: CodeFigures) -> Iterator[str]
     if about.cycles is not None:
         yield f"Estimate: about {about.cycles} cycles a call, by {target.costs},"
         yield "with code, constants and stack in memory without wait states, without interrupts."
-    yield f"Stack: about {about.stack} bytes a call. This is an estimate; gcc 12 used less in all"
+    used = "up to 1.2 times as much" if target.compiler == "gcc" else "less"
+    yield f"Stack: about {about.stack} bytes a call. This is an estimate; gcc 12 used {used} in"
     library = "" if about.dtype == FLOAT else ", without functions of the C library"
-    yield f"cases that were compared{library}. Measure yours with -fstack-usage."
+    yield f"the cases that were compared{library}. Measure yours with -fstack-usage."
     yield "No heap, no static data that changes, no recursion: reentrant."
     yield f"Compiler: {about.compiler} {about.flags}"
 
