@@ -104,6 +104,7 @@ def compiled(monkeypatch, own_cache) -> list[str]:
 @pytest.fixture
 def living(monkeypatch) -> weakref.WeakSet:
     """The machine code that was loaded and is still in memory."""
+    vectorcall.usable()  # loads the code that all kernels share, which is never released
     codes = weakref.WeakSet()
     load = engine.load
 
