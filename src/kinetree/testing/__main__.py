@@ -10,7 +10,7 @@ from kinetree.errors import KinetreeError
 from kinetree.testing.conformance import GROUPS, Finding, run_conformance
 from kinetree.testing.conformance.record import FAILED
 
-CONFORMS, FAILS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+CONFORMS, FAILS, WRONG_USAGE, NO_OUTPUT, INTERRUPTED = 0, 1, 2, 74, 130
 PROGRAM = "python -m kinetree.testing"
 WIDEST = 78  # columns of the line of progress
 
@@ -36,7 +36,7 @@ Groups:
 {groups}
 
 Exit codes: 0 this installation conforms; 1 a check failed; 2 wrong usage;
-130 interrupted."""
+74 the output cannot be written; 130 interrupted."""
 
 
 class Usage(KinetreeError, ValueError):
@@ -70,9 +70,10 @@ def parsed(words: Sequence[str]) -> tuple[set[str], list[str]]:
 class Progress:
     """A line on the terminal with the number of checks and the last one; nothing elsewhere."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self.stream, self.count, self.failed = stream, 0, 0
-        self.shown = stream.isatty() and os.environ.get("TERM") != "dumb"
+        terminal = stream is not None and stream.isatty()
+        self.shown = terminal and os.environ.get("TERM") != "dumb"
 
     def __call__(self, finding: Finding) -> None:
         """Show that a check is done."""
@@ -88,9 +89,22 @@ class Progress:
             self._write("")
 
     def _write(self, text: str) -> None:
+        if self.stream is None:
+            return
         plain = text.encode("ascii", "replace").decode()[:WIDEST]
         self.stream.write(f"\r{plain:{WIDEST}}" if plain else f"\r{' ' * WIDEST}\r")
         self.stream.flush()
+
+
+def opened(name: str) -> TextIO | None:
+    """Return sys.stdout or sys.stderr; None if the program was started with it closed."""
+    return getattr(sys, name)
+
+
+def complain(text: str) -> None:
+    """Write one line on stderr, if it is open."""
+    if opened("stderr") is not None:
+        print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -102,12 +116,15 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         switches, groups = parsed(sys.argv[1:] if words is None else words)
     except Usage as error:
-        print(f"{PROGRAM}: {error} See {PROGRAM} --help.", file=sys.stderr)
+        complain(f"{error} See {PROGRAM} --help.")
         return WRONG_USAGE
+    if opened("stdout") is None:
+        complain("the output is closed; send it to a terminal, a file or a program.")
+        return NO_OUTPUT
     if "--help" in switches:
         print(help_text())
         return CONFORMS
-    progress = Progress(sys.stderr)
+    progress = Progress(opened("stderr"))
     try:
         record = run_conformance(
             groups or None, everything="--all" in switches, cuda="--cuda" in switches,
@@ -115,22 +132,35 @@ def main(words: Sequence[str] | None = None) -> int:
         )  # fmt: skip
     except KinetreeError as error:  # such as a wrong value of KINETREE_TARGET
         progress.close()
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        complain(str(error))
         return WRONG_USAGE
     except KeyboardInterrupt:
         progress.close()
-        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        complain("interrupted")
         return INTERRUPTED
     progress.close()
     print(json.dumps(record.document(), indent=1) if "--json" in switches else record)
     return CONFORMS if record.ok else FAILS
 
 
-if __name__ == "__main__":
+def program() -> int:
+    """Run the suite and flush its output; an output that cannot be written is one sentence."""
+    stdout = opened("stdout")
     try:
         code = main()
-        sys.stdout.flush()
+        if stdout is not None:
+            stdout.flush()
+        return code
     except BrokenPipeError:  # the reader of the output closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
-    sys.exit(code)
+    except OSError as error:  # such as a full disk
+        complain(f"the output cannot be written: {error.strerror or error}.")
+        code = NO_OUTPUT
+    # Python flushes once more when it ends; that text goes nowhere
+    if stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(program())

@@ -127,6 +127,17 @@ def test_a_wrong_vector_width_is_one_sentence_and_code_2(monkeypatch, capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("target", [">&-", ">/dev/full", ">&- 2>&-"])
+def test_an_output_that_cannot_be_written_is_one_sentence_and_code_74(target):
+    command = f'"{sys.executable}" -m kinetree.testing --help {target}'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert ended.returncode == 74
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == (0 if "2>" in target else 1), ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_help_names_every_group_in_80_columns(capsys):
     assert __main__.main(["--help"]) == 0
     text = capsys.readouterr().out
@@ -183,6 +194,26 @@ def test_findings_come_from_another_process():
     found = run_conformance(["machine"], progress=seen.append)
     assert found.ok and not found.complete and list(found.findings) == seen
     assert "sqrt(2)" in [x.name for x in seen]
+
+
+@pytest.mark.parametrize(
+    ("line", "outcomes"),
+    [
+        ("llvmlite>=0.45 ; sys_platform != 'emscripten'", ["FAIL"]),
+        ('llvmlite>=0.45; sys_platform != "emscripten"', ["FAIL"]),
+        ("llvmlite>=0.45", ["FAIL"]),
+        (f"llvmlite>=0.45; sys_platform != '{sys.platform}'", []),
+        ("llvmlite>=0.45; extra == 'fast'", []),
+    ],
+)
+def test_a_version_that_is_too_old_is_found_behind_a_marker(line, outcomes, monkeypatch):
+    monkeypatch.setattr(machine.metadata, "requires", lambda name: [line])
+    monkeypatch.setattr(machine, "version", lambda name: "0.44.1")
+    assert [x.outcome for x in machine.requirements()][1:] == outcomes
+
+
+def test_the_usual_temporary_folder_is_replaced():
+    assert record.without_paths("in /tmp/mine/x") == "in <temporary folder>/mine/x"
 
 
 def test_the_machine_is_sound_here():

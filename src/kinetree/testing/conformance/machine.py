@@ -151,9 +151,10 @@ def requirements() -> Iterator[Finding]:
         yield skipped("versions of packages", "kinetree runs without being installed")
         return
     for line in needed:
+        line, _, marker = line.partition(";")
         match = re.match(r"([A-Za-z0-9_.-]+)\s*>=\s*([0-9.]+)\s*$", line)
-        if match is None:
-            continue  # of an extra, or for other systems
+        if match is None or re.search(r"\bextra\b", marker) or not_here(marker):
+            continue
         name, least = match.groups()
         found = version(name)
         if not found and name == "llvmlite":
@@ -162,6 +163,12 @@ def requirements() -> Iterator[Finding]:
             fine = bool(found) and numbers(found) >= numbers(least)
             advice = f"Install a newer one: pip install --upgrade {name}."
             yield compared(f"version of {name}", fine, f"{least} or newer", found or "none", advice)
+
+
+def not_here(marker: str) -> bool:
+    """Return True if the marker of a dependency excludes this system."""
+    excluded = re.findall(r"sys_platform\s*!=\s*['\"]([^'\"]+)['\"]", marker)
+    return sys.platform in excluded
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -87,6 +87,8 @@ def private_texts() -> tuple[tuple[str, str], ...]:
     found = [(str(Path(__file__).resolve().parents[2]), "<kinetree>")]
     found += [(os.path.realpath(tempfile.gettempdir()), "<temporary folder>")]
     found += [(tempfile.gettempdir(), "<temporary folder>"), (os.getcwd(), "<current folder>")]
+    # also the usual ones, where a variable chooses another
+    found += [(folder, "<temporary folder>") for folder in ("/tmp", "/var/tmp")]
     found += [(sys.prefix, "<Python>"), (sys.base_prefix, "<Python>")]
     try:
         found += [(str(Path.home()), "<home>"), (getpass.getuser(), "<user>")]
@@ -94,7 +96,7 @@ def private_texts() -> tuple[tuple[str, str], ...]:
         pass
     # the longest first, so that a folder inside of another keeps its own name; "root" and other
     # short names stand inside of ordinary words
-    found = [x for x in found if len(x[0]) > 4]
+    found = [x for x in found if len(x[0]) > 4 or x[0] == "/tmp"]
     return tuple(sorted(found, key=lambda x: -len(x[0])))
 
 
