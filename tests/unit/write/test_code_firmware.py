@@ -4,6 +4,7 @@ import ctypes
 import platform
 import re
 import shutil
+import subprocess
 from itertools import pairwise
 
 import mpmath as mp
@@ -21,7 +22,14 @@ from kinetree.kernels.compile import compile_kernel, trace_quantity
 from kinetree.write.code import TARGETS
 from kinetree.write.code.names import FIRMWARE, short_name
 from kinetree.write.code.program import DTYPES
-from kinetree.write.code.target_functions import ERRORS, FAR, FAR_ERROR, Writing, functions_text
+from kinetree.write.code.target_functions import (
+    ERRORS,
+    FAR,
+    FAR_ERROR,
+    HALF_PI,
+    Writing,
+    functions_text,
+)
 from kinetree.write.code.targets import traffic
 
 GCC = shutil.which("gcc")
@@ -156,6 +164,45 @@ def test_every_quantity_passes_its_self_test_in_plain_c(key, quantity, options, 
     compiled_main(code, tmp_path)
     shown = command(tmp_path / "main")
     assert re.fullmatch(r"8 states, largest difference 0\.\d\d of the allowed one: passed\n", shown)
+
+
+@needs_gcc
+@pytest.mark.parametrize("dtype", ["double", "float"])
+@pytest.mark.parametrize("target", ["c99", "x86-64-v3"])
+def test_flags_that_break_the_sine_stop_the_compiler(target, dtype, tmp_path):
+    code = kt.export(robot("planar_2r"), "gravity_forces", target=target, dtype=dtype, name="f")
+    code.save(tmp_path / "f.c")
+    words = ("-O2", "-fsyntax-only", tmp_path / "f.c")
+    command(GCC, *words)
+    for flag in ("-ffast-math", "-funsafe-math-optimizations", "-ffinite-math-only"):
+        defined = command(GCC, flag, "-dM", "-E", "-x", "c", "/dev/null")
+        if "ASSOCIATIVE_MATH" in defined or "FINITE_MATH_ONLY__ 1" in defined:
+            stopped = subprocess.run([GCC, *words, flag], capture_output=True, text=True)
+            assert stopped.returncode != 0 and "leave out -ffast-math" in stopped.stderr
+            command(GCC, *words, flag, "-DKINETREE_OTHER_ROUNDING")
+
+
+@needs_gcc
+def test_the_self_test_finds_a_wrong_reduction_of_angles(tmp_path):
+    """Without the last part of pi/2, angles of one turn are right and those of many are not."""
+    code = kt.export(robot("planar_2r"), "gravity_forces", target="c99", dtype="float", name="f")
+    compiled_main(code, tmp_path)
+    assert command(tmp_path / "main").endswith("passed\n")
+    middle = f"k * {Writing('f', 'float', False).number(HALF_PI['float'][1])}"
+    assert code.source.count(middle) == 1
+    (tmp_path / "f.c").write_text(code.source.replace(middle, "k * 0.0f"))
+    files = (tmp_path / "f.c", tmp_path / "f_test.c", "-o", tmp_path / "wrong", "-lm")
+    command(GCC, "-DKINETREE_SELF_TEST_MAIN", *files)
+    assert "FAILED" in command(tmp_path / "wrong", check=False)
+
+
+@needs_gcc
+@pytest.mark.parametrize("dtype", ["double", "float"])
+@pytest.mark.parametrize(
+    ("key", "quantity"), [("double_pendulum", "mass_matrix"), ("four_bar", "gravity_forces")]
+)
+def test_a_sine_without_its_cosine_gives_no_warning(key, quantity, dtype, tmp_path):
+    compiled(kt.export(robot(key), quantity, target="c99", dtype=dtype, name="f"), tmp_path)
 
 
 @needs_gcc

@@ -130,17 +130,22 @@ def c_spelling(program: Program, prefix: str = "") -> Spelling:
 def rounding_guard(dtype: str) -> list[str]:
     """Lines that make a compiler stop if its arithmetic gives other bits than the kernel.
 
-    The x87 unit computes in 80 bits, and some flags let compilers reorder sums.
+    The x87 unit computes in 80 bits, and some flags let compilers reorder sums, which also breaks
+    the reduction of angles. Of the single flags, only those that define a macro are found.
     """
     methods = " || ".join(f"FLT_EVAL_METHOD == {k}" for k in ROUNDS[dtype])
     accept = "or define KINETREE_OTHER_ROUNDING to accept results that differ by some eps"
+    fast = "leave out -ffast-math (/fp:fast) and flags that are part of it"
+    careless = "define KINETREE_OTHER_ROUNDING to accept results that may be wrong"
     return [
         "#ifndef KINETREE_OTHER_ROUNDING",
         f"#if defined(FLT_EVAL_METHOD) && !({methods})",
         f'#error "operations do not round to {dtype}: compile with -msse2 -mfpmath=sse, {accept}"',
         "#endif",
-        "#if defined(__FAST_MATH__) || defined(_M_FP_FAST)",
-        f'#error "the compiler may reorder sums: leave out -ffast-math (/fp:fast), {accept}"',
+        "#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) \\",
+        "    || (defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ != 0)) \\",
+        "    || defined(__RECIPROCAL_MATH__)",
+        f'#error "the compiler may reorder sums: {fast}, or {careless}"',
         "#endif",
         "#endif",
     ]

@@ -7,6 +7,8 @@ its integers have the types of <stdint.h>, as MISRA C asks for. Results are writ
 they may overwrite arguments.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -207,6 +209,7 @@ def source_text(program: Program, about: CodeFigures) -> str:
         pair=pair,
     )
     body, results = statements(program, spelling)
+    body = without_unread(body, results)
     lines = [
         f"/* {program.header[0]}",
         f" * For {about.target}; the header has names, units and figures. */",
@@ -214,7 +217,7 @@ def source_text(program: Program, about: CodeFigures) -> str:
     ]
     lines += [f'#include "{name}.h"', ""]
     lines += [f"#include <{file}.h>" for file in ("float", "math", "stdbool", "stdint", "string")]
-    lines += ["", *(rounding_guard(dtype) if about.kernel_bits else []), ""]
+    lines += ["", *rounding_guard(dtype), ""]
     lines += [helpers(program, about), prototype(program), "{"]
     lines += [f"    (void){port.name};" for port in program.unread]
     lines += body
@@ -227,6 +230,18 @@ def source_text(program: Program, about: CodeFigures) -> str:
                 for k, value in enumerate(result)
             ]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def without_unread(body: list[str], results: list[list[str]]) -> list[str]:
+    """The statements without a sine or cosine of a pair that no statement reads.
+
+    Compilers warn about them, and warnings are errors in many projects.
+    """
+    lines = [line for text in body for line in text.split("\n")]
+    read = Counter(re.findall(r"\w+", " ".join([*lines, *(x for row in results for x in row)])))
+    part = re.compile(r"    const \w+ (\w+) = \w+_pair\.(?:sine|cosine);")
+    found = ((line, part.fullmatch(line)) for line in lines)
+    return [line for line, match in found if match is None or read[match[1]] > 1]
 
 
 def helpers(program: Program, about: CodeFigures) -> str:
