@@ -280,6 +280,17 @@ def test_every_way_of_calling_gives_the_same_bits(part):
     assert not failed(part())
 
 
+def test_a_kernel_that_is_wrong_at_very_large_angles_is_found(monkeypatch):
+    careful = pytest.importorskip("kinetree.backends.llvm.careful")
+    pytest.importorskip("llvmlite")
+    assert failed(kernels.angles("planar_2r", "float64")) == []
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    monkeypatch.setattr(careful, "HALF_PI", (careful.HALF_PI[0] * (1 + 1e-6),))
+    fresh = robots.planar_2r().with_gravity((0, -9.503, 0))  # a kernel that is not compiled yet
+    monkeypatch.setattr(kernels.robots, "planar_2r", lambda: fresh)
+    assert len(failed(kernels.angles("planar_2r", "float64"))) == 2
+
+
 def test_the_table_of_bits_is_whole_and_a_changed_hash_is_found(monkeypatch):
     assert not failed(kernels.table())
     text = kernels.files("kinetree.testing").joinpath(kernels.TABLE).read_bytes()

@@ -3,8 +3,14 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from itertools import product
+from typing import Any
 
-from kinetree import robots
+import numpy as np
+
+from kinetree import algorithms, robots
+from kinetree.base.arrays import Array
+from kinetree.compiler.interpret import interpret
 from kinetree.testing.battery import check_robot
 from kinetree.testing.bits import COUNT, QUANTITIES, TABLE, check_bits, quick_sample, stored_table
 from kinetree.testing.conformance.machine import has_llvm
@@ -22,6 +28,14 @@ ROBOTS: dict[str, tuple[str, ...] | None] = {
     "hand": ("inverse_dynamics", "gravity_forces"),
     "quadruped": ("inverse_dynamics",),
 }
+# angles at which sine and cosine take another path: signed zeros, denormal numbers, multiples of
+# pi/2, and beyond the range that a short form of pi reduces
+QUARTER = 1.5707963267948966
+ANGLES = (0.0, -0.0, 5e-324, -1e-310, 1e-40, QUARTER, -2 * QUARTER, 3 * QUARTER, 1000 * QUARTER,
+          131072.0, 200000.3, -1e6, 2.0**30, 1e15, -1e22, 3e38, 1e300)  # fmt: skip
+ENDLESS = (np.inf, -np.inf, np.nan)
+AT_ANGLES = ("planar_2r", "cart_pole", "spatial_3r")
+ANGLE_ERRORS = {"float64": 4e-15, "float32": 3e-7}  # of the greatest force of all states
 SUM = "# sha256 "  # begins the last line of the table
 OTHER_BITS = (
     "Results of this machine differ from those of others. If you set KINETREE_ variables or use "
@@ -40,6 +54,46 @@ def direct_form(name: str, kernels: tuple[str, ...] | None) -> Iterator[Finding]
         limit = "no error" if line.limit is None else f"relative error <= {line.limit:.1e}"
         found = line.reason if line.error is None else f"{line.error:.1e} in state {line.state}"
         yield compared(title, line.status != "FAIL", limit, found)
+
+
+def angle_states(n: int, dtype: str) -> list[Array]:
+    """Return q, dq, ddq with unusual angles in the first joint, and in all joints."""
+    fits = float(np.finfo(dtype).max)
+    angles = [x for x in ANGLES if abs(x) <= fits] + list(ENDLESS)
+    q = [(first, *[other] * (n - 1)) for first in angles for other in (0.5, 1e6, first)]
+    rates = np.arange(1, n + 1) / 8
+    return [np.array(q, dtype), *(np.tile(x, (len(q), 1)).astype(dtype) for x in (rates, -rates))]
+
+
+def angles(name: str, dtype: str) -> Iterator[Finding]:
+    """Check a kernel at unusual angles: the interpreter's bits, and the direct form's numbers."""
+    robot = getattr(robots, name)()
+    kernel: Any = robot.compile("inverse_dynamics").wait()
+    given = angle_states(robot.n, dtype)
+    title = f"{name}, inverse_dynamics at unusual angles in {dtype}"
+    with np.errstate(all="ignore"):
+        found: Array = kernel(*given)
+        (expected,) = interpret(kernel.graph, *given)
+    # the bits of a NaN have no meaning
+    words = f"u{found.dtype.itemsize}"
+    nan = np.isnan(found) & np.isnan(expected)
+    wrong = int(np.sum((found.view(words) != expected.view(words)) & ~nan))
+    yield equal(f"{title}: bits of the interpreter", "0 differ", f"{wrong} differ", OTHER_BITS)
+    finite = np.isfinite(given[0]).all(axis=1)
+    rows = np.flatnonzero(finite)
+    exact: Array = np.array(
+        [algorithms.inverse_dynamics(robot.model, *(x[k].astype(float) for x in given))
+         for k in rows]
+    )  # fmt: skip
+    error = float(np.abs(found[rows] - exact).max() / np.abs(exact).max())
+    limit = ANGLE_ERRORS[dtype]
+    yield compared(f"{title}: direct form", error <= limit, f"error <= {limit:.0e}", error)
+
+
+def unusual_angles() -> Iterator[Finding]:
+    """Check kernels of small robots at unusual angles."""
+    for name, dtype in product(AT_ANGLES, ANGLE_ERRORS):
+        yield from angles(name, dtype)
 
 
 def part_of(name: str, kernels: tuple[str, ...] | None) -> Callable[[], Iterator[Finding]]:
@@ -96,5 +150,6 @@ def cuda_bits(everything: bool) -> Iterator[Finding]:
 
 
 KERNEL_PARTS: dict[str, Callable[[], Iterator[Finding]]] = {
-    name: part_of(name, kernels) for name, kernels in ROBOTS.items()
+    **{name: part_of(name, kernels) for name, kernels in ROBOTS.items()},
+    "unusual angles": unusual_angles,
 }
