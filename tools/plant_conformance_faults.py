@@ -85,6 +85,11 @@ FAULTS = (
         "kernels",
     ),
     Fault(
+        "a degree is wrong by a thousandth",
+        "model/units.py", "DEGREE = np.pi / 180", "DEGREE = np.pi / 180.18",
+        "commands",
+    ),
+    Fault(
         "a mass of the Panda has two digits exchanged",
         "robots/arms.py", "3.228604, 3.587895", "3.228604, 3.587985",
         "motions",

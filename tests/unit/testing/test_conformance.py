@@ -343,10 +343,17 @@ def test_the_cache_of_the_user_is_restored_after_a_check(monkeypatch):
     assert "KINETREE_CACHE_SIZE" not in os.environ
 
 
-@pytest.mark.parametrize("part", [results.simulation, results.exported, results.formulas])
+@pytest.mark.parametrize(
+    "part", [results.simulation, results.controlled, results.exported, results.formulas]
+)
 def test_motions_code_and_formulas_are_as_stored(part):
     found = list(part())
     assert not failed(found), [x for x in found if x.outcome == record.FAILED]
+
+
+def test_statements_of_c_have_no_comments_and_no_directives():
+    text = "#if defined(A) \\\n    || defined(B)\n  x = 1; // one\n/* two\nlines */\n#endif\n"
+    assert results.statements(text) == "x = 1;"
 
 
 def test_cuda_is_skipped_with_a_reason_unless_asked_for():

@@ -17,6 +17,11 @@ from kinetree.write.code import export
 
 STATE = "--q 0.5 0.7 --dq 0.1 0.2"
 EXERCISE = "--q 1.5707963267948966 0.7853981633974483 --dq=-0.8,0.35 --ddq=-0.4,0.1"
+# the same motion in degrees
+DEGREES = (
+    "--q 90 45 --dq=-45.83662361046586,20.053522829578813 "
+    "--ddq=-22.91831180523293,5.729577951308232"
+)
 
 # command: the words of its output, line by line; lines that are drawn count as empty
 TABLES = {
@@ -26,6 +31,13 @@ TABLES = {
         joint rad rad/s rad/s^2 N m
         joint1 1.5708 -0.8 -0.4 -65.0917
         joint2 0.785398 0.35 0.1 -52.4313
+    """,
+    f"id planar_2r --degrees {DEGREES}": """
+        planar 2R
+        q dq ddq tau
+        joint deg deg/s deg/s^2 N m
+        joint1 90 -45.8366 -22.9183 -65.0917
+        joint2 45 20.0535 5.72958 -52.4313
     """,
     f"terms planar_2r {STATE}": """
         M: mass matrix, of planar 2R, kg m^2

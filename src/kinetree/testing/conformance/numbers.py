@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree import algorithms, robots
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.loading import load_string
 from kinetree.robot import Robot
 from kinetree.testing.conformance.record import Finding, compared
 
@@ -61,6 +62,41 @@ PUMA_GRAVITY = "0.0000 31.6399 6.0351 0.0000 0.0283 0.0000"
 PUMA_INERTIA = "3.6594 4.4137 0.9378 0.1925 0.1713 0.1941"
 PUMA_FRICTION = {1.0: (1.48e-3, 0.435), -1.0: (-1.48e-3, -0.395)}  # at the motor of the first joint
 PUMA_GEAR = 62.6111
+
+# a robot file in which every number is another one, and its results from Jacobians of the centres
+# of mass, worked out without kinetree
+SKEW = """
+<robot name="skew">
+  <link name="base"/>
+  <link name="a"><inertial>
+    <origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="2.5"/>
+    <inertia ixx="0.11" ixy="0.012" ixz="-0.023" iyy="0.13" iyz="0.034" izz="0.17"/>
+  </inertial></link>
+  <link name="b"><inertial>
+    <origin xyz="-0.05 0.15 0.25" rpy="-0.7 0.8 0.9"/><mass value="1.25"/>
+    <inertia ixx="0.05" ixy="-0.004" ixz="0.006" iyy="0.06" iyz="0.008" izz="0.07"/>
+  </inertial></link>
+  <joint name="turn" type="revolute">
+    <parent link="base"/><child link="a"/><origin xyz="0.2 0.1 -0.3" rpy="0.3 0.2 -0.1"/>
+    <axis xyz="0.48 0.6 0.64"/><limit lower="-1.5" upper="2.5" velocity="3.5" effort="45"/>
+  </joint>
+  <joint name="slide" type="prismatic">
+    <parent link="a"/><child link="b"/><origin xyz="0.4 -0.1 0.2" rpy="-0.2 0.5 1.1"/>
+    <axis xyz="0.64 -0.48 0.6"/><limit lower="-0.25" upper="0.75" velocity="1.25" effort="60"/>
+  </joint>
+</robot>
+"""
+SKEW_Q = (0.5, 0.25)
+SKEW_M = "0.548287048615 0.120441078439 0.120441078439 1.250000000000"
+SKEW_G = "-8.215115561000 4.436700358034"
+SKEW_LIMITS = ("-1.5 2.5 3.5 45", "-0.25 0.75 1.25 60")
+# lower, upper (rad), rate (rad/s), torque (N m) in the data sheet of the maker
+PANDA_LIMITS = (
+    "-2.8973 2.8973 2.1750 87", "-1.7628 1.7628 2.1750 87", "-2.8973 2.8973 2.1750 87",
+    "-3.0718 -0.0698 2.1750 87", "-2.8973 2.8973 2.6100 12", "-0.0175 3.7525 2.6100 12",
+    "-2.8973 2.8973 2.6100 12",
+)  # fmt: skip
+LOAD = 3.0  # kg
 
 
 def agreed(name: str, printed: str, found: ArrayLike) -> Finding:
@@ -128,8 +164,45 @@ def puma() -> Iterator[Finding]:
         yield compared(name, abs(found / expected - 1) < 1e-14, expected, found)
 
 
+def limits(robot: Robot, printed: tuple[str, ...]) -> Iterator[Finding]:
+    """Check the limits of the joints of a robot."""
+    for joint, text in zip(robot.model.joints[: len(printed)], printed, strict=True):
+        x = joint.limits
+        found = (x.lower, x.upper, x.velocity, x.effort)
+        yield agreed(f"limits of {joint.name} of {robot.name}", text, found)
+
+
+def robot_file() -> Iterator[Finding]:
+    """Check a URDF file with rotated frames, skew axes and full inertia matrices."""
+    robot = load_string(SKEW)
+    q = np.array(SKEW_Q)
+    for way, M, g in (
+        ("direct form", algorithms.mass_matrix(robot.model, q),
+         algorithms.gravity_forces(robot.model, q)),
+        ("kernel", robot.mass_matrix(q), robot.gravity_forces(q)),
+    ):  # fmt: skip
+        yield agreed(f"robot file, mass matrix, {way}", SKEW_M, M)
+        yield agreed(f"robot file, gravity forces, {way}", SKEW_G, g)
+    yield from limits(robot, SKEW_LIMITS)
+    yield from limits(robots.panda(), PANDA_LIMITS)
+
+
+def payload() -> Iterator[Finding]:
+    """Check the forces that a payload adds: its weight times the horizontal distances."""
+    bare, q = robots.planar_2r(), np.array([0.5, 0.7])
+    loaded = bare.with_payload(LOAD, com=(0.1, 0, 0))
+    outer = 0.9 * np.cos(q.sum())
+    expected = LOAD * 9.81 * np.array([np.cos(q[0]) + outer, outer])
+    found = loaded.gravity_forces(q) - bare.gravity_forces(q)
+    error = float(np.abs(found - expected).max())
+    name = "planar_2r, gravity forces of a payload of 3 kg"
+    yield compared(name, error <= 1e-11, expected.tolist(), found.tolist())
+
+
 PARTS: dict[str, Callable[[], Iterator[Finding]]] = {
     "exercises of the course": course,
     "data of the course": course_data,
     "Puma 560": puma,
+    "robot file": robot_file,
+    "payload": payload,
 }

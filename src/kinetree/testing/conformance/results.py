@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import robots
+from kinetree import algorithms, robots
 from kinetree.base.arrays import Array
+from kinetree.controllers import PD
 from kinetree.testing.conformance import processes
 from kinetree.testing.conformance.calls import kernel_of, states
 from kinetree.testing.conformance.kernels import cuda_bits
@@ -102,9 +103,43 @@ def simulation() -> Iterator[Finding]:
         yield compared(title, error <= 1e-9, f"{numbers} to 1e-9", found.tolist())
 
 
+def controlled() -> Iterator[Finding]:
+    """Check a motion under a PD law against the same steps with the direct form."""
+    robot, goal, kp, kd, dt, steps = (
+        robots.planar_2r(),
+        np.array([0.5, -0.25]),
+        300.0,
+        40.0,
+        0.01,
+        10,
+    )
+    start = np.array([0.25, 0.5])
+
+    def rate(x: Array) -> Array:
+        q, dq = x[:2], x[2:]
+        tau = kp * (goal - q) - kd * dq
+        return np.concatenate([dq, algorithms.forward_dynamics(robot.model, q, dq, tau)])
+
+    x = np.concatenate([start, np.zeros(2)])
+    for _ in range(steps):  # the classical method of Runge and Kutta
+        a = rate(x)
+        b = rate(x + dt / 2 * a)
+        c = rate(x + dt / 2 * b)
+        x = x + dt / 6 * (a + 2 * b + 2 * c + rate(x + dt * c))
+    motion = robot.simulate(
+        start, duration=steps * dt, dt=dt, method="rk4", controller=PD(goal, kp=kp, kd=kd),
+        limits="ignore", progress=False,
+    )  # fmt: skip
+    found = np.concatenate([motion.q[-1], motion.dq[-1]])
+    error = float(np.abs(found - x).max())
+    title = f"planar_2r under a PD law: state after {steps * dt:g} s"
+    yield compared(title, error <= 1e-12, f"{x.tolist()} to 1e-12", found.tolist())
+
+
 def statements(text: str) -> str:
     """Return C code without comments, directives, and the names that contain the version."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(r"\\\r?\n", " ", text)  # a directive may go on in the next line
     lines = (re.sub(r"//.*", "", line) for line in text.splitlines())
     return "\n".join(" ".join(x.split()) for x in lines if x.strip() and x.strip()[0] != "#")
 
@@ -229,7 +264,7 @@ def other_processes() -> Iterator[Finding]:
 
 
 Part = Callable[[], Iterator[Finding]]
-SIMULATION_PARTS: dict[str, Part] = {"motions": simulation}
+SIMULATION_PARTS: dict[str, Part] = {"motions": simulation, "PD law": controlled}
 EXPORT_PARTS: dict[str, Part] = {"exported code": exported}
 SYMBOL_PARTS: dict[str, Part] = {"formulas": formulas}
 PROCESS_PARTS: dict[str, Part] = {"other processes": other_processes}
