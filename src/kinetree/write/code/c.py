@@ -33,6 +33,8 @@ from kinetree.write.code.program import (
     statements,
 )
 
+# macros that compilers define if they may reorder or replace operations
+FAST_MATH = ("__FAST_MATH__", "_M_FP_FAST", "__ASSOCIATIVE_MATH__", "__RECIPROCAL_MATH__")
 # values of FLT_EVAL_METHOD for which operations on a type round to that type
 ROUNDS = {"double": (0, 1, 16, 32, 64), "float": (0, 16, 32)}
 REDUCTION = {
@@ -135,6 +137,8 @@ def rounding_guard(dtype: str) -> list[str]:
     """
     methods = " || ".join(f"FLT_EVAL_METHOD == {k}" for k in ROUNDS[dtype])
     accept = "or define KINETREE_OTHER_ROUNDING to accept results that differ by some eps"
+    shown = " || ".join(f"defined({macro})" for macro in FAST_MATH)
+    shown += " || (defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ != 0))"
     fast = "leave out -ffast-math (/fp:fast) and flags that are part of it"
     careless = "define KINETREE_OTHER_ROUNDING to accept results that may be wrong"
     return [
@@ -142,9 +146,7 @@ def rounding_guard(dtype: str) -> list[str]:
         f"#if defined(FLT_EVAL_METHOD) && !({methods})",
         f'#error "operations do not round to {dtype}: compile with -msse2 -mfpmath=sse, {accept}"',
         "#endif",
-        "#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) \\",
-        "    || (defined(__FINITE_MATH_ONLY__) && (__FINITE_MATH_ONLY__ != 0)) \\",
-        "    || defined(__RECIPROCAL_MATH__)",
+        f"#if {shown}",
         f'#error "the compiler may reorder sums: {fast}, or {careless}"',
         "#endif",
         "#endif",

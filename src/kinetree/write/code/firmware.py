@@ -26,7 +26,7 @@ from kinetree.write.code.c import (
     rounding_guard,
     sincos_text,
 )
-from kinetree.write.code.names import check_distinct
+from kinetree.write.code.names import check_distinct, check_target_name
 from kinetree.write.code.program import (
     DOUBLE,
     FLOAT,
@@ -95,21 +95,38 @@ class ExportedCode:
 
         Args:
             path: name of the source file, such as "panda_id.c"; the others are panda_id.h and
-                panda_id_test.c. Files that exist are replaced.
+                panda_id_test.c. A source file of this name is replaced; a file of the other two
+                names only if kinetree wrote it.
         """
         path = Path(path)
         if path.suffix != ".c":
             raise InputError(f"the path is {str(path)!r}; expected a name that ends in .c.")
-        written: list[Path] = []
-        for name, text in self.files(path.stem).items():
-            written.append(path.with_name(name))
-            written[-1].write_text(text, encoding="utf-8")
-        return written
+        files = {path.with_name(name): text for name, text in self.files(path.stem).items()}
+        for beside in list(files)[1:]:
+            if beside.exists() and not exported(beside):
+                raise InputError(
+                    f"{beside} exists and was not written by kinetree; it would be replaced beside "
+                    f"{path.name}. Choose another name than {path.name}, or move that file."
+                )
+        for written, text in files.items():
+            written.write_text(text, encoding="utf-8")
+        return list(files)
 
     def __str__(self) -> str:
         return "\n".join(
             [f"{self.name} for {self.about.target}", *map("  ".__add__, figures(self))]
         )
+
+
+def exported(path: Path) -> bool:
+    """Return True if the file begins as a header or self-test of kinetree, or is empty."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    first, second, *_ = [*text.split("\n", 2), ""]
+    ours = first.startswith("/* Self-test of ") and "results of the kernel in" in first
+    return not text or ours or "exported by kinetree " in second
 
 
 def figures(code: ExportedCode) -> list[str]:
@@ -121,7 +138,7 @@ def figures(code: ExportedCode) -> list[str]:
         f"numbers     {about.dtype}; bits {bits}",
         f"operations  {about.operations}",
         f"cycles      {spent}",
-        f"stack       about {about.stack} bytes; no heap",
+        f"stack       about {about.stack} bytes, estimated with a margin; no heap",
         f"compiler    {about.compiler} {about.flags}",
     ]
 
@@ -140,6 +157,7 @@ def write_target(program: Program, model: Model, target: Target, called: str) ->
         called, program.dtype, program.graph.operations, cycles(program, target),
         stack_bytes(program, target), target.compiler, target.flags, same,
     )  # fmt: skip
+    check_target_name(program.name)
     check_distinct(program.name, [*helper_names(program), *size_names(program).values()])
     return ExportedCode(
         program.name,
@@ -312,10 +330,9 @@ def facts(program: Program, target: Target, about: CodeFigures) -> Iterator[str]
     if about.cycles is not None:
         yield f"Estimate: about {about.cycles} cycles a call, by {target.costs},"
         yield "with code, constants and stack in memory without wait states, without interrupts."
-    used = "up to 1.2 times as much" if target.compiler == "gcc" else "less"
-    yield f"Stack: about {about.stack} bytes a call. This is an estimate; gcc 12 used {used} in"
     library = "" if about.dtype == FLOAT else ", without functions of the C library"
-    yield f"the cases that were compared{library}. Measure yours with -fstack-usage."
+    yield f"Stack: about {about.stack} bytes a call: estimated, with a margin{library}."
+    yield "Measure yours with -fstack-usage."
     yield "No heap, no static data that changes, no recursion: reentrant."
     yield f"Compiler: {about.compiler} {about.flags}"
 

@@ -116,7 +116,18 @@ RESERVED = {
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
 # names inside an exported function; the function itself must not have one of them
 INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
-TEMPORARY = re.compile(r"x\d+|x\d+_pair|\w+_sincos|\w+_kernel_\w+|(given|expected)_\w+|difference")
+TEMPORARY = re.compile(
+    r"x\d+|x\d+_pair|\w+_sincos|\w+_kernel_\w+|(given|expected|allowed)_\w+|difference"
+)
+# names of the self-test of a target
+TESTING = frozenset("allowed count error expected found i k same share strange unknown".split())
+TESTING |= {"verdict", "worst", "stdin", "stdout", "stderr"}
+# macros of the headers that code for a target includes, and of the code itself
+MACROS = re.compile(
+    r"(FLT|DBL|LDBL|DECIMAL|INT|UINT|INTMAX|UINTMAX|INTPTR|UINTPTR|PTRDIFF|SIZE|SIG|WCHAR|WINT|M|FP"
+    r"|MATH|HUGE|KINETREE)_\w+|U?INT\w*_\w+|NAN|INFINITY|NULL|EOF|BUFSIZ|HUGE|DOMAIN|SING|OVERFLOW"
+    r"|UNDERFLOW|PLOSS|TLOSS|X_TLOSS|MAXFLOAT"
+)
 
 
 def reserved(name: str) -> str | None:
@@ -167,6 +178,22 @@ def chosen_name(name: str) -> str:
             f"name is {name!r}, {owner}; expected one that is free in every language, {instead}."
         )
     return name
+
+
+def check_target_name(name: str) -> None:
+    """Raise InputError if a name is not free in the three files of a target."""
+    if name in TESTING:
+        owner = "a name inside the self-test"
+    elif MACROS.fullmatch(name):
+        owner = "a name for macros of C headers"
+    elif "__" in name:
+        owner = "with two underscores in a row, which C++ reserves"
+    else:
+        return
+    instead = identifier(f"robot_{name.lower()}")
+    raise InputError(
+        f"name is {name!r}, {owner}; for a target expected another one, such as {instead!r}."
+    )
 
 
 def short_name(name: str) -> str:

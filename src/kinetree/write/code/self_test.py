@@ -1,9 +1,10 @@
 """The self-test of exported C for a target: a function that needs no operating system.
 
-It compares the exported function with stored results of the kernel. The allowed difference of a
-result is in eps of its largest entry in all states. Where the target has other roundings than the
-kernel, it follows from the error that the same operations have in the program's type: results that
-are sensitive to rounding, or are nothing but rounding, such as residuals, get more room.
+It compares the exported function with stored results of the kernel. Where the target promises the
+bits of the kernel, results must be equal. Elsewhere every entry of a result has its own allowed
+difference, from its own largest value in all states and from the error that the same operations
+have in the program's type: results that are sensitive to rounding, or are nothing but rounding,
+such as residuals, get more room, and small entries beside large ones get little.
 """
 
 from collections.abc import Iterator
@@ -20,9 +21,8 @@ from kinetree.write.code.c import returns
 from kinetree.write.code.driver import STATES, states
 from kinetree.write.code.program import DTYPES, FLOAT, Program, c_literal
 
-SAME = 2.0  # eps that are allowed where bits are the kernel's
 TURNED = (22.0, 50.0, 88.0)  # rad, added to the angles of the last states
-OTHER = 8.0  # elsewhere, and as many times the error of the same operations in the type
+OTHER = 8.0  # allowed eps of an entry, and as many times the error of the same operations
 
 
 def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bool) -> str:
@@ -39,9 +39,7 @@ def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bo
     found = Kernel(program.graph, program.name)(*arguments)
     expected = found if isinstance(found, tuple) else (found,)
     graph = program.graph if fused else unfused(program.graph)
-    allowed = [SAME * eps_of(program, x) for x in expected]
-    if not same_bits:
-        allowed = rounding(program, graph, given, expected)
+    allowed = None if same_bits else rounding(program, graph, given, expected)
     kind, name = program.dtype, program.name
     precision = kind if same_bits else "double"
     lines = [f"/* Self-test of {name}: {STATES} states with results of the kernel in {precision}."]
@@ -52,7 +50,11 @@ def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bo
         lines += table(program, port, values, "given")
     for port, values in zip(program.outputs, expected, strict=True):
         lines += table(program, port, values, "expected")
-    lines += ["", *comparison(program), *self_test(program, allowed), *main(program)]
+    for port, most in zip(program.outputs, allowed or (), strict=allowed is not None):
+        lines += limits(program, port, most)
+    exact = allowed is None
+    lines += ["", *comparison(program, exact=exact), *self_test(program, exact=exact)]
+    lines += main(program)
     return "\n".join(lines) + "\n"
 
 
@@ -78,24 +80,28 @@ def turned(program: Program, model: Model, given: list[Array]) -> list[Array]:
     return found
 
 
-def eps_of(program: Program, values: Array) -> float:
-    """The eps of the program's type times the largest entry, or times 1 if all are zero."""
-    known = np.abs(values[np.isfinite(values)])
-    size = float(known.max(initial=0.0))
-    return float(np.finfo(DTYPES[program.dtype]).eps) * (size or 1.0)
+def eps_of(program: Program, values: Array) -> Array:
+    """The eps of the program's type times the largest value of each entry, (entries,).
+
+    An entry that is zero in all states takes the largest value of the others, or 1.
+    """
+    known = np.where(np.isfinite(values), np.abs(values), 0.0).reshape(STATES, -1)
+    size = known.astype(float).max(0)
+    size = np.where(size > 0, size, size.max(initial=0.0) or 1.0)
+    return float(np.finfo(DTYPES[program.dtype]).eps) * size
 
 
 def rounding(
     program: Program, graph: Graph, given: list[Array], expected: tuple[Array, ...]
-) -> list[float]:
-    """Allowed difference of each result, from the error of the same operations in its type."""
-    allowed: list[float] = []
+) -> list[Array]:
+    """Allowed difference of each entry, from the error of the same operations in its type."""
+    allowed: list[Array] = []
     with np.errstate(all="ignore"):
         found = interpret(graph, *given)
         for x, y in zip(found, expected, strict=True):
             error = np.abs(np.asarray(x, float) - y)
-            largest = float(error[np.isfinite(error)].max(initial=0.0))
-            allowed.append(OTHER * (eps_of(program, y) + largest))
+            error = np.where(np.isfinite(error), error, 0.0).reshape(STATES, -1)
+            allowed.append(OTHER * (eps_of(program, y) + error.max(0)))
     return allowed
 
 
@@ -128,6 +134,14 @@ def table(program: Program, port: Port, values: Array, word: str) -> Iterator[st
     yield "};"
 
 
+def limits(program: Program, port: Port, allowed: Array) -> Iterator[str]:
+    """A table of allowed differences, one for each entry of a result."""
+    numbers = [c_literal(float(f"{x:.3g}"), program.dtype) for x in allowed]
+    yield f"static const {program.dtype} allowed_{port.name}[{port.size}] = {{"
+    yield f"    {', '.join(numbers)}"
+    yield "};"
+
+
 def _exact(value: float, dtype: str) -> str:
     suffix = "f" if dtype == FLOAT else ""
     if value != value:
@@ -137,22 +151,29 @@ def _exact(value: float, dtype: str) -> str:
     return value.hex() + suffix
 
 
-def comparison(program: Program) -> list[str]:
+def comparison(program: Program, *, exact: bool) -> list[str]:
     """The function that compares the entries of one result."""
     kind, f = program.dtype, "f" if program.dtype == FLOAT else ""
-    head = f"static {kind} difference(const {kind} *found, const {kind} *expected, int count)"
+    most = "FLT_MAX" if kind == FLOAT else "DBL_MAX"
+    parameters = [f"const {kind} *found", f"const {kind} *expected"]
+    parameters += [] if exact else [f"const {kind} *allowed"]
+    share = most if exact else f"fabs{f}(found[i] - expected[i]) / allowed[i]"
+    rule = "equal numbers are required" if exact else "as a share of the allowed one"
     return [
-        "/* largest difference; huge where one number is not a number and the other is */",
-        head,
+        f"/* largest difference, {rule}; huge where only one of two",
+        " * numbers is not a number */",
+        f"static {kind} difference({', '.join(parameters)}, int count)",
         "{",
         f"    {kind} error = {c_literal(0, kind)};",
         "    for (int i = 0; i < count; ++i) {",
-        f"        const {kind} apart = fabs{f}(found[i] - expected[i]);",
-        "        const bool strange = (found[i] != found[i]) != (expected[i] != expected[i]);",
+        "        const bool unknown = expected[i] != expected[i];",
+        "        const bool strange = (found[i] != found[i]) != unknown;",
+        "        const bool same = unknown || (found[i] == expected[i]);",
+        f"        const {kind} share = {share};",
         "        if (strange) {",
-        f"            error = {'FLT_MAX' if kind == FLOAT else 'DBL_MAX'};",
-        "        } else if ((found[i] != expected[i]) && (apart > error)) {",
-        "            error = apart;",
+        f"            error = {most};",
+        "        } else if (!same && (share > error)) {",
+        "            error = share;",
         "        } else {",
         "            /* no greater difference */",
         "        }",
@@ -163,7 +184,7 @@ def comparison(program: Program) -> list[str]:
     ]
 
 
-def self_test(program: Program, allowed: list[float]) -> list[str]:
+def self_test(program: Program, *, exact: bool) -> list[str]:
     """The function that runs all states."""
     name, outputs, kind = program.name, program.outputs, program.dtype
     passed = [
@@ -179,10 +200,10 @@ def self_test(program: Program, allowed: list[float]) -> list[str]:
     else:
         results = [f"{port.name}_out" for port in outputs]
         lines.append(f"        {name}({', '.join([*passed, *results])});")
-    for port, most in zip(outputs, allowed, strict=True):
-        compared = f"difference({port.name}_out, expected_{port.name}[k], {port.size})"
+    for port in outputs:
+        tables = f"expected_{port.name}[k]" + ("" if exact else f", allowed_{port.name}")
         lines += [
-            f"        share = {compared} / {c_literal(most, kind)};",
+            f"        share = difference({port.name}_out, {tables}, {port.size});",
             "        if (share > *worst) {",
             "            *worst = share;",
             "        }",
