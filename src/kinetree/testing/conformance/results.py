@@ -66,6 +66,11 @@ EXPORTED = {
     ("panda", "inverse_dynamics"): "548eed0aa332561f",
     ("scara", "forward_dynamics"): "fae5f2155fe8e055",
 }
+# numbers of sine and cosine in float code for a board: 2/pi, three parts of pi/2, coefficients
+BOARD = (
+    "0.63661975 1.5707932 3.1749369e-06 2.563344e-12 0.00019517897 0.008332187 0.16666655 "
+    "2.4432327e-05 0.001388731 0.041666646"
+)
 MASS_MATRIX = (
     "M[1, 1] = 76*cos(theta2)/5 + 706/25\n"
     "M[1, 2] = 38*cos(theta2)/5 + 167/50\n"
@@ -155,6 +160,10 @@ def exported() -> Iterator[Finding]:
     for (name, quantity), expected in EXPORTED.items():
         title = f"{name}, {quantity}: statements of the C code"
         yield equal(title, expected, exported_hash(name, quantity))
+    code = export(robots.planar_2r(), "inverse_dynamics", target="cortex-m4f", dtype="float")
+    literals = set(re.findall(r"[0-9.]+(?:e-?[0-9]+)?(?=f\b)", statements(code.source)))
+    found = " ".join(x for x in BOARD.split() if x in literals)
+    yield equal("planar_2r, cortex-m4f: numbers of sine and cosine", BOARD, found)
     for name in ("planar_2r", "panda"):
         robot = getattr(robots, name)()
         text = export(robot, "inverse_dynamics", "numpy", name="exported")
