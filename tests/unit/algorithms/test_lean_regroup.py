@@ -18,8 +18,8 @@ from kinetree.algorithms.lean import (
     moments_in,
     split_line,
 )
-from kinetree.base.wide import wide
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.base.wide import wide
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace
