@@ -109,7 +109,7 @@ class ExportedCode:
                     f"{path.name}. Choose another name than {path.name}, or move that file."
                 )
         for written, text in files.items():
-            written.write_text(text, encoding="utf-8")
+            written.write_text(text, encoding="utf-8", newline="\n")
         return list(files)
 
     def __str__(self) -> str:
