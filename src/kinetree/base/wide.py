@@ -7,7 +7,7 @@ counts units of 2^-256, about 1e-77. Sums are exact, and products and quotients 
 unit. Python's integers have no largest value, so nothing overflows before it becomes a double.
 
 Arrays of wide numbers are NumPy arrays of objects: slices, `+`, `*`, comparisons, `np.where` and
-`np.sqrt` work as ever. `wide_product` stands for `@`, which would be slower.
+`np.sqrt` work on them. Use `wide_product` instead of `@`: it is faster.
 """
 
 import math

@@ -167,7 +167,11 @@ def own_functions(program: Program) -> bool:
 
 def c_function(program: Program) -> list[str]:
     """The function; results are written last, so that they may overwrite arguments."""
-    body, results = statements(program, c_spelling(program))
+    return function_text(program, *statements(program, c_spelling(program)))
+
+
+def function_text(program: Program, body: list[str], results: list[list[str]]) -> list[str]:
+    """The function with the statements of its body, and the names of its results."""
     lines = [prototype(program), "{"]
     lines += [f"    (void){port.name};" for port in program.unread]
     lines += body

@@ -19,10 +19,10 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.write.code.c import (
     elementary_text,
+    function_text,
     needs_sincos,
     own_functions,
     prototype,
-    returns,
     rounding_guard,
     sincos_text,
 )
@@ -236,18 +236,8 @@ def source_text(program: Program, about: CodeFigures) -> str:
     lines += [f'#include "{name}.h"', ""]
     lines += [f"#include <{file}.h>" for file in ("float", "math", "stdbool", "stdint", "string")]
     lines += ["", *rounding_guard(dtype), ""]
-    lines += [helpers(program, about), prototype(program), "{"]
-    lines += [f"    (void){port.name};" for port in program.unread]
-    lines += body
-    if returns(program):
-        lines.append(f"    return {results[0][0]};")
-    else:
-        for port, result in zip(program.outputs, results, strict=True):
-            lines += [
-                f"    {f'{port.name}[{k}]' if port.shape else f'*{port.name}'} = {value};"
-                for k, value in enumerate(result)
-            ]
-    return "\n".join([*lines, "}"]) + "\n"
+    lines += [helpers(program, about), *function_text(program, body, results)]
+    return "\n".join(lines) + "\n"
 
 
 def without_unread(body: list[str], results: list[list[str]]) -> list[str]:
