@@ -5,14 +5,28 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from kinetree.backends.cache import entries
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ImportWarning)
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+from kinetree.backends.cache import folder as cache_folder
 from kinetree.backends.llvm import engine
+
+# NumPy 2.4 renamed the features that NPY_DISABLE_CPU_FEATURES takes, ignores the old names, and
+# warns, which is an error in the programs that tests start. They and the workers get its own names.
+disabled = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
+if any(name not in __cpu_dispatch__ for name in disabled):
+    wide = [name for name in __cpu_dispatch__ if name.startswith("AVX512") or name == "X86_V4"]
+    wanted = wide if any(name.startswith("AVX512") for name in disabled) else []
+    known = [name for name in __cpu_dispatch__ if name in disabled or name in wanted]
+    os.environ["NPY_DISABLE_CPU_FEATURES"] = " ".join(x for x in known if __cpu_features__[x])
 
 settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
@@ -128,7 +142,7 @@ def quick_machine_code(request, no_cache_of_the_user):
         for name, value in quick_programs(no_cache_of_the_user).items():
             patch.setenv(name, value)
         patch.setattr(engine, "level", lambda text: 0 if text.count("\n") < QUICK else usual(text))
-        patch.setattr(entries, "_shrink", lambda folder, limit: None)
+        patch.setattr(cache_folder, "shrink", lambda folder, limit: None)
         yield
 
 

@@ -11,6 +11,11 @@ in the table of bits, and of its graphs:
     python tools/shake_rounding.py 0 > plain.txt      nothing is changed
     python tools/shake_rounding.py 1 > shaken.txt     seed 1
     python tools/shake_rounding.py 1 --places         lists where results were changed
+    python tools/shake_rounding.py 1 --decisions      prints decisions instead of hashes
+
+Decisions are what a rank decides: whether constraints are accepted, which equations are redundant,
+which joints are independent, where the mechanism starts, and which parameters are base parameters.
+There, results move by up to 8 units in the last place.
 
 Extended precision of NumPy is 64, 80 or 128 bits wide, depending on the platform: `longdouble`
 becomes float64 here.
@@ -41,7 +46,15 @@ NUMPY = (
     *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "exp", "log", "hypot"),
     *("tanh", "dot", "inner", "einsum", "vdot", "tensordot", "matmul", "power", "float_power"),
 )
-LINALG = ("norm", "inv", "solve", "svd", "eigh", "eigvalsh", "det", "lstsq", "pinv", "qr")
+LINALG = (
+    *("norm", "inv", "solve", "svd", "eigh", "eigvalsh", "det", "lstsq", "pinv", "qr"),
+    *("cholesky", "cond", "eig", "eigvals", "matrix_rank"),
+)
+DECISIONS = "--decisions" in sys.argv
+LARGEST_MOVE = 8 if DECISIONS else 1  # units in the last place
+RODS = (1.8, 1.8 - 1e-6, 1.79, 0.7)  # m: the arm reaches 1.8 m
+BASES = (1.1, 1.1 - 1e-6, 0.5, 0.1)  # m: the bars reach 1.1 m, and 0.1 m folded
+IDENTIFIED = ("planar_2r", "scara", "cart_pole", "ur5e")
 generator = random.Random(SEED)
 
 
@@ -50,7 +63,10 @@ def moved(x: float) -> float:
     x = float(x)
     if not math.isfinite(x) or x == round(x):
         return x
-    return math.nextafter(x, math.inf if generator.random() < 0.5 else -math.inf)
+    way = math.inf if generator.random() < 0.5 else -math.inf
+    for _ in range(generator.randint(1, LARGEST_MOVE)):
+        x = math.nextafter(x, way)
+    return x
 
 
 def place() -> None:
@@ -173,14 +189,56 @@ def install() -> None:
     np.longdouble = np.float64  # type: ignore[misc,assignment]
 
 
+def print_decisions() -> None:
+    """Print what ranks decide about mechanisms and about parameters."""
+    import kinetree as kt
+    from kinetree import algorithms
+    from kinetree.constraints import Couple, Loop, Rod
+    from kinetree.errors import InputError
+
+    def bars(base: float) -> Any:
+        builder = kt.Builder("bars").link("base")
+        for name, length in (("a", 0.3), ("b", 0.5), ("c", 0.3)):
+            builder.link(name, m=1, com=(length / 2, 0, 0), I_com=0.01 * np.eye(3))
+        builder.joint("ja", "revolute", "base", "a")
+        builder.joint("jb", "revolute", "a", "b", at=(0.3, 0, 0))
+        builder.joint("jc", "revolute", "base", "c", at=(base, 0, 0))
+        builder.frame("fb", "b", (0.5, 0, 0)).frame("fc", "c", (0.3, 0, 0))
+        return builder.build().constrained({"loop": Loop("fb", "fc", "axis")})
+
+    arm = kt.robots.planar_2r()
+    touching = {"a": Couple("joint1", {"joint2": 1}), "b": Couple("joint1", {"joint2": (1, 1)})}
+    cases: dict[str, Any] = {name: getattr(kt.robots, name) for name in kt.robots.MECHANISMS}
+    cases |= {f"rod {x}": lambda x=x: arm.constrained({"a": Rod("base", "tool", x)}) for x in RODS}
+    cases |= {f"bars {x}": lambda x=x: bars(x) for x in BASES}
+    cases["touching"] = lambda: arm.constrained(touching)
+    hanging = kt.Builder("hanging").link("base").link("a", m=1, com=(0.1, 0, 0), I_com=np.eye(3))
+    hanging.link("b", m=1, com=(0, 0.1, 0), I_com=np.eye(3)).joint("ball", "spherical", "base", "a")
+    hanging.joint("float", "free", "base", "b").frame("x", "a", (0.3, 0, 0)).frame("y", "b")
+    cases["hanging"] = lambda: hanging.build().constrained({"pin": Loop("x", "y", "axis")})
+    for name, make in cases.items():
+        try:
+            robot = make()
+        except InputError as problem:
+            print(name, str(problem)[:150])
+            continue
+        given = robot.model.constraints
+        print(name, given.structure(), given.home, robot.neutral().tolist())
+    for name in IDENTIFIED:
+        model = getattr(kt.robots, name)().model
+        print(name, algorithms.base_parameters(model).kept)
+
+
 def main() -> None:
     """Print hashes, or the places that were changed."""
     if SEED:
         install()
+    warnings.simplefilter("ignore")
+    if DECISIONS:
+        return print_decisions()
     from kinetree.kernels.compile import trace_quantity
     from kinetree.testing import bits
 
-    warnings.simplefilter("ignore")
     for k, (name, make) in enumerate(bits.robots()):
         robot = make()
         print(name, bits.model_bits(robot.model), end=" ")

@@ -42,6 +42,7 @@ if typing.TYPE_CHECKING:
     from kinetree.backends.kernel import Kernel
     from kinetree.kernels.derivative import derivative
     from kinetree.loading import load, load_string
+    from kinetree.simulate.core.laws import law, python
     from kinetree.symbols.robot import symbolic
     from kinetree.write.code import export
 
@@ -69,10 +70,12 @@ __all__ = [
     "derivative",
     "export",
     "identify",
+    "law",
     "load",
     "load_string",
     "motion",
     "parallel",
+    "python",
     "robots",
     "simulate",
     "spatial",
@@ -87,8 +90,10 @@ _LATER = {
     "Kernel": "kinetree.backends.kernel",
     "derivative": "kinetree.kernels.derivative",
     "export": "kinetree.write.code",
+    "law": "kinetree.simulate.core.laws",
     "load": "kinetree.loading",
     "load_string": "kinetree.loading",
+    "python": "kinetree.simulate.core.laws",
     "symbolic": "kinetree.symbols.robot",
     "threads": "kinetree.backends.call.threads",
 }

@@ -1,16 +1,35 @@
 """The errors of kinetree: each names the element, the expected, the found and the remedy.
 
-`need` imports an optional package, and raises the error that says how to install it.
+`need` imports an optional package, and raises the error that says how to install it. Names from
+files of others are shown with escapes in errors and warnings (`visible`).
 """
 
 import sys
 import warnings
 from importlib import import_module
 from typing import Any
+from unicodedata import category
+
+
+def visible(text: str, kept: str = "\n\t") -> str:
+    r"""`text` with escapes such as \x1b for characters that a terminal obeys or does not show.
+
+    Those are control characters, changes of the direction of writing, and other characters without
+    a picture. `kept` are control characters that stay as they are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(c)[1:-1] if (category(c)[0] == "C" and c not in kept) or c in "\u2028\u2029" else c
+        for c in text
+    )
 
 
 class KinetreeError(Exception):
     """Root of every error that kinetree raises on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(KinetreeError, ValueError):
@@ -66,7 +85,7 @@ def warn(message: str, kind: type[Warning] = KinetreeWarning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "kinetree":
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, kind, stacklevel=level)
+    warnings.warn(visible(message), kind, stacklevel=level)
 
 
 def need(module: str, extra: str, purpose: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from kinetree.base.options import typed
 from kinetree.base.tables import counted, listing, nearest
 from kinetree.description.constraints import Constrained
 from kinetree.description.joints import FREE
@@ -54,6 +55,7 @@ OTHER_ENDINGS = {  # formats of other files
 }
 
 
+@typed
 def load(
     path: str | os.PathLike[str],
     *,
@@ -62,6 +64,7 @@ def load(
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
+    environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
     model: str | None = None,
@@ -73,12 +76,16 @@ def load(
             ("panda", see `kinetree.robots`) or a module of the package robot_descriptions
             ("panda_description"). A word with an ending or a separator is a file ("panda.urdf",
             "./panda"), any other word is a name.
-        floating: hang the root link on a free joint called "base" instead of fixing it.
+        floating: hang the root link on a free joint called "base" instead of fixing it; of an SDF
+            model with several roots, each on a free joint called "ROOT/base".
         mimic: joints that mimic another follow it and have no entry in q; False keeps them
             independent.
         strict: warnings are errors.
         folders: further folders that ROS packages, includes and meshes may lie in, at any depth.
-        arguments: values of the arguments of a xacro file, such as {"ur_type": "ur5e"}.
+            No file is read outside these, the file's own package, and packages that it uses.
+        arguments: values of the arguments of a xacro file, such as {"ur_type": "ur5e"}. One that
+            the file does not have is ignored with a warning.
+        environment: let a xacro file see environment variables, $(env NAME) and $(optenv NAME).
         friction: "file" keeps the joint friction of the file (damping, dry friction), which is part
             of tau; "none" leaves it out.
         constraints: "file" keeps closed loops and other constraints of the file (<equality> of
@@ -114,13 +121,15 @@ def load(
             arguments = {**found.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    description = read(path, folders, mimic, arguments, floating, model)
-    description = _changed(description, floating, friction, constraints)
-    return _reported(description, Path(path), folders, arguments, strict)
+    description = read(path, folders, mimic, arguments, floating, model, environment)
+    is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
+    description = _changed(description, floating and not is_sdf, friction, constraints)
+    return _reported(description, Path(path), folders, arguments, environment, strict)
 
 
+@typed
 def load_string(
-    text: str | bytes,
+    text: "str | bytes",  # in quotes: the error below says more than the type
     *,
     format: TextFormat | None = None,
     floating: bool = False,
@@ -128,6 +137,7 @@ def load_string(
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
+    environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
     model: str | None = None,
@@ -144,7 +154,7 @@ def load_string(
         floating, mimic, strict: as in `load`.
         folders: folders of ROS packages, includes and meshes. A text has no folder of its own, so
             relative paths in it start from each of these.
-        arguments: as in `load`.
+        arguments, environment: as in `load`.
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
         model: as in `load`.
@@ -168,14 +178,15 @@ def load_string(
     if kind == "urdf":
         description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
     elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content)
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
     elif kind == "mjcf":
         description = read_mjcf(THE_TEXT, folders=folders, text=content)
     else:
         description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
                                     floating=floating, model=model)  # fmt: skip
-    description = _changed(description, floating, friction, constraints)
-    return _reported(description, Path(THE_TEXT), folders, arguments, strict, content)
+    description = _changed(description, floating and kind != "sdf", friction, constraints)
+    source = Path(THE_TEXT)
+    return _reported(description, source, folders, arguments, environment, strict, content)
 
 
 def _reported(
@@ -183,6 +194,7 @@ def _reported(
     source: Path,
     folders: Sequence[str | os.PathLike[str]],
     arguments: Mapping[str, ArgumentValue] | None,
+    environment: bool,
     strict: bool,
     text: str | None = None,
 ) -> Robot:
@@ -190,7 +202,7 @@ def _reported(
     from kinetree.report import Report
 
     model = _built(description, str(source))
-    report = Report.of(source, description, model, folders, arguments, text)
+    report = Report.of(source, description, model, folders, arguments, text, environment)
     announce(model, str(source), strict)
     return Robot(model, report=report)
 
@@ -202,6 +214,7 @@ def read(
     arguments: Mapping[str, ArgumentValue] | None = None,
     floating: bool = False,
     model: str | None = None,
+    environment: bool = False,
 ) -> RobotDescription:
     """Read the records of a file, by the ending of its name; arguments as of `load`."""
     from kinetree.description.mjcf import read_mjcf
@@ -225,7 +238,8 @@ def read(
         if ending not in SDF:
             _refuse_model(place.name, model)
         if ending in URDF:
-            return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments)
+            return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
+                             environment=environment)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
             return read_mjcf(path, folders=folders)
@@ -389,7 +403,8 @@ def _built(description: RobotDescription, source: str) -> Model:
         if near is not None and joint.follows is None and joint.name in given.near:
             near[list(joint.coords)] = given.near[joint.name]
     try:
-        return constrain(model, given.constraints, actuated=given.actuated, near=near)
+        robot = constrain(model, given.constraints, actuated=given.actuated, near=near)
+        return _freed(model, robot)
     except IdleConstraintsError as error:
         return model.replace(warnings=(*model.warnings, Note(str(error))))
     except (InputError, ModelError) as error:
@@ -398,6 +413,19 @@ def _built(description: RobotDescription, source: str) -> Model:
             f"{source}: the constraints of the file cannot be used: {reason} Leave them out with "
             "--constraints none (in Python, constraints='none')."
         ) from error
+
+
+def _freed(tree: Model, robot: Model) -> Model:
+    """The robot with a warning if its constraints hold every joint, and none says so already."""
+    own = robot.constraints
+    if own is None or own.independent or len(robot.warnings) > len(tree.warnings):
+        return robot
+    note = Note(
+        f"the constraints {listing(list(own.given), 8)} leave {robot.name!r} no degree of freedom: "
+        "it stands still. If it is meant to move, check the axes and positions of its joints; "
+        "constraints='none' (--constraints none) gives the tree."
+    )
+    return robot.replace(warnings=(*robot.warnings, note))
 
 
 def _changed(

@@ -13,6 +13,7 @@ from kinetree.algorithms.constraints.mobility import mobility
 from kinetree.base.tables import counted, notebook_table, number
 from kinetree.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.description.records import ArgumentValue, Note, RobotDescription
+from kinetree.errors import visible
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
 from kinetree.scalars import Scalar
@@ -40,6 +41,7 @@ class Report:
         folders: folders that the file was read with.
         arguments: arguments of a xacro file.
         text: the content, if it was not in a file; None: it was.
+        environment: whether a xacro file saw environment variables.
     """
 
     source: Path
@@ -51,6 +53,7 @@ class Report:
     folders: tuple[Path, ...] = ()
     arguments: Mapping[str, ArgumentValue] = field(default_factory=dict)
     text: str | None = None  # the content, if it was not in a file
+    environment: bool = False
 
     @classmethod
     def of(
@@ -61,6 +64,7 @@ class Report:
         folders: Sequence[str | os.PathLike[str]] = (),
         arguments: Mapping[str, ArgumentValue] | None = None,
         text: str | None = None,
+        environment: bool = False,
     ) -> "Report":
         """Make the report of a description and the model built from it.
 
@@ -71,6 +75,7 @@ class Report:
             folders: folders that the file was read with.
             arguments: arguments of a xacro file.
             text: the content, if it was not in a file; None: it was.
+            environment: whether a xacro file saw environment variables.
         """
         return cls(
             source,
@@ -82,6 +87,7 @@ class Report:
             tuple(map(Path, folders)),
             dict(arguments or {}),
             text,
+            environment,
         )
 
     @property
@@ -104,6 +110,9 @@ class Report:
 
     def lines(self) -> Iterator[str]:
         """Iterate over the lines of the report, which fit a terminal."""
+        return (visible(line, "") for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
         model = self.model
         yield f"{model.name} from {self.source.name}"
         yield (

@@ -61,7 +61,9 @@ def home(x: Scalar) -> ModuleType:
     """Module whose elementary functions fit the scalar `x`."""
     module = type(x).__module__
     package = module.partition(".")[0]
-    return importlib.import_module(module if package == "kinetree" else HOMES.get(package, "math"))
+    if package == "kinetree":
+        return importlib.import_module(module)
+    return importlib.import_module(HOMES[package]) if package in HOMES else math
 
 
 def home_of(*args: Scalar) -> ModuleType:

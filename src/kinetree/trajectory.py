@@ -9,6 +9,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.display import shown_or
 from kinetree.base.figure import Figure
 from kinetree.base.tables import counted, notebook_table
+from kinetree.errors import visible
 from kinetree.model import HasModel, Model
 from kinetree.samples.animation import animate
 from kinetree.samples.energy import EnergyBalance, energy_balance
@@ -161,7 +162,9 @@ class Trajectory(Record):
         batch = f", batch {self.batch_shape}" if self.batch_shape else ""
         joints = ", ".join(self.joint_names)
         size = f"{counted(len(self), 'sample')}, {self.duration:g} s{batch}"
-        return f"Trajectory({self.name!r}, {size}: {joints})"
+        stuck = self.meta.get("stuck", ())
+        note = f'; {counted(len(stuck), "joint")} stuck, see meta["stuck"]' if stuck else ""
+        return visible(f"Trajectory({self.name!r}, {size}: {joints}{note})")
 
 
 def _peak(x: Array, k: int) -> float:

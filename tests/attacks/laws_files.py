@@ -1,6 +1,7 @@
-"""Laws of files: robots written and read back; random URDF, MJCF and xacro files."""
+"""Laws of files: robots written and read back; random URDF, MJCF, SDF and xacro files."""
 
 import os
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -362,6 +363,24 @@ def law_locked_joints_stay(rng):
     tau = robot.inverse_dynamics(q, dq, ddq)[free]
     found = locked.inverse_dynamics(q[free], dq[free], ddq[free])
     close(found, tau, 1e-10 * size(tau), "tau of the locked robot")
+
+
+def law_sdf_of_every_version_is_the_same_robot(rng):
+    """A random tree, written as SDF 1.2 to 1.10 in two ways, is the robot of its records."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/description/sdf"))
+    from sdf_trees import RandomRobot
+
+    from kinetree.model import build_model
+
+    seed, links = int(rng.integers(2**31)), int(rng.integers(1, 7))
+    robot = RandomRobot(seed, links=links, nested=bool(rng.random() < 0.5))
+    expected = kt.Robot(build_model(robot.description))
+    for k in range(2):
+        version = f"1.{int(rng.integers(2, 11))}"
+        note(rng, seed=seed, links=links, version=version)
+        found = kt.load_string(robot.text(k, version))
+        if expected.n:  # not all joints are fixed
+            same_robot(found, expected, rng)
 
 
 XACRO = """<robot name="twice" xmlns:xacro="http://www.ros.org/wiki/xacro">

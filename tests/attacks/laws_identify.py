@@ -170,6 +170,8 @@ def law_identification_scales_with_units(rng: Any) -> None:
         data = kt.identify.make_recording(robot, t * T, x, tau * force, *rates)
         found.append(kt.identify.identify(robot, data, folds=2, method=method))
     a, b = found
+    kinds = [[x.kind for x in y.verdict.reasons] for y in found]
+    assert kinds[0] == kinds[1] and a.withheld == b.withheld, f"{kinds}: {described(mechanism)}"
     case = f"{method}, {(length, mass, time)}: {described(mechanism)}"
     assert a.base.kept == b.base.kept and a.untold == b.untold, case
     assert _words(a.notes) == _words(b.notes), f"{a.notes} or {b.notes}: {case}"
@@ -178,7 +180,6 @@ def law_identification_scales_with_units(rng: Any) -> None:
     pairs = {
         "beta": (a.fit.beta * unit[kept], b.fit.beta, b.fit.standard_error),
         "errors": (a.fit.standard_error * unit[kept], b.fit.standard_error, b.fit.standard_error),
-        "interval": (a.interval()[:, 0] * unit[kept], b.interval()[:, 0], b.fit.standard_error),
         "noise": (a.fit.sigma * force, b.fit.sigma, b.fit.sigma),
         "residual": (a.fit.residual * force, b.fit.residual, b.fit.sigma),
         "folds": (a.folds * force, b.folds, b.fit.sigma),
@@ -224,3 +225,18 @@ def law_identified_robot_predicts_at_noise_level(rng: Any) -> None:
         S = np.trace(I) / 2 * np.eye(3) - I
         assert m > 0 and np.isfinite(com).all(), f"mass {m}: {described(mechanism)}"
         assert np.linalg.eigvalsh(S)[0] > 0, f"second moments {S}: {described(mechanism)}"
+
+
+@law(limit=60, weight=0.5)
+def law_a_wrong_clock_is_named_or_undecided_or_harmless(rng: Any) -> None:
+    """A slow clock never leaves wrong intervals without a word."""
+    mechanism, t, (q, dq, ddq), (tau, _) = _experiment(rng)
+    robot, slow = mc.robot_of(_misjudged(mechanism, rng)), float(rng.uniform(0.75, 0.95))
+    note(rng, mechanism=described(mechanism), slow=slow)
+    data = kt.identify.make_recording(robot, slow * t, q, tau, dq / slow, ddq / slow**2)
+    found = kt.identify.identify(robot, data, folds=2, friction="symmetric", lag=0.0)
+    if found.verdict.word != "usable" or "time-scale" in {x.kind for x in found.verdict.undecided}:
+        return
+    truth = found.base.K @ found.sought.values(mc.robot_of(mechanism).model)
+    misses = np.abs(found.fit.beta - truth) / found.fit.standard_error
+    assert np.mean(misses < 1.96) > 0.7, f"clock {slow:.3g}: {misses}: {described(mechanism)}"

@@ -1,9 +1,8 @@
-"""Laws of control laws: values count and not objects, memory is noticed, states are simulated.
+"""Laws of control laws: they are values, memory is an error unless declared, states are simulated.
 
 The oracle is a pendulum with a hand-written integrator: m l^2 ddq = tau - m g l sin q.
 """
 
-import warnings
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,8 +12,8 @@ from attack_plants import close, size, tree
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.errors import InputError, KinetreeWarning
-from kinetree.scalars import clip, cos, sin
+from kinetree.errors import InputError
+from kinetree.scalars import clip, cos, sin, tanh
 
 FREE = {"limits": "ignore"}
 
@@ -283,28 +282,100 @@ def remembering(rng, dt):
 
 
 @law(ci=3)
-def law_memory_is_noticed_and_run_as_it_is(rng):
-    """With Euler's method: the loop that one would write. With dop853: refused in words."""
-    plant, dt, steps = Pendulum(rng), 0.01, 30
-    make = remembering(rng, dt)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        motion = plant.simulate(tau=make(), duration=dt * steps, dt=dt, method="euler")
-    kinds = {w.category for w in caught}
-    assert kinds == {KinetreeWarning}, f"warnings {kinds}"
-    assert not motion.meta["compiled"] and motion.meta["note"], motion.meta
-    function, q, dq = make(), plant.q0, plant.dq0
-    for i in range(steps + 1):
-        tau = float(function(i * dt, np.array([q]), np.array([dq]))[0])
-        close(motion.q[i, 0], q, 1e-10 * (1 + abs(q)), f"q at step {i}")
-        close(motion.tau[i, 0], tau, 1e-9 * (1 + abs(tau)), f"tau at step {i}")
-        q, dq = q + dt * dq, dq + dt * plant.ddq(q, tau)
+def law_memory_is_an_error_that_says_what_to_declare(rng):
+    """With every method, whether it begins at once or later, traced or in Python."""
+    plant, dt = Pendulum(rng), 0.01
+    inner, begins = remembering(rng, dt)(), float(rng.choice([0.0, 0.05]))
+
+    def function(t, q, dq):
+        return inner(t, q, dq) if begins == 0 or t > begins else -q
+
+    method = str(rng.choice(["euler", "rk4", "semi_implicit_euler", "implicit", "dop853"]))
+    role = str(rng.choice(["tau", "controller"]))
+    note(rng, begins=begins, method=method, role=role)
     try:
-        plant.simulate(tau=make(), duration=0.1)
+        plant.simulate(duration=0.2, dt=dt, method=method, **{role: function})
     except InputError as error:
-        assert "Stateful" in str(error), error
+        assert "Stateful" in str(error) and "t = " in str(error), error
     else:
-        raise AssertionError("dop853 ran a law that is no function of the state")
+        raise AssertionError("a law that is no function of the state was run")
+
+
+@law(ci=2)
+def law_values_stay_what_they_were_when_they_were_given(rng):
+    """Friction and kt.law under changes of what they read: all quantities agree, for ever."""
+    plant = Pendulum(rng)
+    found, change = changeable(rng)
+    function = found.function if isinstance(found, controllers.Law) else found
+    k = rng.uniform(0, 30), rng.uniform(0, 3)
+    change(k)
+    value = kt.law(function, plant.robot)
+    c = [float(x) for x in rng.uniform(0.1, 5, 3)]
+
+    def friction(dq):
+        return c[0] * dq + c[1] * tanh(c[2] * dq)
+
+    rubbing = plant.robot.with_friction({"hinge": kt.Friction(function=friction)})
+    q, dq, tau = rng.normal(size=(3, 1))
+    first = list(c)
+    b = first[0] * dq + first[1] * np.tanh(first[2] * dq)
+    for _ in range(3):
+        change((rng.uniform(0, 30), rng.uniform(0, 3)))
+        c[:] = rng.uniform(0.1, 5, 3)
+        ddq = plant.ddq(q, tau - b)
+        scale = 1e-9 * (size(ddq) + size(tau))
+        close(rubbing.friction_forces(dq), b, scale, "friction_forces")
+        close(rubbing.inverse_dynamics(q, dq, ddq), tau, scale, "inverse_dynamics")
+        close(rubbing.forward_dynamics(q, dq, tau), ddq, scale, "forward_dynamics")
+        close(value(0.0, q, dq), -k[0] * np.sin(q) - k[1] * dq, 1e-12 * (1 + size(k)), "the law")
+        motion = plant.simulate(duration=0.1, dt=0.01, method="rk4", controller=value)
+        x = plant.motion(lambda t, q, dq, z: (-k[0] * np.sin(q) - k[1] * dq, z), [], 0.01, 10)
+        close(motion.q[:, 0], x[:, 0], 1e-10 * size(x), "q with the value")
+
+
+@law(ci=2)
+def law_sampled_controllers_are_a_loop_over_samples(rng):
+    """Against a dumb loop with short steps, whole and split, for each rollout of a batch."""
+    plant = Pendulum(rng)
+    period, samples = float(rng.choice([0.01, 0.02, 0.05])), int(rng.integers(4, 9))
+    kp, kd, ki = (float(x) for x in rng.uniform([0, 0, 0], [30, 3, 20]))
+    goal, first = float(rng.normal()), int(rng.integers(1, samples))
+    starts = np.array([[plant.q0], [plant.q0 + 0.5]])
+    note(rng, period=period, samples=samples, kp=kp, kd=kd, ki=ki, goal=goal, first=first)
+
+    def digital(t, q, dq, state):
+        state["z"] += period * (goal - q[0])
+        state["n"] += 1
+        return np.array([kp * (goal - q[0]) - kd * dq[0] + ki * state["z"]])
+
+    def make():
+        return {"z": 0.0, "n": 0}
+
+    method = str(rng.choice(["rk4", "dop853"]))
+    options = {"dt": period / 5, "method": method, "rtol": 1e-11, "atol": 1e-12, **FREE}
+
+    def run(q, dq, count, initial):
+        law = controllers.Sampled(digital, period, initial)
+        return plant.robot.simulate(q, dq, controller=law, duration=count * period, **options)
+
+    whole = run(starts, [plant.dq0], samples, make)
+    one = run(starts, [plant.dq0], first, make)
+    two = run(one.q[-1], one.dq[-1], samples - first, one.meta["controller_state"])
+    allowed = 1e-6 * size(whole.q) * size(whole.dq)
+    close(two.q[-1], whole.q[-1], allowed, f"q at the end of two runs, {method}")
+    assert [x["n"] for x in whole.meta["controller_state"]] == [samples] * 2
+    assert [x["n"] for x in two.meta["controller_state"]] == [samples] * 2
+    for row in range(2):
+        q, dq, z, fine = starts[row, 0], plant.dq0, 0.0, 200
+        h = period / fine
+        for _ in range(samples):
+            z += period * (goal - q)
+            tau = kp * (goal - q) - kd * dq + ki * z
+            for _ in range(fine):  # leapfrog
+                half = dq + h / 2 * plant.ddq(q, tau)
+                q = q + h * half
+                dq = half + h / 2 * plant.ddq(q, tau)
+        close(whole.q[-1, row, 0], q, 1e-4 * size(whole.q) * size(whole.dq), f"q of rollout {row}")
 
 
 @law(ci=2)

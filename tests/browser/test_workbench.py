@@ -368,6 +368,68 @@ def test_uploads_errors_and_scene_files(benches):
     del bench.faults[known:]
 
 
+SDF = """<sdf version="1.10"><model name="crane"><link name="base"/><link name="arm"/>
+<joint name="world_joint" type="fixed"><parent>world</parent><child>base</child></joint>
+<joint name="lift" type="revolute"><parent>base</parent><child>arm</child>
+<axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+
+
+@pytest.mark.parametrize("ending", [".sdf", ".world"])
+def test_a_dropped_folder_with_an_sdf_model_opens(ending, benches):
+    bench = benches("quadruped")
+    files = {f"crane/model{ending}": SDF, "crane/model.config": "<model/>", "crane/a.dae": ""}
+    bench.page.evaluate(
+        """(files) => window.kinetree.open(Object.entries(files).map(([place, text]) =>
+        Object.assign(new File([text], place.split("/").pop()), { place })))""",
+        files,
+    )
+    assert bench.page.evaluate("window.kinetree.bench.robot.name") == "crane"
+    assert bench.page.evaluate("window.kinetree.bench.robot.source") == f"crane/model{ending}"
+
+
+DAMAGED = {
+    "docks": [None, {"left": ["nope"]}, {"left": ["nope"], "right": [], "bottom": []}],
+    "sizes": [None, {"left": "wide", "right": 300, "bottom": 300}],
+    "marks": [None],
+    "folded": [None],
+    "q": [["a", "b"], [0.1]],
+    "dq": [None],
+    "gravity": [[0, 0]],
+    "frame": ["nose"],
+    "push": [{"link": 99}, {"link": 99, "point": [0] * 3, "force": [0] * 3, "moment": [0] * 3}],
+    "run": [{}, {"motion": {}}, {"motion": {"t": [0, 1]}}, {"recipe": {"gains": None}}],
+    "unfold": [{"kind": "tau", "dof": 2}],
+    "camera": [{"angle": 0}],
+    "preset": ["nope"],
+    "of": [None, {}],
+    "colour": ["red"],
+}
+
+
+def test_a_damaged_scene_is_refused_with_its_file_and_changes_nothing(benches):
+    bench = benches("planar_2r", fresh=True)
+    page, known = bench.page, len(bench.faults)
+    stored = json.loads(page.evaluate("JSON.stringify(window.kinetree.stored())"))
+    bench.pull(0, 0.7)
+    bench.settled()
+    before = page.evaluate(f"JSON.stringify({SCENE})")
+    for entry, values in DAMAGED.items():
+        for value in values:
+            damaged = json.dumps(stored | {entry: value}).encode()
+            file = {"name": "lecture.json", "mimeType": "text/json", "buffer": damaged}
+            page.set_input_files("#robot-files", file)
+            page.locator("#messages .notice").wait_for(timeout=10_000)
+            words = page.locator("#messages .notice").inner_text()
+            assert words.startswith("lecture.json: ") and entry in words, words
+            assert page.evaluate(f"JSON.stringify({SCENE})") == before
+            page.keyboard.press("Escape")
+    assert all("400" in fault for fault in bench.faults[known:])  # Chromium's line on a refusal
+    del bench.faults[known:]
+    page.evaluate("(text) => window.kinetree.restore(text)", json.dumps(stored))
+    assert bench.scene("q") == stored["q"]
+    assert page.locator(".notice").count() == 0
+
+
 def test_the_page_says_that_the_workbench_has_ended(benches):
     bench = benches("quadruped")
     known = len(bench.faults)

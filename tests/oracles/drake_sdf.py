@@ -3,7 +3,7 @@
     python tests/oracles/drake_sdf.py
 
 Needs the packages drake and kinetree. The file has, for every robot, its text, the names of its
-joints, a state, and Drake's mass matrix, gravity and Coriolis forces for it.
+degrees of freedom, a state, and Drake's mass matrix, gravity, Coriolis forces and damping for it.
 """
 
 import json
@@ -23,6 +23,12 @@ REVERSED = """<sdf version="1.9"><model name="m"><link name="a"/><link name="b">
 </pose></link><joint name="w" type="revolute"><parent>world</parent><child>a</child><axis>
 <xyz>0 0.6 0.8</xyz></axis></joint><joint name="j" type="prismatic"><parent>b</parent>
 <child>a</child><axis><xyz>0.6 0.8 0</xyz></axis></joint></model></sdf>"""
+BALL = """<sdf version="1.9"><model name="m"><link name="a"><pose>0 0 1 0 1 0</pose></link>
+<link name="b"/><joint name="j" type="ball"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>
+<parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz><dynamics><damping>0.7</damping>
+</dynamics></axis></joint><joint name="k" type="revolute"><parent>a</parent><child>b</child><axis>
+<xyz>0 0.6 0.8</xyz><dynamics><damping>0.3</damping></dynamics></axis></joint></model></sdf>"""
+OLDER = ("1.2", "1.4", "1.5", "1.5", "1.6", "1.6")  # versions of further random robots
 
 
 def numbers(text: str, rng: np.random.Generator) -> dict[str, object]:
@@ -36,12 +42,14 @@ def numbers(text: str, rng: np.random.Generator) -> dict[str, object]:
     context = plant.CreateDefaultContext()
     joints = [plant.get_joint(i) for i in plant.GetJointIndices()]
     joints = [joint for joint in joints if joint.num_velocities()]
-    names, order = [], []
+    names, order, damping = [], [], []
     for joint in joints:
-        n = joint.num_velocities()
-        names += [joint.name()] if n == 1 else [f"{joint.name()}/axis", f"{joint.name()}/axis2"]
+        n, name = joint.num_velocities(), joint.name()
+        names += {1: [name], 2: [f"{name}/axis", f"{name}/axis2"], 3: [name] * 3}[n]
         order += range(joint.velocity_start(), joint.velocity_start() + n)
+        damping += joint.default_damping_vector().tolist()
     q, dq = rng.uniform(-1, 1, (2, len(order)))
+    q[[names.count(name) == 3 for name in names]] = 0  # of a ball: no turn, in any coordinates
     place = np.argsort(order)
     plant.SetPositions(context, q[place])
     plant.SetVelocities(context, dq[place])
@@ -53,6 +61,7 @@ def numbers(text: str, rng: np.random.Generator) -> dict[str, object]:
         "M": plant.CalcMassMatrix(context)[np.ix_(order, order)].tolist(),
         "g": (-plant.CalcGravityGeneralizedForces(context)[order]).tolist(),
         "c": plant.CalcBiasTerm(context)[order].tolist(),
+        "damping": damping,
     }
 
 
@@ -63,7 +72,8 @@ def main() -> None:
 
     rng = np.random.default_rng(1)
     robots = [RandomRobot(seed, links=3 + seed % 3, nested=seed % 2 == 0) for seed in range(8)]
-    texts = [UNIVERSAL, REVERSED, *(robot.text(7) for robot in robots)]
+    texts = [UNIVERSAL, REVERSED, *(robot.text(7) for robot in robots), BALL]
+    texts += [RandomRobot(20 + k, nested=k % 2 == 0).text(7, x) for k, x in enumerate(OLDER)]
     FILE.write_text(json.dumps([numbers(text, rng) for text in texts], indent=1) + "\n")
 
 

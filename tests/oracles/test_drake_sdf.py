@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.algorithms import coriolis_matrix, gravity_forces, mass_matrix
+from kinetree.algorithms import coriolis_matrix, gravity_forces, mass_matrix, neutral
 from kinetree.description.sdf import read_sdf_text
+from kinetree.formulations.drives import friction_forces
 from kinetree.model import build_model
 
 CASES = json.loads((Path(__file__).parent / "drake_sdf.json").read_text())
@@ -16,9 +17,13 @@ CASES = json.loads((Path(__file__).parent / "drake_sdf.json").read_text())
 @pytest.mark.parametrize("case", CASES, ids=[f"{k}" for k in range(len(CASES))])
 def test_dynamics_of_a_file_agree_with_drake(case):
     model = build_model(read_sdf_text(case["text"]))
-    assert set(model.joint_names) == set(case["names"])
-    order = [case["names"].index(name) for name in model.joint_names]
-    q, dq = np.array(case["q"])[order], np.array(case["dq"])[order]
+    names = np.array(case["names"])
+    assert set(model.joint_names) == set(names)
+    order = [int(k) for name in model.joint_names for k in np.flatnonzero(names == name)]
+    q, dq = neutral(model), np.array(case["dq"])[order]
+    for joint in model.joints:
+        if len(joint.coords) == 1:
+            q[joint.coords[0]] = case["q"][order[joint.dofs[0]]]
     close = {"rtol": 1e-12, "atol": 1e-12}
     np.testing.assert_allclose(
         mass_matrix(model, q), np.array(case["M"])[np.ix_(order, order)], **close
@@ -27,3 +32,5 @@ def test_dynamics_of_a_file_agree_with_drake(case):
     np.testing.assert_allclose(
         coriolis_matrix(model, q, dq) @ dq, np.array(case["c"])[order], **close
     )
+    b = friction_forces(model, dq)
+    np.testing.assert_allclose(b, np.array(case["damping"])[order] * dq, rtol=1e-15)

@@ -18,14 +18,14 @@ def quick_engine(engine):
     engine.level = lambda text: 0 if text.count("\n") < int(LIMIT) else usual(text)
 
 
-def quick_entries(entries):
+def quick_folder(folder):
     """Do not list all files of the cache at every new entry to watch its size."""
-    entries._shrink = lambda folder, limit: None
+    folder.shrink = lambda place, limit: None
 
 
 CHANGES = {
     "kinetree.backends.llvm.engine": quick_engine,
-    "kinetree.backends.cache.entries": quick_entries,
+    "kinetree.backends.cache.folder": quick_folder,
 }
 
 

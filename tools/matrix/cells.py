@@ -80,6 +80,14 @@ class Cell:
         return EMULATED_LIMIT if self.emulated else NATIVE_LIMIT
 
 
+# A processor that this machine is not, for each library that chooses code by the processor
+NO_AVX512 = "AVX512F AVX512CD AVX512_SKX X86_V4 AVX512_ICL"  # names before and since NumPy 2.4
+OTHER_PROCESSOR = {
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": NO_AVX512,
+    "KINETREE_TARGET": "avx2",
+}
+
 CELLS = (
     Cell("python-3.11", "3.11"),
     Cell("python-3.12", "3.12"),
@@ -91,6 +99,10 @@ CELLS = (
     Cell("no-llvmlite", "3.11", without=("llvmlite",)),
     Cell("sse2", "3.11", environment={"KINETREE_TARGET": "sse2"}),
     Cell("avx2", "3.11", environment={"KINETREE_TARGET": "avx2"}),
+    Cell("blas-haswell", "3.11", environment={"OPENBLAS_CORETYPE": "Haswell"}),
+    Cell("blas-zen", "3.11", environment={"OPENBLAS_CORETYPE": "Zen"}),
+    Cell("numpy-no-avx512", "3.11", environment={"NPY_DISABLE_CPU_FEATURES": NO_AVX512}),
+    Cell("other-processor", "3.11", environment=OTHER_PROCESSOR),
     Cell("aarch64", "3.13", TRIXIE_ARM),
 )
 # what the matrix does not have, with the reason; the record repeats it

@@ -23,6 +23,7 @@ from kinetree.algorithms.constraints.at_state import (
     constraint_errors,
     constraint_impulse,
     constraint_jacobian,
+    project_accelerations,
     project_rates,
     reduced_dynamics,
 )
@@ -173,6 +174,7 @@ __all__ = [
     "pose",
     "potential_energy",
     "project",
+    "project_accelerations",
     "project_rates",
     "random",
     "reduced_dynamics",

@@ -24,6 +24,7 @@ from kinetree.algorithms.regressor import regressor
 from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.options import count, is_one_of
 from kinetree.base.tables import notebook_table
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
@@ -128,7 +129,7 @@ def base_parameters(
         return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
     units = natural_units(model)
     scale = parameter_units(model, units)[columns]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(count(seed, "seed"))
     W = _observations(model, columns, units, rng, 3 * len(columns) // max(model.n, 1) + 12)
     order = _drop_order(model, columns)[::-1]
     kept, K, gap = independent_columns(W, order)
@@ -247,9 +248,11 @@ def base_parameters_by_rules(model: Model) -> BaseParameters:
 
 
 def _columns(model: Model, groups: Sequence[str]) -> list[int]:
-    unknown = [x for x in groups if x not in GROUPS]
-    if unknown or isinstance(groups, str):
-        raise InputError(f"groups is {groups!r}; expected a list of some of {', '.join(GROUPS)}.")
+    listed = isinstance(groups, list | tuple | set | frozenset)
+    if not listed or not all(is_one_of(x, GROUPS) for x in groups):
+        raise InputError(
+            f"groups is {groups!r:.60}; expected a list of some of {', '.join(GROUPS)}."
+        )
     return [k for k, x in enumerate(parameter_list(model)) if x.group in groups]
 
 

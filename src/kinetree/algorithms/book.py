@@ -26,14 +26,16 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     q = coordinates(model, q)
     loaded = F_ext is not None or F_tip is not None
     loads = link_wrenches(model, F_ext, F_tip) if loaded else None
-    links = []
-    for i, joint in enumerate(model.joints):
-        T_pi = link_pose(model, i, q)
-        to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
-        load = None if loads is None else Load(loads[i])
-        links.append(TreeLink(model.parent[i], joint.dofs, model.A[i], to, model.moments[i], load))
+    links = [book_link(model, q, i, None if loads is None else Load(loads[i])) for i in model.links]
     springs = joint_spring_forces(model, q) if model.springs else None
     return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
+
+
+def book_link(model: Model, q: Array, i: int, load: Load | None = None) -> TreeLink:
+    """Link i of the robot at q, (nq,)."""
+    T_pi = link_pose(model, i, q)
+    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
+    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i], load)
 
 
 def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:

@@ -10,7 +10,7 @@ from math import isfinite, pi
 import numpy as np
 
 from kinetree.algorithms.tangents import multiply, normalized
-from kinetree.base.arrays import Array, StateLike
+from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates, rates
@@ -37,9 +37,9 @@ def neutral(model: Model) -> Array:
 def rest_position(model: Model) -> Array:
     """The neutral position, except for joints whose limits exclude it: they are in the middle.
 
-    A joint with one finite limit that excludes the neutral position stands at that limit. The
-    command line and the workbench begin here: a simulation that begins outside the limits ends at
-    once, and no robot of that kind can be where it begins.
+    A joint with one finite limit that excludes the neutral position stands at that limit. A
+    simulation that begins outside the limits ends at once, and no robot of that kind can be where
+    it begins.
     """
     q = np.array(neutral(model), float)
     for joint in _own(model):
@@ -50,6 +50,16 @@ def rest_position(model: Model) -> Array:
             middle = (low + high) / 2
             q[k] = middle if np.isfinite(middle) else max(low, min(high, q[k]))
     return q
+
+
+def start_position(model: Model) -> Array:
+    """The position in which commands, views and simulations begin where none is given, (nq,).
+
+    It is that of rest; for a robot with constraints, the closed position that was chosen when it
+    was constrained (constraints/positions.py).
+    """
+    given = model.constraints
+    return rest_position(model) if given is None else np.array(given.home)
 
 
 def random(model: Model, rng: np.random.Generator) -> Array:
@@ -63,7 +73,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     # joints that follow one another are drawn together: the same numbers in less time
     for simple, joints in groupby(_own(model), lambda joint: joint.type in SCREW_TYPES):
         if simple:
-            rows = [(joint.coords[0], *_range(joint)) for joint in joints]
+            rows = [(joint.coords[0], *position_range(joint)) for joint in joints]
             index, low, high = zip(*rows, strict=True)
             q[list(index)] = rng.uniform(low, high)
             continue
@@ -88,12 +98,12 @@ def random_positions(model: Model, rng: np.random.Generator, count: int) -> Arra
     own = _own(model)
     if not all(joint.type in SCREW_TYPES for joint in own):
         return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
-    ranges = np.array([_range(joint) for joint in own]).reshape(-1, 2)
+    ranges = np.array([position_range(joint) for joint in own]).reshape(-1, 2)
     return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
 
 
-def _range(joint: Joint) -> tuple[float, float]:
-    """Limits of a random position of a joint of one degree of freedom."""
+def position_range(joint: Joint) -> tuple[float, float]:
+    """Lower and upper end of a random position of a joint of one degree of freedom, rad or m."""
     reach = 0.5 if joint.type == PRISMATIC else pi
     low, high = joint.limits.lower, joint.limits.upper
     low = low if isfinite(low) else min(-reach, high - reach)
@@ -116,11 +126,11 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
         if joint.type == SPHERICAL:
             out[own] = normalized(multiply(q[own], _exp_quaternion(step)))
         elif joint.type == FREE:
-            T = joint_pose(joint, q[own]) @ exp_twist(step)
+            T = times(joint_pose(joint, q[own]), exp_twist(step))
             out[own[:4]] = normalized(multiply(q[own[:4]], _exp_quaternion(step[:3])))
             out[own[4:]] = T[:3, 3]
         elif joint.type == PLANAR:
-            T = joint_pose(joint, q[own]) @ exp_twist([0, 0, step[0], step[1], step[2], 0])
+            T = times(joint_pose(joint, q[own]), exp_twist([0, 0, step[0], step[1], step[2], 0]))
             out[own] = [q[own[0]] + step[0], T[0, 3], T[1, 3]]
         else:
             out[own] = q[own] + step
@@ -165,10 +175,10 @@ def _own(model: Model) -> list[Joint]:
 
 def _random_quaternion(rng: np.random.Generator) -> Array:
     x = rng.normal(size=4)
-    return x / np.linalg.norm(x)
+    return x / length(x)
 
 
 def _exp_quaternion(w: Array) -> Array:
     """Unit quaternion of a rotation vector, exact near zero."""
-    half = sqrt(w @ w) / 2
+    half = sqrt(times(w, w)) / 2
     return np.array([cos(half), *(w / 2 if half == 0 else w * (sin(half) / (2 * half)))])

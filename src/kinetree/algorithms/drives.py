@@ -222,13 +222,13 @@ def rotor_momenta(model: Model, T_si: Array, dq: Array) -> list[Array]:
 def friction_slopes(model: Model, dq: Array) -> Array:
     """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
 
-    A friction function is code, so it is run on dual numbers.
+    A friction function is computed on dual numbers.
     """
     slopes: list[Any] = [0] * model.n
     for joint in model.joints:
         for d in joint.dofs:
             rate = Dual(dq[d] * joint.scale, joint.scale)
-            force = friction_force(joint.friction, rate, joint.name)
+            force = friction_force(joint.friction, rate)
             slopes[d] = slopes[d] + dual(force).slope * joint.scale
     return np.array(slopes)
 

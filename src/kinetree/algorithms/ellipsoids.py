@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.options import is_one_of
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError
 from kinetree.formulations.kinematics import body_jacobian, pose
@@ -73,7 +74,7 @@ def force_ellipsoid(
 
 def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Array:
     without_constraints(model, "An ellipsoid")
-    if part not in PARTS:
+    if not is_one_of(part, PARTS):
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
     R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]
     return R_sb @ np.asarray(body_jacobian(model, q, frame), float)[PARTS[part]]

@@ -159,6 +159,6 @@ def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
 
 def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
     """Raise InputError for axes that are not one of the choices."""
-    if expressed not in choices:
+    if not isinstance(expressed, str) or expressed not in choices:
         known = " or ".join([", ".join(choices[:-1]), choices[-1]])
-        raise InputError(f"expressed is {expressed!r}; expected {known}.")
+        raise InputError(f"expressed is {expressed!r:.60}; expected {known}.")

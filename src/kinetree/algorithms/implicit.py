@@ -12,6 +12,10 @@ and a = (dq_next - dq) / h follows from
 which is stable for positive slopes of any size. "implicit" solves this; "implicitfast" leaves out
 K and kp, as the integrator of that name in MuJoCo does: a spring then limits the step as with
 explicit methods. Positions are tangent vectors, so quaternions need no care here.
+
+The rates of a free or planar joint are in the axes of its body, which turn. Its damping at the end
+of the step is that of the velocity in fixed axes, v + h (a + w x v) seen from the body, as MuJoCo
+has it: with c = (0, w x v), the damping of such a joint adds -h D c to the right-hand side.
 """
 
 from collections.abc import Collection
@@ -33,7 +37,13 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.formulations.drives import friction_forces, load_coefficients, load_factors
+from kinetree.description.joints import FREE, PLANAR
+from kinetree.formulations.drives import (
+    armature_turning,
+    friction_forces,
+    load_coefficients,
+    load_factors,
+)
 from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
@@ -156,12 +166,14 @@ def implicit_accelerations(
 class StepSlopes:
     """D + kd and K + kp, (n, n) each, of which entries not on the diagonal are mostly integers 0.
 
-    symmetric: only the entries on and below the diagonals are read.
+    symmetric: only the entries on and below the diagonals are read. turning: D c, (n,), of free and
+    planar joints, integers 0 elsewhere.
     """
 
     by_rate: Array
     by_position: Array
     symmetric: bool
+    turning: Array
 
     @staticmethod
     def of(
@@ -178,14 +190,15 @@ class StepSlopes:
         """
         n = model.n
         damping = np.array(implicit_damping(model, dq), dtype=object)
-        by_rate = diagonal(damping if shares is None else damping * shares)
+        damping = damping if shares is None else damping * shares
+        by_rate, turning = diagonal(damping), _turning(model, damping, dq)
         by_position = spring_stiffness(model) if positions else no_gains(n)
         if gains is None:
-            return StepSlopes(by_rate, by_position, True)
+            return StepSlopes(by_rate, by_position, True, turning)
         gains = gains if shares is None else gains.shared(shares)
         by_rate = _sum(by_rate, gains.kd)
         by_position = _sum(by_position, gains.kp) if positions else by_position
-        return StepSlopes(by_rate, by_position, gains.symmetric)
+        return StepSlopes(by_rate, by_position, gains.symmetric, turning)
 
     def added(self, M: Array, h: Scalar) -> Array:
         """M + h (D + kd) + h^2 (K + kp), (n, n)."""
@@ -202,18 +215,20 @@ class StepSlopes:
         return np.array(A, dtype=object).reshape(n, n)
 
     def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
-        """b - h (K + kp) dq, (n,)."""
+        """b - h (K + kp) dq - h D c, (n,)."""
         n = len(b)
         found = list(b)
         for i in range(n):
             row = [self._position(i, j) for j in range(n)]
             parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
+            if not is_zero(self.turning[i]):
+                parts.append(self.turning[i])
             if parts:
                 found[i] = found[i] - sum(parts[1:], parts[0]) * h
         return np.array(found)
 
     def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
-        """h (D + kd) a + h (K + kp) (dq + h a), (n,): what friction and springs add in a step."""
+        """h (D + kd) a + h D c + h (K + kp) (dq + h a), (n,): added to friction and springs."""
         n = len(dq)
         moved = [dq[j] + a[j] * h for j in range(n)]
         found: list[Any] = [0] * n
@@ -223,6 +238,8 @@ class StepSlopes:
                     slope = self._entry(X, i, j)
                     if not is_zero(slope):
                         found[i] = found[i] + slope * v[j] * h
+            if not is_zero(self.turning[i]):
+                found[i] = found[i] + self.turning[i] * h
         return np.array(found)
 
     def _position(self, i: int, j: int) -> Scalar:
@@ -243,6 +260,17 @@ def _sum(X: Array, Y: Array) -> Array:
 
 def _plus(x: Scalar, y: Scalar) -> Scalar:
     return x if is_zero(y) else y if is_zero(x) else x + y
+
+
+def _turning(model: Model, damping: Array, dq: Array) -> Array:
+    """D c, (n,): damping of free and planar joints times (0, w x v) of their rates."""
+    found: list[Any] = [0] * model.n
+    for joint in model.joints:
+        dofs = list(joint.dofs)
+        if joint.type in (FREE, PLANAR) and not all(map(is_zero, damping[dofs])):
+            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
+                found[d] = 0 if is_zero(damping[d]) or is_zero(c) else damping[d] * c
+    return np.array(found, dtype=object)
 
 
 def implicit_damping(model: Model, dq: Array) -> list[Any]:

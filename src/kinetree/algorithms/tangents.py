@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike
+from kinetree.base.arrays import Array, StateLike, times
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
@@ -165,9 +165,9 @@ def multiply(a: Array, b: Array) -> Array:
     """Product of two quaternions (w, x, y, z)."""
     w, v = a[0], a[1:]
     u, x = b[0], b[1:]
-    return np.array([w * u - v @ x, *(w * x + u * v + cross(v, x))])
+    return np.array([w * u - times(v, x), *(w * x + u * v + cross(v, x))])
 
 
 def normalized(q: Array) -> Array:
     """The quaternion divided by its length."""
-    return q / sqrt(q @ q)
+    return q / sqrt(times(q, q))

@@ -16,7 +16,7 @@ rank; there a `tolerance` makes the results NaN instead. J J^T - tolerance^2 has
 exactly where all singular values of J are above the tolerance.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -290,12 +290,20 @@ def task_rows(rows: Sequence[int] | None) -> list[int]:
     """Check the coordinates of a task: each of the six at most once; None is all six."""
     if rows is None:
         return list(range(6))
-    given = list(rows) if isinstance(rows, Iterable) else []
-    if not given or any(k not in range(6) for k in given) or len(set(given)) < len(given):
+    listed = isinstance(rows, Iterable) and not isinstance(rows, str | Mapping)
+    entries: list[Any] = list(rows) if listed and getattr(rows, "ndim", 1) == 1 else []
+    whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in entries)
+    if (
+        not entries
+        or not whole
+        or not set(entries) <= set(range(6))
+        or (len(set(entries)) < len(entries))
+    ):
         raise InputError(
-            f"rows are {rows!r}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), each once."
+            f"rows are {rows!r:.60}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), "
+            "whole numbers, each once."
         )
-    return [int(k) for k in given]
+    return [int(k) for k in entries]
 
 
 def not_negative(value: ArrayLike, name: str) -> float:

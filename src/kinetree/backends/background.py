@@ -12,14 +12,13 @@ Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 
 import atexit
 import logging
-import os
 import threading
 from collections.abc import Callable
 
-from kinetree.backends.cache.folder import OFF
 from kinetree.backends.call.threads import thread_count, threads
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
+from kinetree.base.environment import setting
 from kinetree.base.system import on_fork
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.store import digest
@@ -63,7 +62,7 @@ _worker: threading.Thread | None = None
 
 def enabled() -> bool:
     """Return True unless the environment switches compilation in the background off."""
-    return os.environ.get("KINETREE_BACKGROUND", "1").strip().lower() not in OFF
+    return setting("KINETREE_BACKGROUND") is not False
 
 
 def pays(graph: Graph) -> bool:

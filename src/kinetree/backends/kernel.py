@@ -20,6 +20,7 @@ from kinetree.backends.call.dispatch import Axes, Dispatch, Overload, core_signa
 from kinetree.backends.call.gufunc import InnerLoop
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.programs import Programs
+from kinetree.base.system import once
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.notes import Notes
 from kinetree.errors import CompileError, GraphError, InputError
@@ -150,7 +151,11 @@ class Kernel:
 
     @property
     def gufunc(self) -> np.ufunc:
-        """The real NumPy gufunc, with all its loops."""
+        """The real NumPy gufunc, with all its loops.
+
+        It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
+        A call of the kernel computes in float32 only where all arrays are float32.
+        """
         return self.wait()._dispatch.gufunc
 
     @property
@@ -272,8 +277,9 @@ def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
     own = kernel()
     if own is None or own._plan is None or not isinstance(larger, Kernel) or not larger._direct:
         return
-    own._larger = larger if own._door is None else larger.behind(own._door)  # kept alive
-    plans.learn_larger(own._plan, own._larger)
+    made = larger if own._door is None else larger.behind(own._door)
+    # kept alive, and never replaced: another thread may be about to enter it by its address
+    plans.learn_larger(own._plan, vars(own).setdefault("_larger", made))
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
@@ -298,7 +304,7 @@ def check_ports(graph: Graph, name: str) -> None:
             )
 
 
-@functools.cache
+@once
 def direct_kernel() -> type[Kernel]:
     """Return the class of kernels whose call is machine code from its first instruction."""
     base: Any = vectorcall.entered_in_code()

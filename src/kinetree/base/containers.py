@@ -6,11 +6,12 @@ meaning, `refuse_labels` raises, so that nothing is read by position. Times are 
 order is that of the rows, and `read_times` takes them as they are, in seconds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from kinetree.base.units import unit_of
 from kinetree.errors import InputError
 
 DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
@@ -29,6 +30,18 @@ OTHERS = {
     ("xarray", "Dataset"): "choose one of its variables",
     ("pyarrow", "Table"): "convert it with .to_pandas(), or with polars.from_arrow(table)",
     ("pyarrow", "RecordBatch"): "convert it with .to_pandas(), or with polars.from_arrow(batch)",
+    ("pint", "Quantity"): "convert it to SI units, and pass its values: q.to('rad').magnitude",
+    ("astropy", "Quantity"): "convert it to SI units, and pass its values: q.to_value('rad')",
+    ("unyt", "unyt_array"): "convert it to SI units, and pass its values: q.to_value('rad')",
+}
+UNIT_KEYS = ("units", "unit")  # attributes and coordinates
+# SI units of the arguments that are joint vectors, of hinges and of sliders, and of times
+SI_UNITS = {
+    "t": ("s",),
+    "q": ("rad", "m", "1"),
+    "dq": ("rad/s", "m/s"),
+    "ddq": ("rad/s^2", "m/s^2"),
+    "tau": ("N m", "N"),
 }
 UNKNOWN = "with names"  # an object with names that is not read by name
 NAMED_TUPLE = "a named tuple; pass the dict value._asdict()"
@@ -115,6 +128,52 @@ def structured(value: Any) -> str:
     )
 
 
+def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> None:
+    """Raise InputError unless the attributes of a labelled object give SI units, or none.
+
+    The units are one text, several, or a mapping from arguments or labels to texts; the keys are
+    spelt with any capitals. A coordinate of xarray with such a name gives them, too.
+    """
+    attributes: Mapping[Any, Any] = getattr(value, "attrs", None) or {}
+    coordinates: Mapping[Any, Any] = getattr(value, "coords", None) or {}
+    stated = [x for key, x in attributes.items() if str(key).lower() in UNIT_KEYS]
+    stated += [
+        list(x.to_numpy().ravel())
+        for key, x in coordinates.items()
+        if str(key).lower() in UNIT_KEYS
+    ]
+    quantity = argument.rstrip("0123456789")
+    expected = SI_UNITS.get(quantity, ())
+    dims = {x.dims for x in map(unit_of, expected) if x is not None}
+    for text, own in _unit_texts(stated, quantity, labels):
+        if not text or text.upper() == "SI":
+            continue
+        units = [unit_of(x) for x in text.split(" or ")]
+        if not own and dims and all(x is not None and x.dims not in dims for x in units):
+            continue  # of another column, which was left out
+        if not all(x is not None and x.si and (not dims or x.dims in dims) for x in units):
+            raise InputError(
+                f"{argument} has the units {text[:40]!r}; expected "
+                f"{' or '.join(expected[:2] or ('SI units',))}. Convert the values, as "
+                "numpy.deg2rad does with degrees, and set the units to those."
+            )
+
+
+def _unit_texts(
+    stated: object, quantity: str, labels: Sequence[object], own: bool = True
+) -> Iterator[tuple[str, bool]]:
+    """The texts of stated units, and whether they certainly are those of the argument."""
+    if isinstance(stated, Mapping):
+        for key, x in cast("Mapping[object, object]", stated).items():
+            if key == quantity or key not in SI_UNITS:
+                yield from _unit_texts(x, quantity, labels, own and key in (quantity, *labels))
+    elif isinstance(stated, list | tuple | np.ndarray):
+        for x in cast("list[object]", stated):
+            yield from _unit_texts(x, quantity, labels, own)
+    elif stated is not None:
+        yield str(stated).strip(), own
+
+
 def describe(value: object) -> str:
     """Return what a labelled object is: "a pandas Series", "a list of dicts"."""
     if type(value) in (list, tuple):
@@ -122,7 +181,7 @@ def describe(value: object) -> str:
         first = next((x for x in entries if label_kind(type(x))), entries[0])
         return f"a {type(value).__name__} of objects of type {type_name(first)}"
     name = type_name(value)
-    return f"an {name}" if name.startswith("xarray") else f"a {name}"
+    return f"an {name}" if name.startswith(("xarray", "astropy", "unyt")) else f"a {name}"
 
 
 def type_name(value: object) -> str:
@@ -155,6 +214,7 @@ def read_times(value: Any, name: str = "t") -> Any:
         raise InputError(
             f"{name} is {describe(value)}; expected one column of times, in s, such as frame['t']."
         )
+    check_units(value, name)
     x: Any = cast("Any", value).to_numpy() if hasattr(value, "to_numpy") else value
     if type(x) not in ROWS and not isinstance(x, np.ndarray):
         return x

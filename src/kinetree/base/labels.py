@@ -10,7 +10,7 @@ Plain arrays pass through untouched. `base/containers.py` recognises the types.
 
 import functools
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from kinetree.base.containers import (
     SERIES,
     UNKNOWN,
     XARRAY,
+    check_units,
     describe,
     has_fields,
     has_labels,
@@ -37,8 +38,6 @@ from kinetree.base.containers import (
 )
 from kinetree.base.label_results import as_dict, as_labelled
 from kinetree.errors import InputError, need
-
-DEGREES = ("deg", "°")  # as the beginning of units: deg, degrees/s, °/s^2
 
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
@@ -303,16 +302,15 @@ def _stack_tensors(entries: Sequence[Any]) -> Any:
 
 
 def _read_series(value: Any, axis: Axis, argument: str) -> _Given:
-    _check_units(value.attrs, argument)
-    order = order_of(
-        _labels(value.index), axis, argument, "labels of the Series", value.index.nlevels
-    )
+    found = _labels(value.index)
+    check_units(value, argument, found)
+    order = order_of(found, axis, argument, "labels of the Series", value.index.nlevels)
     return _Given(_numbers(value.iloc[order], argument), Form(SERIES))
 
 
 def _read_frame(value: Any, axis: Axis, argument: str) -> _Given:
-    _check_units(value.attrs, argument)
     found, rows = _labels(value.columns), _labels(value.index)
+    check_units(value, argument, found)
     if set(rows) & set(axis.names):
         both = set(found) & set(axis.names)
         columns = "its columns are, too" if both else "its columns are not"
@@ -344,7 +342,7 @@ def _read_polars(value: Any, axis: Axis, argument: str) -> _Given:
 
 
 def _read_xarray(value: Any, axis: Axis, argument: str) -> _Given:
-    _check_units(value.attrs, argument)
+    check_units(value, argument, axis.names)
     labels = {dim: _labels(value.indexes[dim]) for dim in value.dims if dim in value.indexes}
     own = [dim for dim, found in labels.items() if set(found) & set(axis.names)]
     if len(own) != 1:
@@ -360,6 +358,9 @@ def _read_xarray(value: Any, axis: Axis, argument: str) -> _Given:
                 f"assign_coords: {shown(axis.names)}."
             )
     order = order_of(labels[own[0]], axis, argument, f"labels of the dimension {own[0]!r}")
+    for x in value.coords.values():
+        if own[0] in x.dims:
+            check_units(x, argument, axis.names)
     lead = tuple(dim for dim in value.dims if dim != own[0])
     coords = {name: x for name, x in value.coords.items() if own[0] not in x.dims}
     x = _numbers(value.transpose(*lead, own[0]).isel({own[0]: order}), argument)
@@ -390,18 +391,6 @@ def _numbers(column: Any, argument: str) -> Array:
     if x.dtype.kind not in "biuf":
         raise InputError(f"{argument} has values of type {kind}; expected numbers.")
     return x if x.dtype.kind == "f" else x.astype(np.float64)
-
-
-def _check_units(attrs: Mapping[Any, Any], argument: str) -> None:
-    """Raise InputError if the attributes of a frame or DataArray give degrees."""
-    units = attrs.get("units", attrs.get("unit"))
-    if isinstance(units, Mapping):
-        units = cast("Mapping[str, object]", units).get(argument.rstrip("0"))
-    if isinstance(units, str) and units.strip().lower().startswith(DEGREES):
-        raise InputError(
-            f"{argument} has the units {units!r}; expected radians. Convert it with numpy.deg2rad "
-            "and set the units to 'rad'."
-        )
 
 
 # several arguments

@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from kinetree.errors import visible
+
 PATIENCE = 1.0  # s, before a bar appears that was not asked for
 SECONDS = "{task.completed:.3g} of {task.total:.3g} s"
 
@@ -55,6 +57,6 @@ class Progress:
         columns = (words, BarColumn(), count, TimeRemainingColumn())
         # a bar that was asked for stays as a line at the end, others disappear
         self._bar = Bar(*columns, console=Console(stderr=True), transient=self.shown is None)
-        self._task = self._bar.add_task(escape(self.what), total=self.total)
+        self._task = self._bar.add_task(escape(visible(self.what)), total=self.total)
         self._bar.start()
         return self._bar

@@ -11,12 +11,14 @@ import re
 import signal
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import socket
@@ -212,10 +214,15 @@ def on_interrupt(handler: Handler, wake: "socket.socket") -> None:
 
 
 def on_termination(handler: Handler) -> None:
-    """Call `handler` when the system asks the program to end: SIGTERM; Ctrl-Break on Windows."""
+    """Call `handler` when the system asks the program to end: SIGTERM; Ctrl-Break on Windows.
+
+    Also when its terminal is closed, SIGHUP, unless that is ignored as under nohup.
+    """
     signal.signal(signal.SIGTERM, handler)
     if sys.platform == "win32":
         signal.signal(signal.SIGBREAK, handler)
+    elif signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, handler)
 
 
 def ignore_interrupt() -> None:
@@ -280,3 +287,38 @@ def claim_port(listening: "socket.socket") -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
     else:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+
+# Threads
+
+Value = TypeVar("Value")
+_lock = threading.RLock()  # one for all values: they are made from one another
+
+
+def once(make: Callable[[], Value]) -> Callable[[], Value]:
+    """Return a function that calls `make` at its first call alone, and gives that value to all.
+
+    `functools.cache` lets threads that ask at the same time each make a value, and keeps the last.
+    That is harmless for plain values, and not for memory whose address machine code has: the first
+    value is freed while its address is in use. An error is not kept: the next call tries again.
+    """
+    made: list[Value] = []
+
+    @wraps(make)
+    def value() -> Value:
+        if not made:
+            with _lock:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return value
+
+
+def _renew_lock() -> None:
+    """Give a forked child a lock of its own: a thread that it does not have may hold the old."""
+    global _lock
+    _lock = threading.RLock()
+
+
+on_fork(after_in_child=_renew_lock)

@@ -19,6 +19,7 @@ from math import floor, inf, isfinite, isnan, log10
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike
+from kinetree.errors import visible
 from kinetree.scalars import Scalar
 
 MOST_ROWS = 40  # rows of a notebook's table that are shown
@@ -122,6 +123,7 @@ def csv_cell(text: str) -> str:
 
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     """Lines of plain text with aligned columns: the first to the left, the others to the right."""
+    lines = [[visible(cell, "") for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         gap.join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])

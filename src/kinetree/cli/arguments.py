@@ -2,12 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
-from cyclopts import Group, Parameter
+from cyclopts import CoercionError, Group, Parameter, Token
 
 from kinetree.errors import InputError
 
@@ -90,6 +90,23 @@ def table_argument(help: str) -> Parameter:
 def number_argument(help: str) -> Parameter:
     """An option whose value is a number."""
     return Parameter(metavar="NUMBER", help=help)
+
+
+def whole_argument(help: str) -> Parameter:
+    """An option whose value is a whole number."""
+    return Parameter(metavar="NUMBER", help=help, converter=whole_numbers)
+
+
+def whole_numbers(kind: Any, tokens: Sequence[Token]) -> int | list[int]:
+    """Whole numbers as they are written: 2.6 and 1e3 are refused, and not rounded.
+
+    kind: int, or list[int] for an option that takes several.
+    """
+    for token in tokens:
+        if not re.fullmatch("[+-]?[0-9]{1,18}", token.value):
+            raise CoercionError(token=token, target_type=int)
+    numbers = [int(token.value) for token in tokens]
+    return numbers[0] if kind is int else numbers
 
 
 def file_argument(help: str) -> Parameter:
@@ -227,6 +244,13 @@ class BasicReading:
         option("--arg", "Argument of a xacro file. Repeat it for several.", value="NAME:=VALUE"),
         Parameter(allow_leading_hyphen=True),
     ] = ()
+    environment: Annotated[
+        bool,
+        option(
+            "--environment",
+            "Let a xacro file see environment variables, which can be secrets: $(env NAME).",
+        ),
+    ] = False
     model: Annotated[
         str | None, option("--model", "Model of an SDF world with several.", value="NAME")
     ] = None

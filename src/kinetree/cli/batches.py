@@ -65,11 +65,12 @@ def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterato
 
 def with_progress(states: States) -> Iterator[Block]:
     """Pass the blocks on, and show on stderr how much of the input is done."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from kinetree.cli.tables import Terminal
+
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task, rows = bar.add_task("0 rows", total=states.size), 0
         for block in states.blocks:
             yield block

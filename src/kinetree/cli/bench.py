@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 
 from kinetree import algorithms
 from kinetree.backends.kernel import llvm_problem
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
-from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName, option
+from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName, option, whole_numbers
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import print_json
-from kinetree.cli.tables import console, screen_table
+from kinetree.cli.tables import Terminal, console, screen_table
 from kinetree.description.joints import REVOLUTE
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.model import Joint
@@ -57,6 +56,7 @@ def bench(
             negative=(),
             metavar="NUMBER...",
             help="States in a call; 64 and 4096 if left out.",
+            converter=whole_numbers,
         ),
     ] = None,
     peers: Annotated[
@@ -108,7 +108,7 @@ def measure(robot: Robot, sizes: Sequence[int], peers: bool) -> dict[str, Any]:
     if llvm_problem() is not None:
         notes.append("llvmlite is not installed: kernels are interpreted and not compiled.")
     calls = peer_calls(robot, notes) if peers else {}
-    with threads(1), Console(stderr=True).status("timing") as status:
+    with threads(1), Terminal(stderr=True).status("timing") as status:
         for quantity, letters in MEASURED.items():
             status.update(f"timing {quantity.replace('_', ' ')}")
             inputs = [states[x] for x in letters]

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from kinetree.cli.arguments import (
     AS_IT_IS,
@@ -11,12 +10,13 @@ from kinetree.cli.arguments import (
     Output,
     Reading,
     RobotName,
-    number_argument,
     split,
+    whole_argument,
     words_argument,
 )
 from kinetree.cli.choices import choose, find_robot
 from kinetree.cli.output import check_output, print_json, print_text
+from kinetree.cli.tables import Terminal
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def equations(
             "springs, or all."
         ),
     ] = None,
-    digits: Annotated[int, number_argument("Digits of fractions; 0 keeps fractions exact.")] = 6,
+    digits: Annotated[int, whole_argument("Digits of fractions; 0 keeps fractions exact.")] = 6,
     output: Output = None,
     json: Json = False,
     reading: Reading = AS_IT_IS,
@@ -96,7 +96,7 @@ def equations(
     wanted = wanted or (["M", "C", "g"] if model.constraints is None else ["M_r", "h_r", "Phi"])
     forms = symbolic(model, "all" if "all" in kinds else kinds or None)
     found: dict[str, str] = {}
-    with Console(stderr=True).status("deriving") as status:
+    with Terminal(stderr=True).status("deriving") as status:
         for name in wanted:
             status.update(f"deriving {name}")
             found[name] = getattr(getattr(forms, name), format)(digits or None)

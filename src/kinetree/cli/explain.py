@@ -20,8 +20,8 @@ from kinetree.cli.arguments import (
     Reading,
     Recorded,
     RobotName,
-    number_argument,
     split,
+    whole_argument,
     words_argument,
 )
 from kinetree.cli.choices import find_robot
@@ -58,7 +58,7 @@ def explain(
             "Links whose steps are shown; by default all, of many the first on a screen."
         ),
     ] = None,
-    row: Annotated[int, number_argument("Row of DATA to explain, counted from 1.")] = 1,
+    row: Annotated[int, whole_argument("Row of DATA to explain, counted from 1.")] = 1,
     formulation: Annotated[
         Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
     ] = "screw",

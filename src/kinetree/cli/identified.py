@@ -1,6 +1,6 @@
 """Results of `kinetree identify` as JSON and as tables on the screen."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, number
+from kinetree.base.tables import counted, listing, number
 from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
 from kinetree.cli.tables import NO_UNIT, console, screen_table, unit_column
@@ -17,7 +17,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
-    from kinetree.identify import Identification
+    from kinetree.identify import Finding, Identification
 
 LAWS = ("static", "speed", "size", "steepness", "offset", "load")
 JOINT, MASS = ("viscous", "coulomb", *LAWS, "armature"), ("m",)
@@ -25,9 +25,10 @@ SPRING, OFFSET = ("stiffness", "preload"), ("tau_offset",)
 KINDS = {"coulomb": "Coulomb", "speed": "Stribeck\nspeed", "size": "sigmoid\nsize",
          "steepness": "sigmoid\nsteepness", "offset": "sigmoid\noffset"}  # fmt: skip
 ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
-COLOURS = {"better": "bold green", "no better": "bold", "worse": "bold red", "doubtful": "bold red"}
+COLOURS = {"usable": "bold green", "usable for": "bold yellow", "not usable": "bold red"}
 LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
 CLOSE = 1.2  # times the error of the robot found: a load that explains the data as well
+WITHHELD_NAMES = 12  # that are printed
 POOR = 0.1  # a mass of which the data remove less of the uncertainty is the description's
 
 
@@ -72,8 +73,12 @@ def document(found: "Identification") -> dict[str, Any]:
     return {
         "robot": found.robot.name,
         "ok": is_fine(found),
-        "verdict": found.verdict,
-        "warnings": [asdict(x) | {"text": translate(x.text)} for x in found.warnings],
+        "verdict": {
+            "word": found.verdict.word, "use": found.verdict.use,
+            "reasons": _texts(found.verdict.reasons),
+            "undecided": _texts(found.verdict.undecided),
+        },
+        "warnings": _texts(found.warnings),
         "joints": list(model.dof_names),
         "units": {"tau": units(model, "tau")},
         "rms": found.rms(test, test.tau),
@@ -104,7 +109,7 @@ def document(found: "Identification") -> dict[str, Any]:
         "sources": None if spectrum is None else list(spectrum.sources),
         "method": found.method,
         "base_parameters": found.base.r,
-        "intervals_withheld": len(found.withheld),
+        "withheld": list(found.withheld_names),
         "unknowns": len(found.sought.names),
         "condition": found.fit.condition,
         "samples": len(found.train),
@@ -113,9 +118,13 @@ def document(found: "Identification") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _texts(found: "Iterable[Finding]") -> list[dict[str, Any]]:
+    return [asdict(x) | {"text": translate(x.text)} for x in found]
+
+
 def is_fine(found: "Identification") -> bool:
-    """Return True if the robot found is not worse than the description, nor doubtful."""
-    return found.verdict in ("better", "no better")
+    """Return True if the result can be used, wholly or in part."""
+    return found.verdict.word != "not usable"
 
 
 def show(found: "Identification") -> None:
@@ -133,7 +142,11 @@ def show(found: "Identification") -> None:
     title = f"{found.robot.name}: joint forces on held-out motion"
     screen.print(screen_table(title, heads, list(zip(*columns, strict=True))))
     verdict = wrapped(conclusion(found), screen.width)
-    screen.print(Text(verdict, COLOURS[found.verdict]), soft_wrap=True)
+    screen.print(Text(verdict, COLOURS[found.verdict.word]), soft_wrap=True)
+    for reason in data["verdict"]["reasons"]:
+        _remark(f"because: {reason['text']}", "red")
+    if withheld := data["withheld"]:
+        _remark(f"withheld: {listing(withheld, WITHHELD_NAMES)}", "yellow")
     screen.print(
         f"{counted(data['base_parameters'], 'base parameter')} of "
         f"{counted(data['unknowns'], 'unknown')}, condition "
@@ -163,7 +176,10 @@ def show(found: "Identification") -> None:
     for line in mass_lines(found):
         screen.print(line)
     for warning in data["warnings"]:
-        _remark(f"warning: {warning['text']}", "yellow")
+        if warning not in data["verdict"]["reasons"]:
+            _remark(f"warning: {warning['text']}", "yellow")
+    for unseen in data["verdict"]["undecided"]:
+        _remark(f"undecided: {unseen['text']}")
     for note in data["notes"]:
         _remark(f"note: {note}")
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 from rich.markup import escape
 
 from kinetree.cli.arguments import (
@@ -26,7 +25,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import check_output, print_json
-from kinetree.cli.tables import console
+from kinetree.cli.tables import Terminal, console
 from kinetree.errors import InputError, need
 
 if TYPE_CHECKING:
@@ -146,16 +145,17 @@ def identify(
 ) -> int:
     """Find friction, payload and all parameters in recordings, and write the robot with them.
 
-    The geometry of the robot is trusted, its masses are a first guess. Motion that was held out
-    decides whether the robot found is better than the file. The exit code is 0 if it is not worse,
-    1 if it is worse at any joint, or if the recording fits another sign, unit or order of joints;
-    the robot is written in any case. JSON has robot, ok, verdict (better, no better, worse or
-    doubtful), warnings (kind, joints, text), output, report, joints, units, rms (of the joint
-    forces held out), described and found (rms error of the robot as described and as found), noise,
-    friction, springs, masses and offsets (of, kind, value, margin, described, learned, unit),
-    payload (frame, mass, margin, com, error; or null), choices (of friction, with reasons), lag,
-    gains, cutoff, sources (of the accelerations), method, base_parameters, intervals_withheld,
-    unknowns, condition, samples, held_out, notes.
+    The geometry of the robot is trusted, its masses are a first guess. The verdict is "usable",
+    "usable for" a part of the parameters, or "not usable", with the reasons: a slow clock, a wrong
+    zero or gear, compensated gravity or friction, joints that stick, and others. The exit code is
+    0 for the first two and 1 for "not usable"; the robot is written in any case. JSON has robot,
+    ok, verdict (word, use, reasons, undecided), warnings (kind, joints, text), output, report,
+    joints, units, rms (of the joint forces held out), described and found (rms error of the robot
+    as described and as found), noise, friction, springs, masses and offsets (of, kind, value,
+    margin, described, learned, unit), payload (frame, mass, margin, com, error; or null), choices
+    (of friction, with reasons), lag, gains, cutoff, sources (of the accelerations), method,
+    base_parameters, withheld (names of base parameters without an interval), unknowns, condition,
+    samples, held_out, notes.
 
     For example, from a recorded motion that excites the arm:
 
@@ -172,7 +172,7 @@ def identify(
     laws, loads, drives = friction_choices(friction), read_loads(payload, data), read_gains(gains)
     described = find_robot(robot, reading)
     wish = wish_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau"))
-    with Console(stderr=True).status("reading") as status:  # on a terminal only
+    with Terminal(stderr=True).status("reading") as status:  # on a terminal only
 
         def read(name: str) -> "Recording":
             status.update(escape(f"reading {name}"))

@@ -239,8 +239,9 @@ def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
     if report is None:
         return ()
     return missing_meshes(
-        report.source, folder, report.folders, report.arguments, report.text, robot.name
-    )
+        report.source, folder, report.folders, report.arguments, report.text, robot.name,
+        report.environment,
+    )  # fmt: skip
 
 
 def joint_table(model: Model, degrees: bool, parents: bool) -> Group:

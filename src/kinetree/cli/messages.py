@@ -14,6 +14,8 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
+from kinetree.errors import visible
+
 ERROR, WARNING = "red", "yellow"
 MOST_ITEMS = 4  # of a list of losses
 
@@ -24,6 +26,7 @@ PHRASES: dict[str, str] = {
         "Choose one with --model NAME",
     r"in arguments= of kt\.load \(--arg ([^ ]+):=VALUE on the command line\)":
         r"with --arg \1:=VALUE",
+    r"environment=True of kt\.load \(--environment on the command line\)": "--environment",
     r"read the file with mimic=False": "add --no-mimic",
     r"and strict=True:": "and --strict refuses them:",
     r"\(and (\d+) more, see robot\.report\)": r"(and \1 more; kinetree info lists them)",
@@ -173,7 +176,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 def notify(text: str, style: str = "") -> None:
     """Print a message for the user on stderr, as one paragraph that begins with the program."""
-    text = f"kinetree: {' '.join(shorten(translate(text)).split())}"
+    text = f"kinetree: {' '.join(visible(shorten(translate(text))).split())}"
     if not sys.stderr.isatty():
         print(text, file=sys.stderr)
         return

@@ -12,11 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
-
 from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.messages import notify as notify
-from kinetree.errors import InputError
+from kinetree.errors import InputError, visible
 from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
@@ -58,8 +56,9 @@ class Rows:
     def write(self, rows: Iterable[str]) -> None:
         """Write rows, each a text that ends with a newline."""
         piece = b""
+        shown = self._output is None and sys.stdout.isatty()
         for row in rows:
-            data = row.encode()
+            data = (visible(row) if shown else row).encode()
             if len(piece) + len(data) > ATOMIC and piece:
                 self._put(piece)
                 piece = b""
@@ -120,10 +119,13 @@ def _plain(value: Any) -> Any:
 
 
 def print_text(text: str, output: Path | None = None) -> None:
-    """Write text to a file or to stdout, unchanged, with a newline at its end."""
+    """Write text to a file or to stdout, with a newline at its end.
+
+    It is unchanged unless a terminal shows it, where names have escapes.
+    """
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     else:
         check_output(output)
         output.write_text(text, encoding="utf-8", newline="\n")
@@ -141,7 +143,9 @@ def waiting(text: str) -> Generator[None]:
         return
     from rich.markup import escape
 
-    status = Console(stderr=True).status(escape(f"{text} ..."))
+    from kinetree.cli.tables import Terminal
+
+    status = Terminal(stderr=True).status(escape(f"{text} ..."))
     shown, done = threading.Lock(), threading.Event()
 
     def show() -> None:

@@ -190,11 +190,12 @@ def frames_bar() -> Generator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from kinetree.cli.tables import Terminal
+
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task = bar.add_task("drawing")
 
         def show(done: int, total: int) -> None:

@@ -9,7 +9,7 @@ from kinetree.cli.arguments import (
     Output,
     Reading,
     RobotName,
-    number_argument,
+    whole_argument,
 )
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify, notify_missing
@@ -22,7 +22,7 @@ def report(
     /,
     *,
     output: Output = None,
-    samples: Annotated[int, number_argument("Random positions for the torque envelopes.")] = 2000,
+    samples: Annotated[int, whole_argument("Random positions for the torque envelopes.")] = 2000,
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,

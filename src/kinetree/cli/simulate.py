@@ -1,7 +1,7 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -58,7 +58,7 @@ MOST_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
 NOTED = ("constraint_forces", "closure")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
-GAINS = {"pd": ("kp", "kd"), "pd-gravity": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
+GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 
 def simulate(
@@ -99,7 +99,7 @@ def simulate(
         ),
     ] = None,
     controller: Annotated[
-        Literal["none", "gravity", "pd", "pd-gravity", "pid", "computed-torque"],
+        Literal["none", "gravity", "pd", "pd-gravity", "pid", "pid-gravity", "computed-torque"],
         Parameter(help="Controller that moves the joints, besides --tau."),
     ] = "none",
     to: Annotated[
@@ -111,7 +111,7 @@ def simulate(
     ] = None,
     kp: Annotated[float | None, number_argument("Gain on the position error.")] = None,
     kd: Annotated[float | None, number_argument("Gain on the rate error.")] = None,
-    ki: Annotated[float | None, number_argument("Gain on the integral, of pid.")] = None,
+    ki: Annotated[float | None, number_argument("Gain on the integral, with pid.")] = None,
     limits: Annotated[
         Literal["stop", "record", "ignore"],
         Parameter(
@@ -141,9 +141,10 @@ def simulate(
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
-    for computed-torque (100 and 20 if left out). pd-gravity and pid add g(q). JSON has robot,
-    coordinates, joints, units, t, q, dq, ddq, tau (each a list over time), method, controller,
-    violations, stopped; with controls also controls and activation, by actuator.
+    for computed-torque (100 and 20 if left out). pd and pid leave gravity to the gains; pd-gravity
+    and pid-gravity add g(q). JSON has robot, coordinates, joints, units, t, q, dq, ddq, tau (each a
+    list over time), method, controller, violations, stopped; with controls also controls and
+    activation, by actuator.
 
     For example:
 
@@ -292,19 +293,21 @@ class Control:
         goal = self._goal(robot, degrees, recorded)
         if self.name == "computed-torque":
             self._refuse("ki")
-            kp = 100.0 if self.kp is None else self.kp
-            return controllers.ComputedTorque(goal, kp, 20.0 if self.kd is None else self.kd)
-        missing = [x for x in GAINS[self.name] if getattr(self, x) is None]
+            gains = {"kp": self.kp, "kd": self.kd}
+            chosen: dict[str, Any] = {name: x for name, x in gains.items() if x is not None}
+            return controllers.ComputedTorque(goal, **chosen)
+        law, gravity = self.name.removesuffix("-gravity"), self.name.endswith("-gravity")
+        missing = [x for x in GAINS[law] if getattr(self, x) is None]
         if missing:
             raise InputError(
                 f"--controller {self.name} needs --{' and --'.join(missing)}: gains in N m/rad and "
                 "N m s/rad depend on the robot. computed-torque has default gains."
             )
         kp, kd, ki = (x or 0.0 for x in (self.kp, self.kd, self.ki))
-        if self.name == "pid":
-            return controllers.PID(goal, kp, kd, ki, gravity=True)
+        if law == "pid":
+            return controllers.PID(goal, kp, kd, ki, gravity=gravity)
         self._refuse("ki")
-        return controllers.PD(goal, kp, kd, gravity=self.name == "pd-gravity")
+        return controllers.PD(goal, kp, kd, gravity=gravity)
 
     def _goal(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Array | Trajectory":
         from kinetree.cli.rows import wish_of
@@ -348,6 +351,8 @@ class Result:
             self.print_summary(shown)
         if output is not None and output != STDOUT:
             write_trajectory(shown, output, self.degrees)
+        for stuck in self.motion.meta.get("stuck", ()):
+            notify(str(stuck), WARNING)
         noted = [] if self.ended.at else self.violations()
         for violation in noted[:MOST_VIOLATIONS]:
             notify(f"at {violation}", WARNING)
@@ -377,6 +382,7 @@ class Result:
             **{key: shown.meta[key] for key in NOTED if key in shown.meta},
             **self._controls(),
             "violations": [_violation(v) for v in self.violations()],
+            "stuck": [asdict(joint) for joint in self.motion.meta.get("stuck", ())],
             "stopped": str(self.ended) or None,
         }
 

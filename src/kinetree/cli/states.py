@@ -4,9 +4,10 @@ Vectors are typed as `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`
 angles alone: positions, rates and accelerations of hinges and screws, the angle of a planar joint,
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
-Positions that are left out are those of `rest_position`, on every path: zero, or the middle of the
+Positions that are left out are those of `start_position`, on every path: zero, or the middle of the
 limits where these exclude zero, which a line on stderr reports. In the state of a robot with closed
-loops they follow from those that are typed (`closed_state`), which a line reports too. A state that
+loops they begin at `robot.neutral()` and follow from those that are typed (`closed_state`), which a
+line reports too. A state that
 the constraints do not allow is computed, and a line reports it; a motion is refused.
 """
 
@@ -18,14 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kinetree.algorithms import neutral, total_mass
-from kinetree.algorithms.configuration import integrate, rest_position
+from kinetree.algorithms.configuration import rest_position, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
-from kinetree.description.joints import PRISMATIC
+from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
@@ -41,9 +42,8 @@ SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding
 UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
 MOST_NAMES = 8  # of joints that a line on stderr lists
 OPEN = 1e-8  # error of a state that is reported as not allowed by the constraints
+STEP = 0.2  # rad or m: steps in which typed positions are reached from the start
 CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
-ATTEMPTS = 20  # to close constraints from positions near the one that was typed
-NEAR = 0.5  # rad or m: how far these are from it
 
 Words = Sequence[str] | None  # a vector as typed; None if it was left out
 
@@ -67,14 +67,15 @@ def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
 
 
 def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str = "") -> Array:
-    """Read q, dq, ddq or tau in SI units; entries left out are zero (q: the rest position).
+    """Read q, dq, ddq or tau in SI units; entries left out are zero (q: `start_position`).
 
     option: the option that the words come from; that of the quantity's name by default.
     """
     option = option or f"--{quantity}"
-    default = rest_position(model) if quantity == "q" else np.zeros(model.n)
+    default = start_position(model) if quantity == "q" else np.zeros(model.n)
+    at_rest = quantity == "q" and model.constraints is None  # else `closed_position` reports it
     if not words:
-        if quantity == "q":
+        if at_rest:
             report_middle(model, default, option, (), degrees)
         return default
     pieces = [x for word in words for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
@@ -84,7 +85,7 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         given = named_numbers(model, option, known, pieces)
         for name, value in given.items():
             default[known.index(name)] = value * scale[known.index(name)]
-        if quantity == "q":
+        if at_rest:
             report_middle(model, default, option, given, degrees)
         x = default
     elif len(pieces) != len(known):
@@ -226,10 +227,8 @@ def closed_start(
     q, dq = closed_position(robot, state[0], given[0], degrees), state[1]
     J = np.asarray(robot.constraint_jacobian(q))
     typed = typed_entries(robot.model, "dq", given[1])
-    free = [k for k in range(robot.n) if k not in typed]
-    if free and np.abs(J @ dq).max(initial=0) > CLOSED:
-        dq = dq.copy()
-        dq[free] = -np.linalg.pinv(J[:, free], rcond=1e-9) @ (J[:, typed] @ dq[typed])
+    if len(typed) < robot.n and np.abs(J @ dq).max(initial=0) > CLOSED:
+        dq = robot.project_rates(q, dq, keep=[robot.dof_names[d] for d in typed])
         report_closed(robot.model, "dq", typed, dq, degrees)
     return q, dq
 
@@ -248,12 +247,39 @@ def closed_position(
     """
     if robot.model.constraints is None:
         return q
-    typed = typed_entries(robot.model, "q", words)
-    if np.abs(robot.constraint_errors(q)).max(initial=0) <= CLOSED or len(typed) == robot.nq:
+    model, typed = robot.model, typed_entries(robot.model, "q", words)
+    if len(typed) == robot.nq:
         return q
-    q = _closed_position(robot, q, typed)
-    report_closed(robot.model, "q", typed, q, degrees, option)
+    if np.abs(robot.constraint_errors(q)).max(initial=0) > CLOSED:
+        q = _followed(robot, q, typed)
+    if (q != rest_position(model)).any():
+        report_closed(model, "q", typed, q, degrees, option)
     return q
+
+
+def _followed(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
+    """Close q with its typed entries; the others follow from where the robot starts.
+
+    Typed entries move there in short steps, so that the loops stay as they are assembled; if a
+    step cannot be closed, q itself is.
+    """
+    joints = [x for x in robot.model.joints if x.follows is None and {*x.coords} & {*typed}]
+    keep = [x.name for x in joints]
+    start = start_position(robot.model)
+    steps = int(np.ceil(np.abs(q - start).max(initial=0) / STEP))
+    try:
+        at = start
+        if all(x.type in SCREW_TYPES for x in joints):
+            for k in range(1, steps):
+                at = at.copy()
+                at[typed] = (start + (q - start) * (k / steps))[typed]
+                at = robot.project(at, keep=keep)
+            at = at.copy()
+            at[typed] = q[typed]
+            return robot.project(at, keep=keep)
+    except InputError:
+        pass
+    return robot.project(q, keep=keep)
 
 
 def closed_acceleration(
@@ -273,10 +299,8 @@ def closed_acceleration(
     J = np.asarray(robot.constraint_jacobian(q))
     missing = J @ ddq + np.asarray(robot.constraint_bias(q, dq))
     typed = typed_entries(robot.model, "ddq", words)
-    free = [k for k in range(robot.n) if k not in typed]
-    if free and np.abs(missing).max(initial=0) > CLOSED:
-        ddq = ddq.copy()
-        ddq[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ missing
+    if len(typed) < robot.n and np.abs(missing).max(initial=0) > CLOSED:
+        ddq = robot.project_accelerations(q, dq, ddq, keep=[robot.dof_names[d] for d in typed])
         report_closed(robot.model, "ddq", typed, ddq, degrees)
     return ddq
 
@@ -289,25 +313,6 @@ def typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
         return list(range(len(known))) if text else []
     pieces = re.split(r"[,\s]+", text)
     return [k for k, name in enumerate(known) if any(x.startswith(f"{name}=") for x in pieces)]
-
-
-def _closed_position(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
-    """A closed position nearby with the typed entries, or one found from positions around."""
-    model, rng = robot.model, np.random.default_rng(0)
-    keep = [x.name for x in model.joints if x.follows is None and {*x.coords} & {*typed}]
-    moving = np.ones(model.n)
-    moving[[d for x in model.joints if x.name in keep for d in x.dofs]] = 0
-    try:
-        return robot.project(q, keep=keep)
-    except InputError as problem:
-        first = problem
-    for _ in range(ATTEMPTS):  # stretched bars, as at zero, have no slope towards closing
-        try:
-            tried = integrate(model, q, rng.normal(size=model.n) * NEAR * moving)
-            return robot.project(tried, keep=keep)
-        except InputError:
-            continue
-    raise first
 
 
 def report_closed(

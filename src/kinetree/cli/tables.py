@@ -8,17 +8,20 @@ Numbers that are rounding alone are shown as 0. `clear_rounding` takes the size 
 number cannot be told from a rounding error of its computation; JSON and CSV keep every bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import number
+from kinetree.errors import visible
 
 MANY_ROWS = 200  # above which a table is made without rich
 GAP = 2  # blanks between two columns of a table
@@ -33,12 +36,31 @@ MATRIX_UNITS = {
 Cell = str | Text
 
 
-def console() -> Console:
-    """Standard output; names are printed as they are, never as markup.
+class Terminal(Console):
+    """A console of rich that shows control characters of names as escapes.
+
+    Names come from files of others: a control character could move the cursor or hide text.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does. Texts are escaped before rich removes some characters from them."""
+        super().print(*(visible(x) if isinstance(x, str) else x for x in objects), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render as rich does, with escapes in the texts of tables and other renderables."""
+        for segment in super().render(renderable, options):
+            is_plain = segment.control or segment.text.isprintable()
+            yield segment if is_plain else Segment(visible(segment.text), segment.style)
+
+
+def console() -> Terminal:
+    """Standard output; names are printed as they are, with escapes, and never as markup.
 
     rich leaves colours out if the output is not a terminal or NO_COLOR is set.
     """
-    return Console(markup=False, highlight=False, emoji=False)
+    return Terminal(markup=False, highlight=False, emoji=False)
 
 
 def screen_table(
@@ -54,6 +76,7 @@ def screen_table(
     are aligned right. The first column is repeated where the table is broken.
     """
     width = console().width if width is None else width
+    rows = [[visible(x, "") if isinstance(x, str) else x for x in row] for row in rows]
     if all(x.endswith("\n") or "\n" not in x for x in heads):  # all units are beside the numbers
         heads = [x.removesuffix("\n") for x in heads]
     parts: list[RenderableType] = []
@@ -226,7 +249,7 @@ def matrix_tables(
     kinds = [SLIDE if x else TURN for x in sliding]
     units = MATRIX_UNITS[letter]
     unit = units[kinds[0], kinds[0]] if len(set(kinds)) == 1 else ""
-    n, label = len(names), [f"{k} {name}" for k, name in enumerate(names, 1)]
+    n, label = len(names), [f"{k} {visible(name, '')}" for k, name in enumerate(names, 1)]
     cells = [[number(x, digits) for x in row] for row in matrix.tolist()]
     heads = ["", *(str(k) for k in range(1, n + 1))]
     rows = [[label[i], *cells[i]] for i in range(n)]

@@ -17,7 +17,7 @@ from kinetree.cli.arguments import (
     Json,
     Reading,
     RobotName,
-    number_argument,
+    whole_argument,
 )
 from kinetree.cli.choices import check_folders, find_robot, mesh_folder
 from kinetree.cli.messages import WARNING, notify, notify_missing
@@ -26,14 +26,14 @@ from kinetree.cli.output import print_json, waiting
 if TYPE_CHECKING:
     from kinetree.views.workbench.view import Workbench
 
-TERMINATED = 143  # exit code: 128 + the number of the signal
+SIGNALLED = 128  # exit code of a program that a signal ended, less the number of the signal
 
 
 def view(
     robot: RobotName = "panda",
     /,
     *,
-    port: Annotated[int, number_argument("Port of 127.0.0.1; 0 takes a free one.")] = 0,
+    port: Annotated[int, whole_argument("Port of 127.0.0.1; 0 takes a free one.")] = 0,
     browser: Annotated[
         bool,
         Parameter(
@@ -97,7 +97,7 @@ def serve(workbench: "Workbench", browser: bool, json: bool) -> None:
     """Print the address of the workbench, open it, and wait for Ctrl-C, which closes it."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        sys.exit(TERMINATED)
+        sys.exit(SIGNALLED + number)
 
     try:
         on_termination(end)

@@ -95,11 +95,13 @@ def watch(
 
     A momentum observer estimates the forces from outside. A contact begins where a joint passes its
     threshold, and is on the link of the last such joint, or beyond it. Thresholds come from a part
-    without contacts if one is given, else from the spread of the whole recording. The weakest
-    contacts are seen with an identified robot. The exit code is 0 if there is no contact, else 1.
+    without contacts if one is given, else from the spread of the whole recording, and are 1 % of
+    the largest force of the joint at least. Every joint is listed with what sets its threshold and
+    with the reason of its verdict. The weakest contacts are seen with an identified robot. The exit
+    code is 0 if there is no contact, else 1.
     JSON has robot, ok (no contact), contacts (start, end, joint, peak, at, joints, link, unit),
-    joints (joint, rms, peak, threshold, unit), thresholds_from, false_alarms, gain, duration,
-    samples, notes, report.
+    joints (joint, rms, peak, threshold, threshold_from, verdict, unit), thresholds_from,
+    false_alarms, gain, duration, samples, notes, report.
 
     For example:
 
@@ -134,8 +136,9 @@ def watch(
     elif times is not None:
         quiet, source = stretch(recording, times), f"{times[0]:g} to {times[1]:g} s"
     with waiting(compiling("the dynamics", found.model)):
-        limits = _limits(observer, chosen, quiet, recording, false_alarms)
-        result = watched(observer, recording, limits, "--threshold" if chosen.all else source)
+        limits, reasons = _limits(observer, chosen, quiet, recording, false_alarms)
+        origin = "--threshold" if chosen.all else source
+        result = watched(observer, recording, limits, reasons, origin)
     page = None
     if report is not None:
         from kinetree.views.page.contacts import contacts_page
@@ -254,8 +257,11 @@ def _limits(
     quiet: "Recording | None",
     data: "Recording",
     false_alarms: float,
-) -> Array:
-    """Thresholds of all joints: those chosen, of a motion without contacts, or of the recording."""
+) -> tuple[Array, list[str]]:
+    """Thresholds of all joints, and what sets each: a choice, or a part of `threshold_reasons`.
+
+    They come from a motion without contacts, or from the recording itself.
+    """
     names = list(observer.model.dof_names)
     for joint in chosen.some:
         if joint not in names:
@@ -264,33 +270,48 @@ def _limits(
                 f"expected one of {', '.join(names)}."
             )
     if chosen.all is not None:
-        limits = np.full(len(names), chosen.all)
-    elif quiet is not None:
-        limits = observer.thresholds(quiet, false_alarms=false_alarms)
+        limits, reasons = np.full(len(names), chosen.all), ["--threshold"] * len(names)
     else:
-        limits = observer.own_thresholds(data, false_alarms=false_alarms)
+        motion, contacts = (data, True) if quiet is None else (quiet, False)
+        parts = observer.threshold_reasons(motion, false_alarms=false_alarms, contacts=contacts)
+        table = np.array(list(parts.values()))
+        limits, reasons = table.max(axis=0), [list(parts)[k] for k in table.argmax(axis=0)]
     for joint, x in chosen.some.items():
-        limits[names.index(joint)] = x
-    return limits
+        limits[names.index(joint)], reasons[names.index(joint)] = x, "--threshold"
+    return limits, reasons
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """External forces of a recording, (T, n), thresholds, contacts, and notes on them."""
+    """External forces of a recording, (T, n), thresholds, contacts, and notes on them.
+
+    reasons: what sets the threshold of each joint. verdicts: why it has a contact, or has none.
+    """
 
     robot: Robot
     t: Array
     external: Array
     limits: Array
+    reasons: list[str]
+    verdicts: list[str]
     contacts: "list[Contact]"
     source: str
     gain: float
     notes: tuple[str, ...]
 
 
-def watched(observer: "MomentumObserver", data: "Recording", limits: Array, source: str) -> Watched:
-    """The contacts of a recording, with thresholds of the joints."""
-    external = observer.output(data).r
+def watched(
+    observer: "MomentumObserver",
+    data: "Recording",
+    limits: Array,
+    reasons: list[str],
+    source: str,
+) -> Watched:
+    """The contacts of a recording, with thresholds of the joints and what sets them."""
+    from kinetree.controllers.contacts import ContactRules, find_contacts, joint_verdicts
+
+    output, rules = observer.output(data), ContactRules()
+    external = output.r
     model, gain = observer.model, float(np.max(np.asarray(observer.gain)))
     left = np.median(np.abs(external), axis=0) > UNEXPLAINED * np.median(np.abs(data.tau), axis=0)
     notes = [x for x in data.notes if not x.startswith(UNUSED)]
@@ -300,24 +321,25 @@ def watched(observer: "MomentumObserver", data: "Recording", limits: Array, sour
             f"the robot explains less than half of the joint forces of {listing(names, 5)}: "
             "weak contacts are not seen there. kinetree identify finds its friction and masses"
         )
-    contacts = observer.contacts(data, limits)
-    robot = Robot(model)
-    return Watched(robot, data.t, external, limits, contacts, source, gain, tuple(notes))
+    contacts = find_contacts(model, output, limits, rules)
+    verdicts = joint_verdicts(model, output, limits, contacts, rules)
+    return Watched(
+        Robot(model), data.t, external, limits, reasons, verdicts, contacts, source, gain,
+        tuple(notes),
+    )  # fmt: skip
 
 
 def document(found: Watched) -> dict[str, Any]:
     """Contacts and thresholds, as JSON."""
     names, unit = list(found.robot.model.dof_names), units(found.robot.model, "tau")
     rms, peak = (found.external**2).mean(axis=0) ** 0.5, np.abs(found.external).max(axis=0)
-    columns = zip(names, rms, peak, found.limits, unit, strict=True)
+    columns = zip(names, rms, peak, found.limits, found.reasons, found.verdicts, unit, strict=True)
+    keys = "joint", "rms", "peak", "threshold", "threshold_from", "verdict", "unit"
     return {
         "robot": found.robot.name,
         "ok": not found.contacts,
         "contacts": [asdict(x) | {"unit": unit[names.index(x.joint)]} for x in found.contacts],
-        "joints": [
-            dict(zip(("joint", "rms", "peak", "threshold", "unit"), x, strict=True))
-            for x in columns
-        ],
+        "joints": [dict(zip(keys, x, strict=True)) for x in columns],
         "thresholds_from": found.source,
         "gain": found.gain,
         "duration": float(found.t[-1] - found.t[0]),
@@ -352,7 +374,12 @@ def show(found: Watched) -> None:
         head, cells = unit_column(key, [number(x[key], 3) for x in data["joints"]], unit)
         heads.append(head)
         columns.append(cells)
-    screen.print(screen_table("forces from outside", heads, list(zip(*columns, strict=True))))
+    for key in ("threshold_from", "verdict"):
+        heads.append({"threshold_from": "set by", "verdict": "verdict"}[key])
+        columns.append([x[key] for x in data["joints"]])
+    rows = list(zip(*columns, strict=True))
+    left = 0, len(heads) - 2, len(heads) - 1
+    screen.print(screen_table("forces from outside", heads, rows, left=left))
     screen.print(f"thresholds from {found.source}; gain {number(found.gain, 3)} 1/s.")
     for note in found.notes:
         text = wrapped(f"note: {note}", screen.width, "  ")

@@ -179,8 +179,29 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.where and len(args) == 3 and not kwargs:
-            return guarded(scalars.where(*args))
+            return guarded(scalars.where(holds(np.asarray(args[0], object)), *args[1:]))
         return super().__array_function__(func, types, args, kwargs)
+
+
+@scalars.elementwise
+def holds(test: Any) -> Any:
+    """Return a number that is above 0 where NumPy takes a condition as true: where it is not 0.
+
+    The result of a comparison stays as it is. NaN is not 0.
+    """
+    if type(test) is not TracedScalar:
+        return 1 if test else 0
+    if truth_node(test.builder, test.node):
+        return test
+    zero = 1 - sign(test) * sign(test)  # NaN where the number is
+    return where(zero, 0, 1)
+
+
+def truth_node(builder: Builder, node: int) -> bool:
+    """Return True for a node that is 0 or 1 and nothing else: the result of a comparison."""
+    if builder.ops[node] == "select":
+        return all(truth_node(builder, k) for k in builder.args[node][1:])
+    return builder.numbers[node] in (0.0, 1.0)
 
 
 def guarded(x: Any) -> Any:

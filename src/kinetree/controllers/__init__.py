@@ -8,6 +8,7 @@ from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
 from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
 from kinetree.simulate.core.controller import Controller, Law
+from kinetree.simulate.core.sampling import Sampled
 
 __all__ = [
     "PD",
@@ -24,6 +25,7 @@ __all__ = [
     "Observed",
     "OperationalSpace",
     "Posture",
+    "Sampled",
     "Stateful",
     "Stepwise",
     "step_by_step",

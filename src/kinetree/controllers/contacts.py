@@ -7,6 +7,11 @@ has two peaks), so the level is read from the line through the quartiles of |r| 
 Gaussian, which is z sigma for Gaussian noise. Quartiles do not see contacts during less than a
 quarter of the time. The threshold is the level times a margin.
 
+Floor. A file without noise would have a threshold of rounding. No threshold is below EFFORT of the
+largest force of its joint, since no model is better than that; below a step of its force sensor, as
+seen in the data; or below three times the error of integrating over the steps between samples,
+which is what half of the samples change in r.
+
 Rest. While a joint rests or turns around, its friction may be anything up to that of slow motion,
 in either direction, whatever the sign of a noisy or late rate. The friction of the law is left out
 of r there, and its largest size, behind the low-pass of the observer, is taken off |r|.
@@ -16,6 +21,7 @@ share of that (`release`), and ends where the same low-pass, run from the end of
 its beginning, does: both edges are off by the rise to that share only, not by the decay.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, pi, sqrt
 from typing import Protocol, runtime_checkable
@@ -23,7 +29,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array, StateLike
+from kinetree.base.arrays import Array, StateLike, scalar
 from kinetree.base.labels import vector_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.formulations.drives import friction_forces
@@ -38,6 +44,8 @@ LEAST = 32  # samples of a motion for thresholds
 HOUR = 3600.0  # s
 BLOCK = 256  # steps that are filtered one after the other
 FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
+EFFORT = 0.01  # least threshold, as a share of the largest force of the joint in the recording
+SPREAD = 0.99  # share of the samples whose change by half the samples counts as an error of steps
 REST = 0.02  # rate below which a joint counts as resting, in natural units of the robot
 SLOW = 1e-6  # rate at which friction of the slowest motion is evaluated, in units of REST
 QUARTILES = (0.25, 0.5, 0.75)
@@ -94,6 +102,8 @@ class ContactRules:
     duration: float = 0.005
 
     def __post_init__(self) -> None:
+        for name in ("release", "pause", "duration"):
+            object.__setattr__(self, name, float(scalar(getattr(self, name), name)))
         if not 0 < self.release <= 1:
             raise InputError(f"release is {self.release}; expected a share above 0, at most 1.")
         for name in ("pause", "duration"):
@@ -218,14 +228,23 @@ def _shrunk(r: Array, unsure: Array) -> Array:
     return np.sign(r) * np.maximum(np.abs(r) - unsure, 0.0)
 
 
-def noise_thresholds(
-    model: Model, output: Output, gain: Array, false_alarms: float, *, contacts: bool
-) -> Array:
-    """Thresholds of the joints, (n,), N m or N.
+def threshold_parts(
+    model: Model,
+    output: Output,
+    coarse: Output,
+    tau: Array,
+    gain: Array,
+    false_alarms: float,
+    *,
+    contacts: bool,
+) -> dict[str, Array]:
+    """What the thresholds are at least, by its reason, each (n,), N m or N: the largest counts.
 
     Args:
         model: the robot.
         output: of the observer.
+        coarse: the same of every second sample.
+        tau: measured forces of the drives, shape (T, n), N m or N.
         gain: of the observer, shape (n,), 1/s.
         false_alarms: of all joints together, 1/h, dimensionless otherwise.
         contacts: whether the recording may have contacts, so that its extremes do not count.
@@ -242,17 +261,52 @@ def noise_thresholds(
             f"expected {LEAST} samples and {needed:.3g} s at least, {SHORTEST} time constants of "
             "the observer. Use a longer motion or a larger gain."
         )
-    floor = FLOOR * natural_units(model).forces
     alarms = false_alarms / model.n / HOUR  # of one joint, 1/s
-    found: list[float] = []
+    levels: list[float] = []
     for d in range(model.n):
         some = output.moves[:, d]
         if some.sum() < LEAST or some.mean() * lasts < needed:
             some = np.ones(len(r), bool)  # the joint rests: its output at rest counts
         level = _level(r[some, d], np.diff(r[:, d])[some[1:]] / dt[some[1:]], alarms)
-        peak = 0.0 if contacts else float(np.abs(r[:, d]).max())
-        found.append(max(MARGIN * level, ABOVE * peak))
-    return np.maximum(found, floor)
+        levels.append(MARGIN * level)
+    peaks = np.abs(r).max(axis=0) * (0.0 if contacts else ABOVE)
+    changes = np.abs(coarse.r - output.r[::2][: len(coarse.r)])
+    forces = np.maximum(EFFORT * np.abs(tau).max(axis=0), FLOOR * natural_units(model).forces)
+    return {
+        "noise": np.array(levels),
+        "largest output": peaks,
+        f"{100 * EFFORT:g} % of its force": forces,
+        "step of its sensor": np.array([_resolution(x) for x in tau.T]),
+        "time between samples": np.quantile(changes, SPREAD, axis=0),
+    }
+
+
+def _resolution(x: Array) -> float:
+    """The smallest step between values of a sensor; 0 if it has only one value."""
+    steps = np.diff(np.unique(x))
+    return float(steps.min()) if steps.size else 0.0
+
+
+def joint_verdicts(
+    model: Model,
+    output: Output,
+    thresholds: Array,
+    contacts: Sequence[Contact],
+    rules: ContactRules,
+) -> list[str]:
+    """Why each joint has a contact or has none, in words."""
+    peak, certain = np.abs(output.r).max(axis=0), np.abs(output.certain).max(axis=0)
+    found: list[str] = []
+    for d, name in enumerate(model.dof_names):
+        if any(name in contact.joints for contact in contacts):
+            found.append("contact")
+        elif peak[d] <= thresholds[d]:
+            found.append("below threshold")
+        elif certain[d] <= thresholds[d]:
+            found.append(f"may be friction at rest, {output.resting[:, d].max():.3g}")
+        else:
+            found.append(f"above for less than {rules.duration:g} s")
+    return found
 
 
 def _level(r: Array, rates: Array, alarms: float) -> float:

@@ -20,9 +20,10 @@ from kinetree.controllers.terms import (
     check_reference,
     errors,
     gain,
-    inverse_dynamics,
+    motion,
     motor_forces,
     moved_model_for,
+    starting_inverse_dynamics,
     static_forces,
 )
 from kinetree.errors import InputError
@@ -156,6 +157,10 @@ class PID(Following):
 class ComputedTorque(Following):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
 
+    Dry friction of a joint at rest is fed forward in the direction in which the reference moves, so
+    that the joint starts with it. A joint that rests beside a goal at rest stays there if its error
+    asks for less than its dry friction; `meta["stuck"]` of the simulated motion lists such joints.
+
     Of a robot with constraints the errors of the independent joints (`robot.mobility`) obey it, and
     the other joints follow: their errors, gains and reference rates are not used. The positions of
     the reference must satisfy the constraints.
@@ -165,15 +170,15 @@ class ComputedTorque(Following):
             returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
         kp: gain of the error, 1/s^2: a number, a diagonal of shape (n,), or a matrix (n, n).
         kd: gain of the rate of the error, 1/s: a number, a diagonal of shape (n,), or a matrix (n,
-            n).
+            n). The default gains let an error decay without overshoot, as (1 + 10 t) exp(-10 t).
         model: a robot with other parameters for the law; None: the controlled robot itself.
     """
 
     named_fields: ClassVar[NamedFields] = BY_JOINT
 
     reference: Reference
-    kp: ArrayLike
-    kd: ArrayLike
+    kp: ArrayLike = 100.0
+    kd: ArrayLike = 20.0
     model: RobotLike | None = None
 
     def start(self, model: Model) -> Array:
@@ -193,7 +198,8 @@ class ComputedTorque(Following):
         e, de, ddq_d = errors(model, q, dq, given)
         kp, kd = (_own_gain(own, x, name) for x, name in ((self.kp, "kp"), (self.kd, "kd")))
         ddq = allowed_acceleration(own, q, dq, ddq_d + kd @ de + kp @ e)
-        return motor_forces(own, q, inverse_dynamics(own, q, dq, ddq)), z
+        dq_d = motion(model, given)[1]
+        return motor_forces(own, q, starting_inverse_dynamics(own, q, dq, ddq, dq_d)), z
 
 
 def _own_gain(model: Model, value: ArrayLike, name: str) -> Array:

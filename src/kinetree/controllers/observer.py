@@ -15,6 +15,8 @@ trapezoidal rule for f.
 """
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ from kinetree.controllers.contacts import (
     find_contacts,
     low_pass,
     make_output,
-    noise_thresholds,
+    threshold_parts,
 )
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.memo import kernel
@@ -152,7 +154,7 @@ class MomentumObserver:
         The observer runs over a motion without contacts; of an identification that is the part of
         the recording that it has held out. The threshold is 1.5 times the level that coloured noise
         of the same quartiles passes as often as given (Rice's formula), or 1.25 times the largest
-        output if that is more.
+        output if that is more; and no less than the floor of `threshold_reasons`.
 
         Args:
             quiet: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
@@ -160,9 +162,7 @@ class MomentumObserver:
             false_alarms: accepted false alarms of all joints together in an hour, dimensionless.
         """
         motion = quiet.test if isinstance(quiet, Identified) else quiet
-        return noise_thresholds(
-            self.model, self.output(motion), np.asarray(self.gain), false_alarms, contacts=False
-        )
+        return self._thresholds(motion, false_alarms, contacts=False)
 
     def own_thresholds(self, data: Motion, *, false_alarms: float = 1.0) -> Array:
         """Return thresholds, (n,), N m or N, from a recording that may have contacts in it.
@@ -174,9 +174,33 @@ class MomentumObserver:
             data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.
             false_alarms: as in `thresholds`, dimensionless.
         """
-        return noise_thresholds(
-            self.model, self.output(data), np.asarray(self.gain), false_alarms, contacts=True
+        return self._thresholds(data, false_alarms, contacts=True)
+
+    def _thresholds(self, data: Motion, false_alarms: float, *, contacts: bool) -> Array:
+        parts = self.threshold_reasons(data, false_alarms=false_alarms, contacts=contacts)
+        return np.max(list(parts.values()), axis=0)
+
+    def threshold_reasons(
+        self, data: Motion, *, false_alarms: float = 1.0, contacts: bool = False
+    ) -> dict[str, Array]:
+        """Return what the thresholds are at least, by its reason, each (n,), N m or N.
+
+        A threshold is the largest of them: noise, the largest output of a motion without contacts,
+        a share of the force of the joint, a step of its sensor, the error of finite steps.
+
+        Args:
+            data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.
+            false_alarms: as in `thresholds`, dimensionless.
+            contacts: whether the motion may have contacts, so that its largest output is left out.
+        """
+        output = self.output(data)
+        some: Any = SimpleNamespace(
+            **{name: np.asarray(getattr(data, name))[::2] for name in ("t", "q", "dq", "tau")}
         )
+        return threshold_parts(
+            self.model, output, self.output(some), np.asarray(data.tau, float),
+            np.asarray(self.gain), false_alarms, contacts=contacts,
+        )  # fmt: skip
 
     def contacts(
         self, data: Motion, thresholds: StateLike, rules: ContactRules | None = None

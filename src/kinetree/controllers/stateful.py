@@ -23,8 +23,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
-from kinetree.simulate.core.memory import label
-from kinetree.simulate.core.purity import call
+from kinetree.simulate.core.laws import call, check_real, label
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +80,8 @@ class Stateful:
             )
         refuse_labels(found[1], f"the rate dz of {name}")
         tau, dz = np.array(by_name(found[0], dof_axis(model), "tau")), np.array(found[1])
+        check_real(tau, f"{name}, as tau,")
+        check_real(dz, f"{name}, as dz,")
         for what, x, size in (("tau", tau, model.n), ("dz", dz, self.start(model).shape[-1])):
             if x.shape != (size,):
                 raise ShapeError(

@@ -19,8 +19,8 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
-from kinetree.simulate.core.forces import ActingForces, examine_forces, first_row, recent
-from kinetree.simulate.core.purity import first_line
+from kinetree.simulate.core.forces import ActingForces, check_laws, first_row, judged, recent
+from kinetree.simulate.core.laws import first_line, shifted
 from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
 
 
@@ -30,8 +30,8 @@ class Stepwise:
 
     It has no state: z begins as `start`, and the caller integrates it, z = z + dz * dt. Gains and
     everything else that the law reads have the values of the time at which it was compiled.
-    `note`: why it could not be compiled; then the law itself is called, state by state, with the
-    present values.
+    `note`: why it could not be compiled; then the law itself is called, once for each state, with
+    the present values.
 
     Args:
         start: state z at the beginning, shape (..., m), in the units of z.
@@ -97,8 +97,11 @@ def step_by_step(
     external = external_inputs(model, acting, {})
     start = first_state(model, acting.controller)
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    verdict = examine_forces(model, acting, external, state)
-    acting = replace(acting, verdict=verdict)
+    acting = judged(model, acting, external)
+    verdict = acting.verdict
+    assert verdict is not None
+    nearby = [np.concatenate(shifted(state, seed, 0.3)) for seed in range(2)]
+    check_laws(model, acting, external, (), [(0.0, 0, x) for x in nearby])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
@@ -109,7 +112,8 @@ def step_by_step(
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
     if verdict.key is None:
         note = f"runs in Python: {verdict.note}"
-        return Stepwise(start, note, model, acting, external, None)
+        # the caller calls it once a step, in order, so that it may remember something
+        return Stepwise(start, note, model, replace(acting, law=None), external, None)
 
     def make() -> Kernel:
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kinetree.algorithms.task_space import task_rows
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
@@ -27,7 +28,7 @@ from kinetree.controllers.terms import (
     model_for,
     solve_mass_matrix,
 )
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import ShapeError
 from kinetree.formulations.drives import (
     friction_forces,
     frictionless,
@@ -180,7 +181,7 @@ class Impedance(FrameLaw):
 
 def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalValues) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
-    own, rows = model_for(law.model, model, type(law).__name__), _rows(law.rows)
+    own, rows = model_for(law.model, model, type(law).__name__), task_rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
     T = pose(own, q, law.frame)
     R = T[:3, :3]
@@ -257,12 +258,3 @@ def as_pose(value: Reference) -> Callable[[Any], Array]:
             "of t that returns one."
         )
     return lambda t: T
-
-
-def _rows(rows: Sequence[int]) -> list[int]:
-    found = [int(k) for k in rows]
-    if not found or any(k not in ALL for k in found) or len(set(found)) < len(found):
-        raise InputError(
-            f"rows are {rows!r}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), each once."
-        )
-    return found

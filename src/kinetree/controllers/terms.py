@@ -19,18 +19,23 @@ from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tre
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.formulations.drives import frictionless
+from kinetree.formulations.drives import (
+    friction_forces,
+    frictionless,
+    load_friction_forces,
+)
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
-from kinetree.scalars import Scalar, cos, sign, sin
+from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
 from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
@@ -38,6 +43,8 @@ from kinetree.spatial.so3 import quaternion_rotation
 from kinetree.trajectory import Trajectory
 
 RobotLike = Model | HasModel
+AT_REST = 1e-9  # rad/s or m/s: fixed steps leave about 1e-14 to a joint that friction holds
+STARTING = 1e-4  # rad/s or m/s: of a reference; the sign of a slower one may be rounding
 REFERENCE_OPEN = 1e-5  # rad or m: the most that a reference may miss the constraints by
 
 # the names along the fields of controllers that follow a motion of the joints
@@ -55,6 +62,29 @@ def lean(model: Model) -> LeanModel:
 def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
     """tau of a motion of the tree, friction and rotors included, (n,)."""
     return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
+
+
+def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_d: Array) -> Array:
+    """tau of a motion whose joints at rest are about to slide as their reference moves, (n,).
+
+    The dry friction of a joint that slides is that of its rate dq. At rest h(q, 0) has none, and a
+    motion that needs less than the dry friction would never begin: there it is the static friction
+    against the direction of dq_d, which sets in as |dq_d| grows to STARTING. Where the reference
+    rests, too, it is zero.
+    """
+    dry = dry_friction(model, dq)
+    if not dry or all(isinstance(x, int) and x == 0 for x in dq_d.tolist()):
+        return inverse_dynamics(model, q, dq, ddq)
+    bare = replace(lean(model), model=frictionless(model))
+    load = tree_inverse_dynamics(lean_tree(bare, q), dq, ddq)
+    way, share = list[Any](), list[Any]()
+    for rate, wanted in zip(dq, dq_d, strict=True):
+        moves = absolute(rate) - AT_REST
+        way.append(where(moves, sign(rate), sign(wanted)))
+        share.append(where(moves, 1, minimum(absolute(wanted) / STARTING, 1)))
+    slipping = [slip(dry[d], way[d]) if d in dry else 0 for d in range(model.n)]
+    rubbing = np.array(slipping) + load_friction_forces(model, np.array(way), load)
+    return load + friction_forces(without_dry_friction(model), dq) + rubbing * np.array(share)
 
 
 def static_forces(model: Model, q: Array) -> Array:
@@ -228,7 +258,9 @@ def gain(value: ArrayLike, size: int, name: str) -> Array:
         x = np.diag(np.broadcast_to(x, size))
     if x.shape != (size, size) or not np.isfinite(x).all():
         raise ShapeError(f"{name} has shape {x.shape}; expected finite numbers ({size}, {size}).")
-    if np.linalg.eigvalsh((x + x.T) / 2).min() < 0:
+    eigenvalues = np.linalg.eigvalsh((x + x.T) / 2)
+    # a singular gain such as v v.T has eigenvalues of 0 plus or minus the rounding of a library
+    if eigenvalues.min() < -1e-12 * eigenvalues.max(initial=0):
         raise InputError(f"{name} is not positive semi-definite: it would push away from the goal.")
     return x
 

@@ -12,6 +12,7 @@ any leading axes; an argument q is in the order that the converter starts from.
 from collections.abc import Collection, Sequence
 from math import isinf
 
+from kinetree.base.options import typed
 from kinetree.convert.converter import Converter, Order, make_order
 from kinetree.convert.libraries import drake, mujoco, pinocchio
 from kinetree.description.joints import REVOLUTE
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@typed
 def to_pinocchio(
     model: Model | HasModel,
     joints: Sequence[str] | None = None,
@@ -49,6 +51,7 @@ def to_pinocchio(
     return Converter(_pinocchio(model, joints, continuous), outward=True)
 
 
+@typed
 def from_pinocchio(
     model: Model | HasModel,
     joints: Sequence[str] | None = None,
@@ -65,6 +68,7 @@ def from_pinocchio(
     return Converter(_pinocchio(model, joints, continuous), outward=False)
 
 
+@typed
 def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """Make the converter to MuJoCo: positions before quaternions w x y z, free bodies in the world.
 
@@ -80,6 +84,7 @@ def to_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> C
     return Converter(make_order(model, mujoco(), joints), outward=True)
 
 
+@typed
 def from_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """Make the inverse of `to_mujoco`.
 
@@ -90,6 +95,7 @@ def from_mujoco(model: Model | HasModel, joints: Sequence[str] | None = None) ->
     return Converter(make_order(model, mujoco(), joints), outward=False)
 
 
+@typed
 def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """Make the converter to Drake: angular first, twists of bodies in the axes of the parent.
 
@@ -104,6 +110,7 @@ def to_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Co
     return Converter(make_order(model, drake(), joints), outward=True)
 
 
+@typed
 def from_drake(model: Model | HasModel, joints: Sequence[str] | None = None) -> Converter:
     """Make the inverse of `to_drake`.
 

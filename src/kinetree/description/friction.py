@@ -7,7 +7,7 @@ With dq the rate of the joint, the friction b that the drive overcomes is a sum 
     Stribeck     the same with  F = coulomb + (static - coulomb) exp(-(|dq| / speed)^exponent)
     sigmoid      size / (1 + exp(-steepness (dq + offset))) - size / (1 + exp(-steepness offset))
     load         c |load| sign(dq),  load: the joint force without any friction
-    function     any function of dq that the user writes
+    function     any function of dq that the user writes, traced when the record is made
 
 Coulomb, Stribeck and load friction stop a joint and keep it at rest; the others are zero at rest.
 model/friction.py checks the numbers, formulations/drives.py computes the forces.
@@ -17,9 +17,11 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from kinetree.scalars import Scalar
+from kinetree.errors import InputError, KinetreeError
+from kinetree.scalars import FUNCTIONS, Scalar
 
 OneOrPair = Scalar | tuple[Scalar, Scalar]
+RATES = (-1.7, -0.3, 0.2, 1.1)  # rad/s or m/s, at which a function is compared with its graph
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Friction:
         viscous: coefficient of dq, N m s/rad or N s/m; a pair is for dq > 0 and dq < 0.
         coulomb: friction of any sliding, N m or N; a pair is for dq > 0 and dq < 0.
         function: further friction b(dq) in N m or N, written with `kinetree.scalars`; None: no
-            more.
+            more. It is traced here, once, and the record keeps what it computes now: a value that
+            it reads and that changes later has no effect.
         stribeck: higher friction at low speed, `Stribeck(static, speed)`; None: `coulomb` at any
             speed.
         sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
@@ -82,3 +85,40 @@ class Friction:
     stribeck: Stribeck | None = None
     sigmoid: Sigmoid | None = None
     load: OneOrPair = 0
+
+    def __post_init__(self) -> None:
+        if callable(self.function):
+            object.__setattr__(self, "function", _traced(self.function))
+
+
+def _traced(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The friction function as a value: its graph, compared with the function on numbers."""
+    from kinetree.compiler.graph import Port  # here: most robots have no such function
+    from kinetree.compiler.law import TracedLaw, law_name, traced_law
+
+    if isinstance(function, TracedLaw):
+        return function
+    which = f"the friction function {law_name(function)!r}"
+    try:
+        law = traced_law(function, [Port("dq", ())])
+    except Exception as problem:
+        known = isinstance(problem, KinetreeError)  # has the list of functions already
+        listed = "" if known else f", {', '.join(FUNCTIONS)}"
+        raise InputError(
+            f"{which} cannot be traced: {problem} It becomes a formula when Friction is made: take "
+            f"its functions from kinetree.scalars{listed}, its constants as plain numbers, and "
+            "write `where(dq > 0, a, b)` in the place of `if`."
+        ) from problem
+    if law.several or law.graph.outputs[0].shape != ():
+        raise InputError(
+            f"{which} returned {'a tuple' if law.several else 'an array'}; expected one number, "
+            "the force b at the rate dq."
+        )
+    for dq in (*RATES, *reversed(RATES)):
+        if not law.compare([function(dq)], dq):
+            raise InputError(
+                f"{which} is not a function of dq alone: at dq = {dq:g} it returned something else "
+                "than before. Give forces that remember something, or noise, as a controller, "
+                "kinetree.controllers.Stateful or Sampled."
+            )
+    return law

@@ -11,6 +11,11 @@ are searched in a fixed order, and the first that has the package is taken:
 
 Two packages of one name in one place: the one that shares more of its path with the description is
 taken and both are named in a note; if neither is nearer, that is an error.
+
+A description may be a stranger's. It may open files only in `Packages.readable`: the package that
+it lies in (or its repository, or else its folder), `folders=`, and packages that were found. A link
+that leads out of the place where it was found opens nothing, and neither does a folder that is a
+package by its name alone and lies outside the repository of the description.
 """
 
 import os
@@ -25,7 +30,14 @@ from pathlib import Path
 from kinetree.base.system import path_in_uri
 from kinetree.base.tables import counted
 from kinetree.description.records import Note
-from kinetree.description.source import decode, environment, path_text, read_bytes
+from kinetree.description.source import (
+    decode,
+    environment,
+    is_confined,
+    lies_in,
+    path_text,
+    read_bytes,
+)
 from kinetree.description.xml import parse_xml
 from kinetree.errors import ParseError
 
@@ -104,12 +116,16 @@ class Packages:
     folders: Sequence[str | os.PathLike[str]] = ()
     environment: Mapping[str, str] = field(default_factory=environment)
     notes: list[Note] = field(default_factory=list)
+    readable: list[Path] = field(default_factory=list)  # folders that files may be opened in
     _found: dict[str, Path] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.readable += [Path(os.path.abspath(path_text(folder))) for folder in self.folders]
         if self.file is not None:
             self.file = Path(os.path.abspath(path_text(self.file)))
+            for file in {self.file, self.file.resolve()}:
+                self.readable.append(own_package(file.parent))
 
     def find(self, name: str, where: str) -> Path:
         """The folder of a package; `where` is the line that asks for it.
@@ -127,9 +143,9 @@ class Packages:
                 f"{where}: {name[:60]!r} is not the name of a package; expected letters, digits "
                 "and underscores."
             )
-        for folder in () if self.file is None else self.file.parents:
+        for folder in () if self.file is None else folders_above(self.file.parent):
             if package_name(folder) == name:
-                return self._take(name, folder, "the description lies in it", where)
+                return self._take(name, folder, "the description lies in it", where, folder)
         for place in self._trees():
             found = self._nearest(name, place, where)
             if found is not None:
@@ -143,9 +159,17 @@ class Packages:
                 return found
         raise ParseError(f"{where}: package {name!r} is not found. {self._searched(name)}")
 
-    def _take(self, name: str, folder: Path, why: str, where: str) -> Path:
+    def _take(self, name: str, folder: Path, why: str, where: str, place: Path) -> Path:
+        """Note the choice of a folder in a place; its files may be opened unless it leads out."""
         self.notes.append(Note(f"package {name!r} is {folder} ({why}).", where))
+        is_named = package_name(folder) is not None or place in self.readable
+        if lies_in(folder, [place] if is_named else self._repositories()):
+            self.readable.append(folder)
         return folder
+
+    def _repositories(self) -> list[Path]:
+        above = [] if self.file is None else folders_above(self.file.parent)
+        return [folder for folder in above if _is_repository(folder)]
 
     def _trees(self) -> Iterator[Place]:
         """The places of `folders=`, then the workspace of the description."""
@@ -191,7 +215,7 @@ class Packages:
         others = [str(folder) for folder in found if folder != best[0]]
         if others:
             why += f"; nearer to the description than {', '.join(others[:4])}"
-        return self._take(name, best[0], why, where)
+        return self._take(name, best[0], why, where, place.root)
 
     def _shared(self, folder: Path) -> int:
         """Number of parts that the paths of a folder and of the description share."""
@@ -201,20 +225,21 @@ class Packages:
 
     def _ament(self, name: str, where: str) -> Path | None:
         """The package by the ament index; earlier entries of the path overlay later ones."""
-        found = [
-            prefix / "share" / name
+        prefixes = [
+            prefix
             for prefix in _entries(self.environment, "AMENT_PREFIX_PATH")
             if (prefix / "share/ament_index/resource_index/packages" / name).is_file()
         ]
-        if not found:
+        if not prefixes:
             return None
-        others = f"; before {', '.join(map(str, found[1:4]))}" if len(found) > 1 else ""
-        return self._take(name, found[0], f"by the ament index{others}", where)
+        first, *others = [prefix / "share" / name for prefix in prefixes]
+        after = f"; before {', '.join(map(str, others[:3]))}" if others else ""
+        return self._take(name, first, f"by the ament index{after}", where, prefixes[0])
 
     def _searched(self, name: str) -> str:
         """The places that were searched, near names, and the remedy."""
         places = [place.title for place in self._places.values()]
-        for key in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
+        for key in () if is_confined() else ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
             entries = _entries(self.environment, key)
             places.append(f"{key} ({counted(len(entries), 'entry')})" if entries else f"{key} (-)")
         text = f"Searched: {', '.join(places)}."
@@ -275,6 +300,13 @@ def package_name(folder: Path) -> str | None:
     return names[0] if len(names) == 1 and NAME.fullmatch(names[0]) else None
 
 
+def own_package(folder: Path) -> Path:
+    """The package that a folder lies in, or its repository, or else the folder itself."""
+    above = folders_above(folder)
+    packages = (a for a in above if package_name(a) is not None)
+    return next(packages, next((a for a in above if _is_repository(a)), folder))
+
+
 def workspace(folder: Path) -> tuple[Path, int | None]:
     """The top of the workspace that a folder lies in, and how deep to search below it.
 
@@ -284,7 +316,7 @@ def workspace(folder: Path) -> tuple[Path, int | None]:
     above = folders_above(folder)
     if not above:
         return folder, 0
-    repository = next((a for a in above if any((a / mark).is_dir() for mark in REPOSITORY)), None)
+    repository = next((a for a in above if _is_repository(a)), None)
     package = next((a for a in reversed(above) if (a / "package.xml").is_file()), None)
     inner = repository or package
     if inner is None:
@@ -312,6 +344,10 @@ def folders_above(folder: Path) -> list[Path]:
     fences = {Path.home(), temporary, temporary.resolve(), Path(folder.anchor)}
     fences |= {above for fence in fences for above in fence.parents}
     return list(takewhile(lambda a: a not in fences, (folder, *folder.parents)))
+
+
+def _is_repository(folder: Path) -> bool:
+    return any((folder / mark).is_dir() for mark in REPOSITORY)
 
 
 def _entries(environment: Mapping[str, str], key: str) -> list[Path]:

@@ -4,7 +4,7 @@ import codecs
 import os
 import re
 import stat
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -39,10 +39,7 @@ class MissingFileError(ParseError, FileNotFoundError):
 
 @contextmanager
 def only_inside(folder: Path) -> Generator[None]:
-    """While active, in this thread: no file outside a folder is read, and no variable is seen.
-
-    For files of a stranger, which may include other files and name environment variables.
-    """
+    """While active, in this thread: no file outside a folder is read, and no variable is seen."""
     token = _folder.set(folder.resolve())
     try:
         yield
@@ -50,9 +47,36 @@ def only_inside(folder: Path) -> Generator[None]:
         _folder.reset(token)
 
 
+def is_confined() -> bool:
+    """Return True inside `only_inside`: messages then name no folder of this machine."""
+    return _folder.get() is not None
+
+
 def environment() -> Mapping[str, str]:
-    """The environment variables that a description may use; none inside `only_inside`."""
-    return os.environ if _folder.get() is None else {}
+    """Variables with the folders of packages and models; none inside `only_inside`."""
+    return {} if is_confined() else os.environ
+
+
+def lies_in(path: Path, folders: Iterable[Path]) -> bool:
+    """Return True if a file lies in one of the folders: by its real path, all links followed.
+
+    Every reader of a stranger's file asks this before it opens a file that it names.
+
+    Raises:
+        OSError, RuntimeError, ValueError: the path is a loop of links, too long, or not a path.
+    """
+    real = path.resolve()
+    return any(real.is_relative_to(folder.resolve()) for folder in folders)
+
+
+def check_inside(path: Path) -> None:
+    """Raise ParseError if `only_inside` is active and a file lies elsewhere."""
+    folder = _folder.get()
+    if folder is not None and not lies_in(path, (folder,)):
+        raise ParseError(
+            f"{path.name[:200]!r} is outside the files that were opened together; expected a file "
+            "among them. Open it together with the others."
+        )
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
@@ -62,12 +86,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     end.
     """
     place = path_text(path)
-    folder = _folder.get()
-    if folder is not None and not Path(place).resolve().is_relative_to(folder):
-        raise ParseError(
-            f"{place[:200]!r} is outside the files that were opened together; expected a file "
-            "among them. Open it together with the others."
-        )
+    check_inside(Path(place))
     try:
         info = os.stat(place)
         if stat.S_ISDIR(info.st_mode):
@@ -77,9 +96,9 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
         with open(place, "rb") as file:
             data = file.read(limit + 1)
     except FileNotFoundError:
+        seen = "" if is_confined() else f", seen from the folder {os.getcwd()!r}"
         raise MissingFileError(
-            f"there is no file {place[:200]!r}, seen from the folder {os.getcwd()!r}; "
-            "check the spelling, or give an absolute path."
+            f"there is no file {place[:200]!r}{seen}; check the spelling, or give an absolute path."
         ) from None
     except OSError as error:
         hint = " It looks like XML: read it as text." if place.lstrip().startswith("<") else ""

@@ -50,7 +50,7 @@ def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) ->
         scale, rate = float(joint.scale), float(x.dq_i[i][joint.dofs.index(dof)])
         laws: list[Node] = []
         for name, latex, law, key in _laws(joint.friction):
-            value = float(friction_force(law, rate * scale, joint.name) * scale)
+            value = float(friction_force(law, rate * scale) * scale)
             if value:
                 numbers = (Quantity("rate of the joint", rate * scale), *_coefficients(law))
                 laws.append(Node(name, latex, value, unit, numbers=numbers, code=code_line(key)))

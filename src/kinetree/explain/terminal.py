@@ -9,6 +9,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from kinetree.errors import visible
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Section, Sheet
 
@@ -38,7 +39,7 @@ def plain_text(page: Page, width: int) -> str:
     """The page as a string without colours."""
     file = io.StringIO()
     Console(file=file, width=width, color_system=None, legacy_windows=False).print(Screen(page))
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in visible(file.getvalue()).splitlines()) + "\n"
 
 
 def draw_sheet(sheet: Sheet, width: int) -> Iterator[RenderableType]:

@@ -17,7 +17,7 @@ needs I_a ddq.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError
 from kinetree.model import WORLD, Joint, JointFriction, JointRotor, Model
 from kinetree.model.friction import (
     JointStribeck,
@@ -35,17 +35,16 @@ from kinetree.model.friction import (
 )
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.scalars import FUNCTIONS, absolute, exp, minimum, power, sign, tanh, where
+from kinetree.scalars import absolute, exp, minimum, power, sign, tanh, where
 from kinetree.spatial import cross, skew
 
 VANISHED = 746.0  # exp of minus this is 0 in float64
 
 
-def friction_force(friction: JointFriction, dq: Any, joint: str = "") -> Any:
+def friction_force(friction: JointFriction, dq: Any) -> Any:
     """b(dq) of one joint: every law of its friction that depends on the rate alone.
 
-    `joint` is named in the error if a function of the user fails. `load_friction_force` has the
-    rest.
+    `load_friction_force` has the friction that depends on the load.
 
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
@@ -66,7 +65,7 @@ def friction_force(friction: JointFriction, dq: Any, joint: str = "") -> Any:
     if friction.sigmoid is not None:
         force = force + sigmoid_force(friction.sigmoid, dq)
     if friction.function is not None:
-        force = force + function_force(friction.function, dq, joint)
+        force = force + friction.function(dq)
     return force
 
 
@@ -116,22 +115,6 @@ def sigmoid_force(curve: Sigmoid, dq: Any) -> Any:
     return force * (1 - tanh((dq + curve.offset) * half) * tanh(curve.offset * half))
 
 
-def function_force(function: Callable[[Any], Any], dq: Any, joint: str = "") -> Any:
-    """b(dq) of a user's function; `joint` is named in the error if it fails."""
-    try:
-        return function(dq)
-    except Exception as problem:
-        which = f"the friction function of joint {joint!r}" if joint else "a friction function"
-        text = f"{which} cannot be computed: {problem}"
-        if not isinstance(problem, KinetreeError):
-            text += (
-                f" ({type(problem).__name__} for a {type(dq).__name__}). A friction function is "
-                "run on numbers, SymPy expressions, dual numbers and traced scalars: take its "
-                f"functions from kinetree.scalars, {', '.join(FUNCTIONS)}."
-            )
-        raise InputError(text) from problem
-
-
 @labelled("n")
 def friction_forces(model: Model, dq: Any) -> Array:
     """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
@@ -146,7 +129,7 @@ def friction_forces(model: Model, dq: Any) -> Array:
     parts = []
     for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
         scale = joint.scale
-        force = [friction_force(joint.friction, x * scale, joint.name) * scale for x in own]
+        force = [friction_force(joint.friction, x * scale) * scale for x in own]
         parts.append(np.array(force))
     return per_dof(model, parts)
 

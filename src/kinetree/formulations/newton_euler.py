@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.options import is_one_of
 from kinetree.errors import InputError
 from kinetree.formulations.closed import closed_recursion
 from kinetree.formulations.drives import (
@@ -60,9 +61,9 @@ def newton_euler(
         formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
     """
     without_constraints(model, "newton_euler", "Use algorithms.constrained_inverse_dynamics")
-    if formulation not in FORMULATIONS:
+    if not is_one_of(formulation, FORMULATIONS):
         raise InputError(
-            f"there is no formulation {formulation!r}; choose {', '.join(FORMULATIONS)}."
+            f"there is no formulation {formulation!r:.60}; choose {', '.join(FORMULATIONS)}."
         )
     x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
     return FORMULATIONS[formulation](model, x)

@@ -2,11 +2,11 @@
 
 from kinetree.identify.base import Base, find_base
 from kinetree.identify.excite import Excitation, excite
+from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import Gains
 from kinetree.identify.identification import Identification, plot_forces, plot_parameters
 from kinetree.identify.identify import identify
 from kinetree.identify.loads import KnownLoad
-from kinetree.identify.notes import Finding
 from kinetree.identify.payload import Payload, identify_payload
 from kinetree.identify.recording import (
     Recording,
@@ -28,6 +28,7 @@ __all__ = [
     "Recording",
     "Spectrum",
     "Unknowns",
+    "Verdict",
     "excite",
     "find_base",
     "identify",

@@ -16,6 +16,7 @@ from kinetree.algorithms.base_parameters import (
     missed_shares,
 )
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.errors import ModelError
 from kinetree.identify.least_squares import WORST
 from kinetree.identify.unknowns import Unknowns
@@ -68,6 +69,7 @@ class Base:
         return tuple(found)
 
 
+@typed
 def find_base(sought: Unknowns, seed: int = 0) -> Base:
     """The base parameters among the unknowns, from the regressor at random states.
 

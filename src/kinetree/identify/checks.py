@@ -15,8 +15,9 @@ from kinetree.base.tables import counted, listing
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.identify.clock import gaps
+from kinetree.identify.findings import Finding
 from kinetree.model import Model
-from kinetree.model.bounds import Bounds, bounds_of, positions
+from kinetree.model.bounds import bounds_of, positions
 
 DEGREE = 180 / np.pi
 TURN = 2 * np.pi
@@ -111,7 +112,6 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
                 f"{what} of {listing(names[far], MOST)} is far beyond its limit, "
                 f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {doubt}"
             )
-    found += _saturated(bounds, tau, dq)
     found += _repeated(names, "q", positions(bounds, q)) + _repeated(names, "tau", tau)
     if np.any(flat := np.ptp(tau, axis=0) == 0):
         found.append(f"tau of {listing(names[flat], MOST)} never changes: was it measured?")
@@ -167,9 +167,9 @@ def coarse(model: Model, q: Array) -> list[str]:
     ]
 
 
-def _saturated(bounds: Bounds, tau: Array, dq: Array) -> list[str]:
-    """A note on joint forces that stay at their largest value, or at the limit, while moving."""
-    found: list[tuple[float, str]] = []
+def saturated(model: Model, tau: Array, dq: Array) -> tuple[Finding, ...]:
+    """A finding on joint forces that stay at their largest value, or at the limit, while moving."""
+    bounds, shares = bounds_of(model), dict[str, float]()
     for k, name in enumerate(bounds.names):
         x, limit = np.abs(tau[:, k]), bounds.effort[k]
         top = x.max()
@@ -178,16 +178,16 @@ def _saturated(bounds: Bounds, tau: Array, dq: Array) -> list[str]:
         at_top = (x == top) & (np.abs(dq[:, k]) > 0.01 * np.abs(dq[:, k]).max())
         at_limit = x >= 0.995 * limit if 0.995 * limit <= top <= 1.05 * limit else x < 0
         there = at_top | at_limit
-        share = float(there.mean())
-        if share > SATURATED and there.sum() >= FEWEST:
-            found.append((share, name))
-    if not found:
-        return []
-    share, worst = max(found)
-    return [
-        f"tau of {listing([x[1] for x in found], MOST)} stays at its largest value, in {share:.1%} "
+        if there.mean() > SATURATED and there.sum() >= FEWEST:
+            shares[name] = float(there.mean())
+    if not shares:
+        return ()
+    worst = max(shares, key=lambda name: shares[name])
+    text = (
+        f"tau of {listing(list(shares), MOST)} stays at its largest value, in {shares[worst]:.1%} "
         f"of the samples for {worst!r}: if the drive was saturated, remove these samples"
-    ]
+    )
+    return (Finding("saturation", tuple(shares), text),)
 
 
 def unit_quaternions(model: Model, q: Array) -> Array:

@@ -33,6 +33,8 @@ SHORT = 0.2  # the same in periods of the cutoff
 FEW = 5  # held rows in a short run
 SHARES = 4
 LATE = 2.0  # periods by which most times of a file may be late
+JITTERS = 6.0  # standard errors by which jitter of times differs from none
+MATTERS = 0.2  # share of the squared error of a position that comes from jitter
 FEWEST = 64  # rows that show whether steps are whole
 
 
@@ -181,6 +183,33 @@ def _placed(t: Array, number: Array, sure: Array, period: float) -> Array:
         total[a + 1 : b + 1] = own
     total[done:] += shift
     return total
+
+
+def jitter_of(errors: Array, rates: Array) -> float:
+    """Standard deviation of the times of samples, s; 0 if the errors of positions do not show it.
+
+    A sample that is late by d has the error dq d in the position of every joint. So the product of
+    errors of two joints is, in the mean, that of their rates times the variance of d, while errors
+    of encoders are independent.
+
+    Args:
+        errors: measured less smooth positions, shape (T, n), rad or m.
+        rates: joint rates, shape (T, n), rad/s or m/s.
+    """
+    size = np.sqrt((errors**2).mean(axis=0))
+    moves = (size > 0) & rates.any(axis=0)
+    e, v = errors[:, moves] / size[moves], rates[:, moves] / size[moves]
+    limit = np.quantile(np.abs(e), 0.99, axis=0) if e.size else 1.0
+    e = np.clip(e, -limit, limit)  # jumps are not jitter
+    # sums over pairs of different joints
+    both, squares = e * v, (v * v).sum(axis=1) ** 2 - (v**4).sum(axis=1)
+    products = both.sum(axis=1) ** 2 - (both**2).sum(axis=1)
+    total, spread = float(products.sum()), float(np.sqrt((products**2).sum()))
+    if total <= JITTERS * spread or not squares.any():
+        return 0.0
+    variance = total / float(squares.sum())
+    shares = variance * (v**2).mean(axis=0)
+    return float(np.sqrt(variance)) if shares.max(initial=0) > MATTERS else 0.0
 
 
 def _fit(x: Array, y: Array) -> tuple[float, float]:

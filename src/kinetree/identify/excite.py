@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
@@ -42,6 +43,7 @@ class Excitation:
     before: float
 
 
+@typed
 def excite(
     robot: Robot,
     duration: float = 20.0,

@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.chart_matplotlib import new_figure
+from kinetree.base.options import typed
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
+from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import Gains
 from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
-from kinetree.identify.notes import Finding
 from kinetree.identify.physical import Estimate
 from kinetree.identify.plots import (
     MEASURED,
@@ -56,7 +57,6 @@ MOST_POINTS = 2000  # of a plotted curve
 MOST_SAMPLES = 20_000  # from which friction is drawn
 CURVE = 201  # points of a friction curve
 FREQUENCIES = 400  # of a spectrum
-Verdict = Literal["better", "no better", "worse", "doubtful"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,10 @@ class Identification:
         gains: gains of the drives by which measured signals were divided; None: they were forces.
         choices: the friction chosen for each joint, with the errors of all candidates; empty if it
             was given.
-        verdict: "better" or "no better" than the description on held-out motion, "worse" (on the
-            whole, or at any joint by more than a tenth), or "doubtful" (the recording fits another
-            sign, unit or order of joints).
-        warnings: reasons not to trust recording or result, each with its kind and joints.
-        withheld: indices of base parameters whose intervals cannot be trusted; see `warnings`.
+        verdict: whether the result can be used, for what, and why not.
+        warnings: remarks on recording and result, the reasons of the verdict included, each with
+            its kind and joints.
+        withheld: indices of base parameters whose intervals cannot be trusted; see `verdict`.
     """
 
     robot: Robot
@@ -109,9 +108,14 @@ class Identification:
     reasons: tuple[str, ...] = ()
     gains: Gains | None = None
     choices: tuple[Choice, ...] = ()
-    verdict: Verdict = "no better"
+    verdict: Verdict = Verdict()
     warnings: tuple[Finding, ...] = ()
     withheld: tuple[int, ...] = ()
+
+    @property
+    def withheld_names(self) -> tuple[str, ...]:
+        """Names of the base parameters that are `withheld`, each by the unknown that leads it."""
+        return tuple(self.sought.names[self.base.kept[k]] for k in self.withheld)
 
     @property
     def friction(self) -> dict[str, Friction]:
@@ -238,7 +242,7 @@ class Identification:
         """The report as Markdown, without plots."""
         sections = [
             (f"# Identification of {markdown_text(self.robot.name)}", [overview(self)]),
-            ("## Verdict", [markdown_text(conclusion(self)), _points(map(str, self.warnings))]),
+            ("## Verdict", [markdown_text(conclusion(self)), _points(remarks_on(self))]),
             ("## Joint forces", [markdown_table(*force_rows(self))]),
             ("## Choices", [_points(choices_made(self)), _choice_table(self)]),
             ("## Base parameters", [BASE, markdown_table(*base_rows(self))]),
@@ -300,7 +304,7 @@ class Identification:
         rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
         head = ("joint", "rms", "error as described", "error now", "noise of the fit")
         title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
-        notes = (conclusion(self), *map(str, self.warnings), *self.notes)
+        notes = (conclusion(self), *remarks_on(self), *self.notes)
         return notebook_table(title, head, list(rows), notes=notes)
 
 
@@ -338,28 +342,33 @@ def overview(found: Identification) -> str:
 
 
 def conclusion(found: Identification) -> str:
-    """The verdict as a sentence, with the errors that it is based on.
+    """The verdict in a few sentences, with the errors of the description beside it.
 
     Args:
         found: the result of `identify`.
     """
-    forces = found.sought.natural.forces
+    forces, verdict = found.sought.natural.forces, found.verdict
     now, before = ((x / forces).sum() for x in (found.error(), found.described_error()))
     where = "the samples of the fit" if found.test is found.train else "held-out motion"
     ratio = f"{now / before:.3g} times" if before > 0 else "not"
-    text = f"the sum of the errors on {where} is {ratio} that of the description"
-    start = {
-        "better": f"Better than the description: {text}.",
-        "no better": f"No better than the description: {text}.",
-        "worse": f"Worse than the description, see the warnings: {text}.",
-        "doubtful": f"Doubtful, see the warnings: {text}.",
-    }[found.verdict]
+    start = f"{verdict.word} {verdict.use}".strip().capitalize()
+    text = f"{start}. The sum of the errors on {where} is {ratio} that of the description."
     if found.withheld:
-        start += (
-            f" Intervals of {len(found.withheld)} of {found.base.r} base parameters are withheld; "
-            "see the warnings."
+        text += (
+            f" Intervals of {len(found.withheld)} of {found.base.r} base parameters are withheld."
         )
-    return start
+    return text + " Reasons:" * bool(verdict.reasons)
+
+
+def remarks_on(found: Identification) -> tuple[str, ...]:
+    """Reasons of the verdict, other warnings, and what the recording cannot show, as sentences.
+
+    Args:
+        found: the result of `identify`.
+    """
+    reasons = found.verdict.reasons
+    others = (x for x in found.warnings if x not in reasons)
+    return tuple(str(x) for x in (*reasons, *others, *found.verdict.undecided))
 
 
 def choices_made(found: Identification) -> list[str]:
@@ -491,6 +500,7 @@ def unidentifiable(found: Identification) -> list[str]:
     return lines
 
 
+@typed
 def plot_forces(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
     """Held-out joint forces: measured, as described, as found, and errors; a matplotlib Figure.
 
@@ -529,6 +539,7 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     return finished(fig, f"{found.robot.name}: joint forces on held-out motion", path)
 
 
+@typed
 def plot_parameters(found: Identification, path: str | PathLike[str] | None = None) -> "Figure":
     """Base parameters with 95% intervals beside those of the description; a matplotlib Figure.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.blas import one_blas_thread
+from kinetree.base.options import typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.band import bands_of, in_band, rows_of
@@ -22,6 +23,7 @@ from kinetree.identify.equations import (
     parts_of,
     separated_with_shapes,
 )
+from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import Identification
 from kinetree.identify.lag import Lag, find_lag, without_lag
@@ -45,7 +47,6 @@ from kinetree.identify.least_squares import (
 )
 from kinetree.identify.loads import Body, check_load_friction
 from kinetree.identify.notes import (
-    Finding,
     check_joints,
     check_motion,
     check_readings,
@@ -67,6 +68,7 @@ TURNS = 20  # fits with other directions of loads
 AGREE = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
 
+@typed
 @one_blas_thread()
 def identify(
     robot: Robot,
@@ -417,8 +419,12 @@ def check_result(found: Identification) -> Identification:
             warn(texts[-1] + ".", KinetreeWarning, stacklevel=3)
     if not texts:
         return found
-    listed = (*found.warnings, *(Finding("check", (), text) for text in texts))
-    return replace(found, verdict="doubtful", warnings=listed)
+    failed = tuple(Finding("check", (), text) for text in texts)
+    verdict = Verdict("not usable", "", (*failed, *found.verdict.reasons), found.verdict.undecided)
+    return replace(
+        found, verdict=verdict, warnings=(*failed, *found.warnings),
+        withheld=tuple(range(found.base.r)),
+    )  # fmt: skip
 
 
 def _recomputed(found: Identification) -> Array:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
 from kinetree.identify.checks import MOST, STILL
+from kinetree.identify.findings import Finding
 from kinetree.identify.laws import PARTS, FrictionChoice
 from kinetree.identify.least_squares import Fit
 from kinetree.identify.recording import Recording
@@ -40,34 +40,6 @@ FEW = 0.15  # more than this share of rows are not outliers, but another law
 ROUGH = 1e-6  # of the robot's own unit of force: smaller errors are not looked at
 SLIGHT = 1e-3  # of that unit: a joint with less force as described may carry much more
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
-
-Kind = Literal[
-    "worse", "reading", "coloured", "unsteady", "misfit", "pattern", "outliers", "offset", "lag",
-    "gains", "excitation", "check", "not tested",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A warning about a recording or a result.
-
-    Args:
-        kind: "worse" (than the description), "reading" (another sign, unit or order of joints fits
-            better), "misfit" (errors on held-out motion are larger than noise explains), "unsteady"
-            (noise changes), "pattern" (errors depend on the motion), "coloured" (errors are
-            correlated over time), "outliers", "offset", "lag", "gains", "excitation" (motion that
-            determines some parameters poorly), "not tested" (no motion was held out) or "check"
-            (two computations of the result disagree).
-        joints: names of the degrees of freedom concerned; empty: all.
-        text: the warning.
-    """
-
-    kind: Kind
-    joints: tuple[str, ...]
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def check_joints(model: Model, data: Recording) -> None:
@@ -310,7 +282,8 @@ def _better(robot: Robot, parts: Sequence[Recording], soft: Soft, plain: Array) 
         if gain > best:
             joints = tuple(robot.model.dof_names[k] for k in reading.dofs)
             text = f"{reading.text} would explain the forces far better: is that so?"
-            best, found = gain, [Finding("reading", joints, text)]
+            kind = "swapped-channels" if reading.text.endswith("swapped") else "reading"
+            best, found = gain, [Finding(kind, joints, text)]
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from kinetree.algorithms.natural_units import natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import bands_of, rows_of
@@ -78,6 +79,7 @@ class Payload:
         )
 
 
+@typed
 def identify_payload(
     robot: Robot, data: Recording, frame: str | None = None, *, method: Method = "robust"
 ) -> Payload:

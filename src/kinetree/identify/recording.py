@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import read_times
-from kinetree.base.labels import vector_by_name
+from kinetree.base.options import count, typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.identify.checks import (
@@ -20,6 +20,7 @@ from kinetree.identify.checks import (
     in_radians,
     jumps,
     remarks,
+    saturated,
     unit_quaternions,
     unwound,
 )
@@ -29,22 +30,27 @@ from kinetree.identify.clock import (
     evenly,
     gaps,
     held_rows,
+    jitter_of,
     longest_step,
     measured_times,
     take,
 )
 from kinetree.identify.filtering import margin
+from kinetree.identify.findings import Finding
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
 from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
-from kinetree.model.inputs import dof_axis
 from kinetree.motion.files import check_times as check_times_increase
 from kinetree.motion.files import read_table
+from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.reading import Wish
 from kinetree.robot import Robot
 from kinetree.samples.inputs import check_order
 from kinetree.samples.record import FilePath
 from kinetree.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from kinetree.identify.excite import Excitation
 
 LEAST = 16  # samples
 GAP = 20  # steps between joined recordings
@@ -65,6 +71,7 @@ class Recording:
         notes: on changes to the data, and on data that look odd.
         model: the robot that moved, which gives the names of the joints to files; None: not known.
         spectrum: of the accelerations, from which the cutoff was chosen; None: not filtered.
+        findings: faults that the recording shows by itself.
     """
 
     t: Array
@@ -76,6 +83,7 @@ class Recording:
     notes: tuple[str, ...] = ()
     model: Model | None = None
     spectrum: Spectrum | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def dt(self) -> float:
@@ -139,12 +147,19 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
         key: np.concatenate([getattr(x, key) for x in data]) for key in ("q", "dq", "ddq", "tau")
     }
     notes = dict.fromkeys(note for x in data for note in x.notes)
+    findings = dict.fromkeys(finding for x in data for finding in x.findings)
     cutoff = max(cutoffs) if len(cutoffs) == len(data) else None
     return Recording(
-        np.concatenate(times), **arrays, cutoff=cutoff, notes=tuple(notes), model=data[0].model
+        np.concatenate(times),
+        **arrays,
+        cutoff=cutoff,
+        notes=tuple(notes),
+        model=data[0].model,
+        findings=tuple(findings),
     )
 
 
+@typed
 def make_recording(
     robot: Robot,
     t: ArrayLike,
@@ -204,9 +219,11 @@ def _made(
     found = _conditioned(model, (times, x, given[0], given[1], forces), cutoff)
     notes += [*found.notes, *coarse(model, x)]
     notes += remarks(model, times, (found.q, found.dq), found.tau)
-    return replace(found, notes=tuple(notes), model=model)
+    findings = (*found.findings, *saturated(model, found.tau, found.dq))
+    return replace(found, notes=tuple(notes), model=model, findings=findings)
 
 
+@typed
 def read_recording(
     path: FilePath,
     robot: Robot,
@@ -247,9 +264,10 @@ def recording_of(
     return replace(found, notes=(*table.notes, *found.notes))
 
 
+@typed
 def simulated_recording(
     robot: Robot,
-    motion: Trajectory,
+    motion: "Trajectory | Excitation",
     *,
     encoder_noise: float = 0.0,
     torque_noise: StateLike = 0.0,
@@ -260,18 +278,24 @@ def simulated_recording(
 
     Args:
         robot: the true one.
-        motion: single, not a batch.
+        motion: single, not a batch; or the result of `excite`, which has one.
         encoder_noise: standard deviation of measured positions, rad or m. With 0 the motion's own
             rates and accelerations are recorded; otherwise they come from noisy positions.
         torque_noise: standard deviation of measured joint forces, a number or shape (n,), N m or N.
         seed: of the noise.
         cutoff: of the low-pass of the positions, Hz; None chooses it from their spectrum.
     """
+    motion = getattr(motion, "motion", motion)
+    if not isinstance(motion, Trajectory):
+        raise InputError(
+            f"motion is {motion!r:.60}; expected a Trajectory, or the result of kt.identify.excite."
+        )
     check_order(motion, robot.model, "a simulated recording")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(count(seed, "seed"))
     tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    spread = vector_by_name(torque_noise, dof_axis(robot.model), "torque_noise")
-    tau = tau + rng.normal(size=tau.shape) * np.asarray(spread, float)
+    model = robot.model
+    spread = joint_vector(torque_noise, model.n, "torque_noise", model.dof_names)
+    tau = tau + rng.normal(size=tau.shape) * spread
     if encoder_noise == 0:
         return make_recording(robot, motion.t, motion.q, tau, motion.dq, motion.ddq)
     q = motion.q + encoder_noise * rng.normal(size=motion.q.shape)
@@ -379,7 +403,7 @@ def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> R
     cutoff = rates.spectrum.cutoff
     stretches = _stretches(samples[0], cutoff)
     found: list[tuple[Array, ...]] = []
-    lost, filled, uneven = 0, 0, False
+    lost, filled, uneven, jitter = 0, 0, False, 0.0
     for own in stretches:
         count = own.stop - own.start
         if count < LEAST:
@@ -403,6 +427,9 @@ def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> R
         filled += len(t) - count if remark and "missing" in remark[0] else 0
         uneven |= bool(remark) and "uneven" in remark[0]
         filtered = apply_rates(model, part, rates)
+        rates_found = filtered[2]
+        if model.n == model.nq and rates_found is not None:
+            jitter = max(jitter, jitter_of(part[1] - filtered[1], rates_found))
         found.append(tuple(x[cut : len(t) - cut] for x in filtered if x is not None))
     found.sort(key=lambda part: part[0][0])
     if uneven:
@@ -426,4 +453,11 @@ def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> R
     t, q, dq, ddq, tau = (
         x[0] if len(x) == 1 else np.concatenate(x) for x in zip(*found, strict=True)
     )
-    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes), None, rates.spectrum)
+    late = Finding(
+        "clock-jitter", (),
+        f"samples are up to {2e3 * jitter:.2g} ms from their times: errors of all positions have "
+        "the shape of the rates. Stamp samples where they are measured",
+    )  # fmt: skip
+    return Recording(
+        t, q, dq, ddq, tau, cutoff, tuple(notes), None, rates.spectrum, (late,) * (jitter > 0)
+    )

@@ -13,10 +13,11 @@ from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.identify.checks import least_motion
+from kinetree.identify.findings import Finding
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 
-FASTEST = 0.01  # share of a joint's largest way within the window, below which it stands still
+FASTEST = 0.1  # share of a joint's largest way within the window, below which it stands still
 PERIODS = 0.5  # of the cutoff: least length of the window
 STEPS = 8  # of time: least length of the window
 OFTEN = 0.1  # share of the recording in which a joint rests while others move, worth a note
@@ -25,10 +26,10 @@ LEAST = 0.2  # share of the recording that has to move: less is not a motion wit
 
 
 def without_rest(model: Model, data: Recording) -> Recording:
-    """The recording without the rows in which no joint moves, and with a note on them.
+    """The recording without the rows in which no joint moves, and a finding on joints that stick.
 
     A joint stands still within a window of time, about 0.3 s for an arm, if its way there is below
-    a thousandth of a radian (or of the robot's length) and below a hundredth of its longest one.
+    a thousandth of a radian (or of the robot's length) and below a tenth of its longest one.
 
     Args:
         model: the robot.
@@ -38,13 +39,13 @@ def without_rest(model: Model, data: Recording) -> Recording:
     rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
     if np.any(often := alone > OFTEN):
-        names = listing(np.array(model.dof_names, object)[often].tolist(), MOST)
-        note = (
-            f"{names} {'stands' if often.sum() == 1 else 'stand'} still in up to "
-            f"{alone.max():.0%} of the recording while other joints move: friction at rest has no "
-            "known direction, and errors there are errors of the model"
+        joints = tuple(name for name, x in zip(model.dof_names, often, strict=True) if x)
+        text = (
+            f"{listing(joints, MOST)} {'sticks' if often.sum() == 1 else 'stick'}, in up to "
+            f"{alone.max():.0%} of the recording while other joints move: friction at rest has any "
+            "value up to its largest one, which no law of the rate gives"
         )
-        data = replace(data, notes=(*data.notes, note))
+        data = replace(data, findings=(*data.findings, Finding("sticking", joints, text)))
     moving = np.flatnonzero(~rest)
     if not rest.any() or len(moving) < LEAST * len(data):
         return data

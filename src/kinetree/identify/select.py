@@ -217,12 +217,25 @@ def _columns_of(robot: Robot, stretches: Sequence[Stretch], joint: Joint) -> Fri
 def simplest(trials: Sequence[Trial]) -> Trial:
     """The trial with the fewest unknowns of those that are not significantly worse than the best.
 
+    None is chosen whose error is larger than that of a simpler one: errors that vary much from
+    block to block are not significantly worse, and not better either.
+
     Args:
         trials: of the candidates of a joint, with losses of the same blocks.
     """
     best = min(trials, key=lambda x: float(x.loss.mean()))
-    fine = [x for x in trials if not _is_worse(x.loss, best.loss)]
+    fine = [
+        x
+        for x in trials
+        if not _is_worse(x.loss, best.loss) and not any(_is_simpler(y, x) for y in trials)
+    ]
     return min(fine, key=lambda x: (x.candidate.size, float(x.loss.mean())))
+
+
+def _is_simpler(trial: Trial, than: Trial) -> bool:
+    """Whether a trial has fewer unknowns and a smaller error."""
+    fewer = trial.candidate.size < than.candidate.size
+    return fewer and bool(trial.loss.mean() < than.loss.mean())
 
 
 def _is_worse(loss: Array, best: Array) -> bool:

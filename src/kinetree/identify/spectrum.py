@@ -29,6 +29,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.chart_matplotlib import new_figure
+from kinetree.base.options import typed
 from kinetree.identify.filtering import good_length, response
 
 if TYPE_CHECKING:
@@ -299,6 +300,7 @@ def _last(low: Array, high: Array, count: Array, power: Array, floor: Array) -> 
     return last
 
 
+@typed
 def plot_spectrum(found: Spectrum, path: str | None = None) -> "Figure":
     """Draw the accelerations' spectrum of every joint, its noise floor and the cutoff.
 

@@ -16,6 +16,7 @@ from kinetree.algorithms import parameter_list, parameters
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import with_parameters
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
@@ -416,6 +417,7 @@ def _without(friction: JointFriction, sought: str | None) -> JointFriction:
     return dataclasses.replace(rest, sigmoid=None) if sought == "sigmoid" else rest
 
 
+@typed
 def unknowns(
     robot: Robot,
     friction: FrictionChoices = "symmetric",

@@ -1,22 +1,27 @@
-"""The verdict: whether the robot found is better than described, and intervals are right.
+"""The verdict: whether the result of an identification can be used, for what, and why not.
 
-Held-out motion decides on the robot: the error of the description and of the robot found, in the
-band of the fit. Intervals follow from the errors of the fit as noise that is correlated over time
-but the same throughout, and that does not depend on the motion. Each assumption is tested:
+Intervals follow from the errors of the fit as noise that is correlated over time but the same
+throughout, and that does not depend on the motion. A result is usable if nothing contradicts that:
 
-    misfit      errors on held-out motion are twice those that noise and the errors of the
-                parameters explain
-    unsteady    the size of errors in the halves of the recording differs by a factor 2
-    pattern     errors follow a function of speed, load or position that the model does not have
-    coloured    errors are correlated over time: the intervals include it, unless the recording has
-                fewer than ten times the duration of the correlation
+    findings of the recording      jitter of its clock, saturation, joints that stick
+    hypotheses (`hypotheses`)      clock, zeros, gears, payload, drift, ...: none explains more than
+                                   noise can, by simulated twins (`twins`)
+    friction                       is not negative by more than `IMPOSSIBLE` standard errors
+    readings (`notes`)             no other sign, unit or order of joints fits far better
+    unphysical                     the physically possible robot is as good as the base parameters
+    worse                          no joint is worse than described on held-out motion
+    unsteady, coloured             errors have the same size in both halves, and are correlated over
+                                   less than a tenth of the recording
 
-The interval of a base parameter is withheld if a tenth or more of its variance comes from joints
-that fail a test, or that are worse than described: a number with a margin that is too small is
-worse than one without.
+Otherwise intervals are withheld, for a number with a margin that is too small is worse than one
+without: those of base parameters that an accepted hypothesis would move by more than `MOVED`
+standard errors, and those of whose variance a tenth or more comes from joints that fail another
+test. If more than half of them would be withheld, all are. Then the result is usable for joint
+forces of motions like the recorded one, if the recording is what it seems (`WRONG` has the kinds
+of those that are not), and not usable otherwise.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,28 +31,33 @@ from kinetree.base.tables import listing
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
 from kinetree.identify.checks import MOST
-from kinetree.identify.identification import Identification, Verdict
-from kinetree.identify.notes import Finding, odd_errors, poorly_excited
-from kinetree.identify.recording import Recording
+from kinetree.identify.findings import Finding, Verdict
+from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
+from kinetree.identify.identification import Identification
+from kinetree.identify.notes import odd_errors, poorly_excited
+from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
 
-WORSE, LESS = 1.1, 0.98  # ratio of errors of a joint that is worse, and of a sum that is better
+WORSE = 1.1  # ratio of the errors of a joint that is worse than described, or than the base fit
 EQUAL = 1e-5  # of a joint's force: errors that differ by less are equal
 NEGLIGIBLE = 1e-3  # of a joint's force: smaller errors are not looked at
-FACTOR = 2.0  # by which errors may exceed those expected, or differ from half to half
+FACTOR = 2.0  # by which errors may differ from half to half
 CHANCE = 3.0  # standard errors that a difference exceeds beyond that
 WILD = 5.0  # typical errors at which larger ones are clipped: outliers have a warning of their own
-LARGE = 2.5  # the same where errors are compared with functions of the motion
 COLOURED = 4.0  # largest over mean power density of coloured errors
 LONG = 10.0  # least duration of a recording, in times of correlation
-PATTERN = 0.25  # least share of the power of errors that a function of the motion explains
 SHARE = 0.1  # of the variance of a parameter that comes from joints that fail a test
-SAMPLES, SOME = 20_000, 400  # of which patterns are sought; at which variances are shared out
-OF = {
-    "force": ("their own force", "a wrong gain of the measured force"),
-    "speed": ("speed", "friction of another shape"),
-    "load": ("joint force and direction", "friction that grows with the load, or an elastic drive"),
-    "position": ("position", "an uneven gear, a spring or a cable"),
+SMALLEST = 1e-9  # of the largest eigenvalue: smaller ones are cut, far above any rounding
+SOME = 400  # samples at which variances are shared out
+IMPOSSIBLE = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
+MOVED = 0.5  # standard errors by which a hypothesis may move a parameter that is given
+WRONG = ("time-scale", "encoder-zero", "gravity-compensated", "swapped-channels", "reading")
+RUBS = ("viscous", "coulomb", "static", "size")  # unknowns that are friction
+UNSEEN = {
+    "time-scale": "this recording cannot show whether the clock is right",
+    "encoder-zero": "this recording cannot show whether the zero of {} is right: if it is not, the "
+    "bodies found are turned by that angle",
+    "gear-ratio": "this recording cannot show whether the scale of q and tau of {} is right",
 }
 
 
@@ -59,28 +69,144 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
         whole: base parameters of all motions.
         readings: warnings of `check_readings`.
     """
-    model = found.robot.model
-    verdict, listed = compared(found)
-    listed += readings
-    doubted = set[str]()
-    if not readings:
-        errors = [*_misfit(found), *_unsteady(found), *_patterns(found)]
-        coloured = list(_coloured(found))
-        doubted = {name for x in (*errors, *listed) for name in x.joints}
-        doubted |= {name for x in coloured if x.lasting for name in x.finding.joints}
-        listed += [*errors, *(x.finding for x in coloured)]
-        rows = in_band(found.train, found.train.t, found.cutoff)
-        times = rows if len(rows) == len(found.fit.residual) else None
-        listed += odd_errors(model, found.fit, found.method, times)
-    listed += [*_corrections(found), *poorly_excited(whole, found.base, found.fit)]
-    withheld = list(range(found.base.r)) if readings else influenced(found, doubted)
-    if readings and verdict != "worse":
-        verdict = "doubtful"
-    return replace(found, verdict=verdict, warnings=tuple(listed), withheld=tuple(withheld))
+    rows = comparison_rows(found)
+    examined = examine(rows)
+    facts = list(found.train.findings)
+    explained = [
+        x
+        for x in (_finding(found, y) for y in examined.explanations)
+        if not any(x.joints and set(x.joints) <= set(fact.joints) for fact in facts)
+    ]
+    negative, places = _negative_friction(found)
+    coloured = list(_coloured(found))
+    others = [*_unphysical(found), *compared(found), *_unsteady(found)]
+    others += [x.finding for x in coloured if x.lasting]
+    # a force with the wrong sign has negative friction and a negative scale: the cause comes first
+    consequences = _joints_of([*explained[:1], *negative])
+    causes = [x for x in readings if consequences.intersection(x.joints)]
+    readings_left = [x for x in readings if x not in causes]
+    reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
+    withheld = set(places) | moved_by(found, rows, examined.explanations)
+    withheld |= set(influenced(found, _joints_of([*facts, *others])))
+    if readings or any(x.kind == "worse" and not x.joints for x in others):
+        withheld = set(range(found.base.r))
+    row_times = in_band(found.train, found.train.t, found.cutoff)
+    times = row_times if len(row_times) == len(found.fit.residual) else None
+    remarks = [
+        *_untested(found), *(x.finding for x in coloured if not x.lasting),
+        *odd_errors(found.robot.model, found.fit, found.method, times), *_corrections(found),
+        *poorly_excited(whole, found.base, found.fit),
+    ]  # fmt: skip
+    verdict = _verdict(found, reasons, len(withheld), tuple(_undecided(found, examined)))
+    if 2 * len(withheld) > found.base.r:
+        withheld = set(range(found.base.r))
+    return replace(
+        found, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld))
+    )
 
 
-def compared(found: Identification) -> tuple[Verdict, list[Finding]]:
-    """The verdict by errors on held-out motion, with warnings.
+def _verdict(
+    found: Identification, reasons: tuple[Finding, ...], withheld: int, unseen: tuple[Finding, ...]
+) -> Verdict:
+    """The verdict of these reasons, with so many base parameters withheld."""
+    r = found.base.r
+    if not reasons:
+        return Verdict(undecided=unseen)
+    if 2 * withheld > r:
+        if any(x.kind in WRONG or (x.kind == "worse" and not x.joints) for x in reasons):
+            return Verdict("not usable", "", reasons, unseen)
+        use = "joint forces of motions like the recorded one, not for parameters"
+        return Verdict("usable for", use, reasons, unseen)
+    use = "all base parameters" if not withheld else f"{r - withheld} of {r} base parameters"
+    if any(x.kind == "unphysical" for x in reasons):
+        use += ", not the robot made of them"
+    return Verdict("usable for", use, reasons, unseen)
+
+
+def _joints_of(findings: Iterable[Finding]) -> set[str]:
+    """Names of the joints of findings whose errors spread to other parameters."""
+    return {name for x in findings if x.kind != "unphysical" for name in x.joints}
+
+
+def _finding(found: Identification, explanation: Explanation) -> Finding:
+    names = found.robot.model.dof_names
+    joints = tuple(names[j] for j in explanation.dofs)
+    return Finding(explanation.kind, joints, explanation.text)
+
+
+def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanation]) -> set[int]:
+    """Base parameters that accepted hypotheses move by more than `MOVED` standard errors.
+
+    Args:
+        found: the result.
+        rows: its equations, without a hypothesis.
+        explanations: the accepted hypotheses, each with those before it.
+    """
+    if not explanations:
+        return set()
+    plain = rows.solution[0]
+    moved = np.abs(explanations[-1].rows.solution[0][: len(plain)] - plain)
+    return set(np.flatnonzero(moved > MOVED * found.fit.standard_error).tolist())
+
+
+def _undecided(found: Identification, examined: Examined) -> Iterator[Finding]:
+    """Faults that the recording could not show."""
+    names = found.robot.model.dof_names
+    for kind, text in UNSEEN.items():
+        blind = [x for x in examined.blind if x.kind == kind]
+        if blind:
+            dofs = sorted({j for x in blind for j in x.dofs})
+            joints = tuple(names[j] for j in dofs)
+            yield Finding(kind, joints, text.format(listing(joints, MOST)))
+
+
+def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]:
+    """A finding on friction below zero, and the base parameters that are friction of its joints."""
+    names, kept = found.sought.names, found.base.kept
+    rubbing = {
+        k: names[at].rstrip("]").partition("[")[2]
+        for k, at in enumerate(kept)
+        if names[at].partition("[")[0].rstrip("+-") in RUBS
+    }
+    low = found.fit.beta + IMPOSSIBLE * found.fit.standard_error
+    joints = tuple(dict.fromkeys(joint for k, joint in rubbing.items() if low[k] < 0))
+    if not joints:
+        return [], []
+    text = (
+        f"friction of {listing(joints, MOST)} comes out negative: does the drive compensate more "
+        "friction than there is, without reporting it?"
+    )
+    return [Finding("friction-compensated", joints, text)], [
+        k for k, joint in rubbing.items() if joint in joints
+    ]
+
+
+def _unphysical(found: Identification) -> Iterator[Finding]:
+    """A finding on joints at which the possible robot is worse than the base parameters."""
+    robot, base = found.error(), found.error(physical=False)
+    least = NEGLIGIBLE * found.rms(found.test, found.test.tau)
+    off = robot - base > np.maximum((WORSE - 1) * base, least)
+    if off.any():
+        joints = _names(found, off)
+        ratio = float((robot / np.maximum(base, 1e-300))[off].max())
+        yield Finding(
+            "unphysical", joints,
+            f"no physically possible robot explains {listing(joints, MOST)}: its errors are up to "
+            f"{ratio:.3g} times those of the base parameters",
+        )  # fmt: skip
+
+
+def _untested(found: Identification) -> Iterator[Finding]:
+    if found.test is found.train:
+        yield Finding(
+            "not tested", (),
+            "no motion was held out: errors are those on the samples of the fit, which are smaller "
+            "than those on another motion",
+        )  # fmt: skip
+
+
+def compared(found: Identification) -> list[Finding]:
+    """Findings on joints that are worse than described on held-out motion.
 
     Args:
         found: the result.
@@ -90,36 +216,25 @@ def compared(found: Identification) -> tuple[Verdict, list[Finding]]:
     least = EQUAL * size
     forces = found.sought.natural.forces
     total = float((now / forces).sum()), float((before / forces).sum())
-    small = float((least / forces).sum())
-    listed: list[Finding] = []
-    if found.test is found.train:
-        listed.append(Finding(
-            "not tested", (),
-            "no motion was held out: errors are those on the samples of the fit, which are smaller "
-            "than those on another motion",
-        ))  # fmt: skip
     worse = now - before > np.maximum((WORSE - 1) * before, least)
     if worse.any():
         joints = tuple(x for x, bad in zip(names, worse, strict=True) if bad)
         pairs = zip(now[worse][:MOST], before[worse][:MOST], strict=True)
         values = ", ".join(f"{a:.3g} against {b:.3g}" for a, b in pairs)
         units = "N m or N" if bounds_of(found.robot.model).sliding.any() else "N m"
-        listed.append(Finding(
+        return [Finding(
             "worse", joints,
             f"on held-out motion the robot found is worse than the description at "
             f"{listing(joints, MOST)}: errors of {values} {units}. Use the description there, or "
             "record a motion that excites more",
-        ))  # fmt: skip
-    elif total[0] - total[1] > max((WORSE - 1) * total[1], small):
-        listed.append(Finding(
+        )]  # fmt: skip
+    if total[0] - total[1] > max((WORSE - 1) * total[1], float((least / forces).sum())):
+        return [Finding(
             "worse", (),
             f"on held-out motion the robot found is worse than the description: the sum of its "
             f"errors is {total[0] / total[1]:.3g} times as large",
-        ))  # fmt: skip
-    if any(x.kind == "worse" for x in listed):
-        return "worse", listed
-    return ("better" if total[1] - total[0] > max((1 - LESS) * total[1], small) else "no better",
-            listed)  # fmt: skip
+        )]  # fmt: skip
+    return []
 
 
 def _size(x: Array) -> Array:
@@ -134,35 +249,6 @@ def _independent(found: Identification, rows: int) -> Array:
     rho = np.fft.irfft(power, axis=1)
     rho = rho / np.maximum(rho[:, :1], 1e-300)
     return rows / np.maximum((rho[:, : min(rows, 2048)] ** 2).sum(axis=1) * 2 - 1, 1)
-
-
-def _misfit(found: Identification) -> Iterator[Finding]:
-    """A warning of joints whose errors on held-out motion are not those of noise."""
-    test = found.test
-    if test is found.train:
-        return
-    rest = in_band(test, test.tau - found.predict(test, physical=False), found.cutoff)
-    some = test.part(np.unique(np.linspace(0, len(test) - 1, SOME).round().astype(int)))
-    linear = [k for k, at in enumerate(found.base.kept) if at < found.sought.p]
-    W = found.sought.regressor(some.q, some.dq, some.ddq)
-    W = W[..., [found.base.kept[k] for k in linear]]
-    C = found.fit.covariance[np.ix_(linear, linear)]
-    spread = np.einsum("tjr,rs,tjs->j", W, C, W) / len(W)
-    own = _size(found.fit.residual)
-    chance = CHANCE * np.sqrt(0.5 / np.maximum(_independent(found, len(rest)), 1))
-    limit = FACTOR * np.sqrt(own**2 + spread) * (1 + chance)
-    limit = np.maximum(limit, NEGLIGIBLE * found.rms(test, test.tau))
-    now = _size(rest)
-    if np.any(off := now > limit):
-        joints = _names(found, off)
-        times = " to ".join(dict.fromkeys(
-            f"{f((now / np.maximum(own, 1e-300))[off]):.2g}" for f in (np.min, np.max)
-        ))  # fmt: skip
-        yield Finding(
-            "misfit", joints,
-            f"errors of {listing(joints, MOST)} on held-out motion are {times} times those of the "
-            "fit, more than noise explains: the machine, or its motion, was different there",
-        )  # fmt: skip
 
 
 def _unsteady(found: Identification) -> Iterator[Finding]:
@@ -245,75 +331,6 @@ def correlation_times(found: Identification) -> Array:
     return (last + 1) * found.row_step
 
 
-def _patterns(found: Identification) -> Iterator[Finding]:
-    """Warnings of joints whose errors follow a function of the motion, the best one of each.
-
-    Coefficients are fitted to errors of the fit and tried on those of held-out motion. Slow noise
-    looks like a function of the motion on one of them, and not on both.
-    """
-    train, test = found.train.part(slice(0, SAMPLES)), found.test.part(slice(0, SAMPLES))
-    if found.test is found.train:
-        half = len(train) // 2
-        train, test = train.part(slice(0, half)), train.part(slice(half, None))
-    least = NEGLIGIBLE * found.rms(train, train.tau)
-    best = [(PATTERN, "")] * found.robot.n
-    first, second = _functions(found, train, train), _functions(found, test, train)
-    for (kind, u, X), (_, v, Z) in zip(first, second, strict=True):
-        for j in np.flatnonzero(_size(u) > least).tolist():
-            if len(u) < 10 * X.shape[-1]:
-                continue
-            centre = X[:, j].mean(axis=0)
-            columns, other = (np.column_stack([x[:, j] - centre, np.ones(len(x))]) for x in (X, Z))
-            length = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-            own = np.linalg.lstsq(columns / length, u[:, j], rcond=1e-6)[0] / length
-            share = min(_share(u[:, j], columns @ own), _share(v[:, j], other @ own))
-            best[j] = max(best[j], (share, kind))
-    for kind, (what, cause) in OF.items():
-        joints = _names(found, np.array([own == kind for _, own in best]))
-        if joints:
-            yield Finding(
-                "pattern", joints,
-                f"errors of {listing(joints, MOST)} depend on {what}, in a way that the model does "
-                f"not have: {cause}",
-            )  # fmt: skip
-
-
-def _share(x: Array, predicted: Array) -> float:
-    """Share of the squares of x about its mean that a prediction about its mean explains."""
-    x, predicted = x - x.mean(), predicted - predicted.mean()
-    return 1 - float(((x - predicted) ** 2).sum()) / max(float((x**2).sum()), 1e-300)
-
-
-def _functions(
-    found: Identification, data: Recording, scale: Recording
-) -> Iterator[tuple[str, Array, Array]]:
-    """What errors may depend on, errors, (rows, n), and functions, (rows, n, k), in the band.
-
-    Large errors are clipped: outliers have a warning of their own. `scale` has the speeds and
-    positions by which functions are scaled.
-    """
-    predicted = found.predict(data, physical=False)
-    rest = in_band(data, data.tau - predicted, found.cutoff)
-    size = LARGE * 1.4826 * np.median(np.abs(rest - np.median(rest, axis=0)), axis=0)
-    rest = np.clip(rest, -size, size)
-    force = predicted / found.sought.natural.forces
-    load = np.abs(data.tau) / found.sought.natural.forces
-    v = data.dq / np.maximum(np.abs(scale.dq).max(axis=0), 1e-300)
-    bends = [np.sign(v) * np.exp(-((v / width) ** 2)) for width in (0.05, 0.2)]
-    listed = {
-        "force": [force],
-        "speed": [*bends, v * np.abs(v), np.abs(v)],
-        "load": [load * np.sign(v), load * v],
-    }
-    if data.q.shape == data.dq.shape:  # no quaternions
-        sliding = bounds_of(found.robot.model).sliding
-        span = np.maximum(np.ptp(scale.q, axis=0), 1e-300)
-        angle = np.where(sliding, np.pi * (data.q - scale.q.mean(axis=0)) / span, data.q)
-        listed["position"] = [f(k * angle) for k in (1, 2, 3) for f in (np.sin, np.cos)]
-    for kind, columns in listed.items():
-        yield kind, rest, in_band(data, np.stack(columns, axis=-1), found.cutoff)
-
-
 def _corrections(found: Identification) -> Iterator[Finding]:
     """Warnings of faults of the recording that were found and corrected: lag, offsets, gains."""
     lag, sought = found.lag, found.sought
@@ -368,7 +385,7 @@ def influenced(found: Identification, joints: set[str]) -> list[int]:
     length = np.linalg.norm(W, axis=(0, 1))
     W = W / np.where(length > 0, length, 1)
     flat = W.reshape(-1, W.shape[-1])
-    inverse = np.linalg.pinv(flat.T @ flat)
+    inverse = np.linalg.pinv(flat.T @ flat, rcond=SMALLEST)
     own = W[:, [k for k, name in enumerate(names) if name in joints]].reshape(-1, W.shape[-1])
     share = np.diag(inverse @ (own.T @ own) @ inverse) / np.maximum(np.diag(inverse), 1e-300)
     chosen = {k for k, x in zip(linear, share, strict=True) if x > SHARE}

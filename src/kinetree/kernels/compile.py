@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-NO_OPTIONS: Mapping[str, Any] = {}
 FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
 
 
@@ -52,8 +51,7 @@ def trace_quantity(
 ) -> Graph:
     """Return the optimised graph of a quantity; arguments as in `compile_kernel`."""
     quantity = find_quantity(name)
-    options = quantity.options(name, expressed=expressed, rows=rows)
-    function, ports = _prepared(model, name, frame, wrenches, free, options)
+    function, ports, options = _prepared(model, name, frame, expressed, rows, wrenches, free)
 
     def make() -> Graph:
         # the compiler is not imported for a graph that is stored on disk
@@ -80,11 +78,13 @@ def record_quantity(
     name: str,
     *,
     frame: str | None = None,
+    expressed: str | None = None,
+    rows: Sequence[int] | None = None,
     wrenches: bool = False,
     free: Sequence[str] = (),
 ) -> Graph:
     """Return the program of a quantity, loops over the links; arguments as in `compile_kernel`."""
-    function, ports = _prepared(model, name, frame, wrenches, free)
+    function, ports, _ = _prepared(model, name, frame, expressed, rows, wrenches, free)
     quantity = find_quantity(name)
     if quantity.step and not free:
         check_inertia(model)
@@ -106,7 +106,7 @@ def _slope(
     from kinetree.compiler.derivatives import jacobian
     from kinetree.compiler.trace import trace
 
-    function, ports = _prepared(model, name, None, wrenches, free)
+    function, ports, _ = _prepared(model, name, None, None, None, wrenches, free)
     found = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
     named = zip(found.outputs, results, strict=True)
     outputs = tuple(Port(own, port.shape, dims) for port, (own, dims) in named)
@@ -123,12 +123,17 @@ def _prepared(
     model: Model,
     name: str,
     frame: str | None,
+    expressed: str | None,
+    rows: Sequence[int] | None,
     wrenches: bool,
     free: Sequence[str],
-    options: Mapping[str, Any] = NO_OPTIONS,
-) -> tuple[Callable[..., Any], list[Port]]:
-    """Check a request and return the function to trace and its arguments."""
+) -> tuple[Callable[..., Any], list[Port], dict[str, Any]]:
+    """Check a request; return the function to trace, its arguments, and the options of the frame.
+
+    Every form of a kernel comes here, so that all forms refuse the same requests.
+    """
     quantity = find_quantity(name)
+    options = quantity.options(name, expressed=expressed, rows=rows)
     check_model(model)
     check_honoured(model, name)
     check_options(
@@ -147,7 +152,7 @@ def _prepared(
         changed = with_free(model, free, arrays[given:])
         return quantity.make(changed, not free, frame, **options)(*arrays[:given])
 
-    return function, [*state, *loads, *free_ports(model, free)]
+    return function, [*state, *loads, *free_ports(model, free)], options
 
 
 def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -194,12 +199,11 @@ def compile_kernel(
     """
     quantity = find_quantity(name)
     kind = kernel_type(target)
-    if issubclass(kind, Kernel) and is_looped(model, name):
-        graph = record_quantity(model, name, frame=frame, wrenches=wrenches, free=free)
-    else:
-        graph = trace_quantity(
-            model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
-        )
+    looped = issubclass(kind, Kernel) and is_looped(model, name)
+    form = record_quantity if looped else trace_quantity
+    graph = form(
+        model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+    )
     more = None
     if quantity.wrenches and not wrenches and not free:
         more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
@@ -259,10 +263,8 @@ def compile_derivative(
         A kernel with a result for each pair, shape (*quantity, *argument).
     """
     kind = kernel_type(target)
-    chosen = find_quantity(name).options(name, expressed=expressed, rows=rows)
-    function, ports = _prepared(model, name, frame, wrenches, free, chosen)
-    several = isinstance(wrt, Iterable) and not isinstance(wrt, str)
-    names: tuple[Any, ...] = tuple(wrt) if several else (wrt,)
+    function, ports, chosen = _prepared(model, name, frame, expressed, rows, wrenches, free)
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
 
     def make() -> Graph:
         from kinetree.compiler.derivatives import jacobian

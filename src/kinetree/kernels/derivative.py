@@ -8,12 +8,13 @@ import numpy as np
 
 from kinetree.backends.call.dispatch import Axes
 from kinetree.backends.kernel import Kernel
+from kinetree.base.options import is_one_of
 from kinetree.compiler.derivatives import gradient, hessian, hessian_vector, jacobian, jvp, vjp
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
+from kinetree.compiler.store import digest
 from kinetree.compiler.trace import guarded, trace
 from kinetree.errors import InputError, KinetreeError
-from kinetree.kernels.fingerprint import fingerprint
 from kinetree.kernels.memo import Recent
 
 KINDS: dict[str, Callable[..., Graph]] = {
@@ -25,6 +26,7 @@ KINDS: dict[str, Callable[..., Graph]] = {
     "hessian_vector": hessian_vector,
 }
 
+MODES = ("auto", "forward", "reverse")
 RECENT = 64  # derivatives that are remembered
 _recent: Recent[Kernel] = Recent(RECENT)
 
@@ -55,26 +57,26 @@ def derivative(
         are several pairs. Coordinates are differentiated as they are: for the quaternions of a
         robot see `Robot.derivative`.
     """
-    if kind not in KINDS:
+    if not is_one_of(kind, KINDS):
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
+    if not is_one_of(mode, MODES):
+        raise InputError(f"mode is {mode!r}; expected one of {', '.join(MODES)}.")
     if mode != "auto" and kind != "jacobian":
         raise InputError(f"mode={mode!r} was given for kind={kind!r}; only a Jacobian has a mode.")
     names: Any = wrt if wrt is None or is_several(wrt) else [wrt]
     names = None if names is None else list(names)
 
+    graph, name = graph_of(function, shapes)
+
     def made() -> Kernel:
-        graph, name = graph_of(function, shapes)
         make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
         found = optimise(make(graph, names))
         axes = slope_axes(function, kind, found, names) if isinstance(function, Kernel) else None
         return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
 
-    value = fingerprint(function)
-    sizes = list(shapes.items()) if isinstance(shapes, Mapping) else shapes
-    given = fingerprint([getattr(function, "__name__", ""), names, sizes])
-    if value is None or given is None:
-        return made()
-    return _recent.find((value, given, kind, mode), made)
+    own = function if isinstance(function, Kernel) else digest(graph)
+    chosen = None if names is None else tuple(names)
+    return _recent.find((own, name, chosen, kind, mode), made)
 
 
 def slope_axes(function: Kernel, kind: str, found: Graph, wrt: Sequence[str] | None) -> Axes | None:

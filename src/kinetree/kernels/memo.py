@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+from kinetree.base.options import name, names, optional_name, switch
 from kinetree.model import HasModel, Model
 
 if TYPE_CHECKING:
@@ -86,6 +87,37 @@ class Recent(Generic[Form]):
         return found
 
 
+def plain_options(
+    *,
+    frame: object = None,
+    expressed: object = None,
+    rows: object = None,
+    wrenches: object = False,
+    free: object = (),
+    target: object = "cpu",
+) -> dict[str, Any]:
+    """Return the options of `compile_kernel` as plain values that can be compared.
+
+    Raises:
+        InputError: an option has another type than the one it is declared with.
+    """
+    frame, expressed = optional_name(frame, "frame"), optional_name(expressed, "expressed")
+    return {
+        "frame": frame,
+        "expressed": expressed,
+        "rows": None if rows is None else _rows(rows),
+        "wrenches": switch(wrenches, "wrenches"),
+        "free": names(free, "free"),
+        "target": name(target, "target"),
+    }
+
+
+def _rows(rows: Any) -> tuple[int, ...]:
+    from kinetree.algorithms.task_space import task_rows  # not needed by most robots
+
+    return tuple(task_rows(rows))
+
+
 @overload
 def kernel(
     model: Model,
@@ -125,19 +157,17 @@ def kernel(
 
     Arguments as in `kinetree.kernels.compile.compile_kernel`.
     """
-    chosen = tuple(rows) if isinstance(rows, list | tuple) else rows
-    request = "kernel", quantity, frame, expressed, chosen, wrenches, tuple(free), target
-    memo = model.memo
-    found = memo.get(request)
-    if found is None:  # `remembered` written out: poses and Jacobians come here on every call
+    options = plain_options(
+        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free, target=target
+    )
+
+    def make() -> "Kernel | CudaKernel":
         from kinetree.kernels.compile import compile_kernel
 
-        made = compile_kernel(
-            model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
-            free=free, target=target,
-        )  # fmt: skip
-        found = memo.setdefault(request, made)
-    return found
+        return compile_kernel(model, quantity, **options)
+
+    request = "kernel", name(quantity, "quantity"), *options.values()
+    return remembered(model, request, make)
 
 
 @overload
@@ -182,28 +212,18 @@ def derivative_kernel(
 
     Arguments as in `kinetree.kernels.compile.compile_derivative`.
     """
-    by = tuple(wrt) if isinstance(wrt, list | tuple) else wrt
+    by = names([wrt] if isinstance(wrt, str) else wrt, "wrt")
+    options = plain_options(
+        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free, target=target
+    )
 
     def make() -> "Kernel | CudaKernel":
         from kinetree.kernels.compile import compile_derivative
 
-        return compile_derivative(
-            model, quantity, by, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
-            free=free, target=target,
-        )  # fmt: skip
+        return compile_derivative(model, quantity, by, **options)
 
-    chosen = tuple(rows) if isinstance(rows, list | tuple) else rows
-    request = "derivative", quantity, by, frame, expressed, chosen, wrenches, tuple(free), target
-    # a request that cannot be a key is wrong, and `make` explains why
-    return remembered(model, request, make) if _is_key(request) else make()
-
-
-def _is_key(request: object) -> bool:
-    try:
-        hash(request)
-    except TypeError:
-        return False
-    return True
+    request = "derivative", name(quantity, "quantity"), by, *options.values()
+    return remembered(model, request, make)
 
 
 def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
@@ -211,6 +231,7 @@ def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
 
     Robot looks it up at every call, so the key is shorter than that of `kernel`.
     """
+    optional_name(frame, "frame")
     found = model.memo.get((quantity, frame))
     if found is None:
         found = model.memo.setdefault((quantity, frame), kernel(model, quantity, frame=frame))
@@ -219,7 +240,8 @@ def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
 
 def frame_motion_kernel(model: Model, quantity: str, frame: str | None, expressed: str) -> "Kernel":
     """Return the kernel of a twist or acceleration of a frame, compiled at the first request."""
-    request = quantity, frame, expressed
+    optional_name(frame, "frame")
+    request = quantity, frame, name(expressed, "expressed")
     found = model.memo.get(request)
     if found is None:
         made = kernel(model, quantity, frame=frame, expressed=expressed)

@@ -1,7 +1,7 @@
 """Traced graphs on disk, so that a known robot is not traced again.
 
 The key covers the robot's data, the quantity, and the source of everything between a model and its
-graph. A robot with its own friction function has no key: code cannot be compared.
+graph.
 """
 
 import hashlib
@@ -66,8 +66,7 @@ def made_graph(make: Callable[[], Graph]) -> StoredGraph:
 
 def comparable(model: Model) -> bool:
     """Return True if two models with equal numbers are equal."""
-    numeric = all(x.dtype != object for x in (model.M_pi, model.m, model.com, model.I_com))
-    return numeric and all(joint.friction.function is None for joint in model.joints)
+    return all(x.dtype != object for x in (model.M_pi, model.m, model.com, model.I_com))
 
 
 def model_hash(model: Model) -> str:
@@ -92,6 +91,8 @@ def hashed(model: Model) -> str:
         _feed(digest, screw + repr(data).encode())
         if joint.drive is not None:
             _feed(digest, repr(joint.drive).encode())
+        if joint.friction.function is not None:
+            _feed(digest, joint.friction.function.digest.encode())
     for rotor in model.rotors:
         data = rotor.joint, rotor.dof, rotor.link, _plain((rotor.inertia, rotor.ratio, rotor.s))
         _feed(digest, repr(data).encode())

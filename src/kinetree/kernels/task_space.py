@@ -27,6 +27,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
 from kinetree.base.labels import Alignment
+from kinetree.base.options import name, optional_name
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
@@ -46,7 +47,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 
-NAME = "task_space"
+NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
 SLOPES = (
     ("dJ_dq", ("k", "n", "n")),
@@ -81,7 +82,10 @@ def task_space(
         damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
         option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
-    request = NAME, frame, expressed, chosen, V is not None, option
+    request = (
+        NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, V is not None,
+        option,
+    )  # fmt: skip
     motion = dq if V is None else V
     if motion is None:  # a list may stand beside tensors, an array of NumPy may not
         motion = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
@@ -111,12 +115,12 @@ def task_space(
     return found
 
 
-def _plain(model: Model, q: Any, motion: Any, name: str) -> tuple[Any, Any]:
+def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, Any]:
     """The arguments without names: records of the task space are plain arrays."""
     if label_kind(type(q)) is None and label_kind(type(motion)) is None:
         return q, motion
-    axis: Axis | None = dof_axis(model) if name == "dq" else None
-    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, name)]).values
+    axis: Axis | None = dof_axis(model) if motion_name == "dq" else None
+    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, motion_name)]).values
     return plain[0], plain[1]
 
 
@@ -167,7 +171,7 @@ def compile_task_derivatives(
 
     Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
     """
-    without_constraints(model, "task_space_derivatives")
+    without_constraints(model, SLOPES_NAME)
     check_model(model)
     check_expressed(expressed, SIDES)
     chosen = check_rows(model, rows)
@@ -175,8 +179,6 @@ def compile_task_derivatives(
     # refuses frames that are unknown, and tasks that are singular wherever one looks
     textbook(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
     ports = [_positions(model), Port("dq", (model.n,), ("n",))]
-    name = "task_space_derivatives"
-
     lean = lean_model(model)
 
     def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
@@ -187,9 +189,10 @@ def compile_task_derivatives(
     def make() -> Graph:
         return optimise(trace(slopes, ports, SLOPES))
 
-    graph = stored_graph(model, (name, frame, expressed, tuple(chosen)), make)
+    graph = stored_graph(model, (SLOPES_NAME, frame, expressed, tuple(chosen)), make)
     doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
-    return made_kernel(graph, kernel_type(target), name, doc, port_axes(model, graph, chosen))
+    axes = port_axes(model, graph, chosen)
+    return made_kernel(graph, kernel_type(target), SLOPES_NAME, doc, axes)
 
 
 def task_space_derivatives(
@@ -207,7 +210,10 @@ def task_space_derivatives(
     rank, the results are not finite, or large.
     """
     chosen = check_rows(model, rows)
-    request = "task_space_derivatives", frame, expressed, tuple(chosen)
+    request = (
+        SLOPES_NAME, optional_name(frame, "frame"), name(expressed, "expressed"),
+        tuple(chosen),
+    )  # fmt: skip
     make = partial(compile_task_derivatives, model, frame=frame, expressed=expressed, rows=chosen)
     given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
     return TaskSpaceDerivatives(*remembered(model, request, make)(*Alignment(given).values))

@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import vector_by_name
+from kinetree.base.options import numbers
 from kinetree.description.drive import Curve, Drive
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, ShapeError
@@ -93,7 +94,7 @@ def limit_vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
 
     Labelled limits (a dict, a pandas Series) are aligned with the names.
     """
-    x = np.asarray(vector_by_name(value, Axis(names), name), float)
+    x = numbers(vector_by_name(value, Axis(names), name), name, "a number, or one for each joint")
     if x.ndim == 0:
         x = np.full(len(names), x)
     if x.shape != (len(names),):

@@ -17,6 +17,7 @@ from kinetree.scalars import Scalar
 
 AXES = ("x", "y", "z")
 ROD = "rod"
+CLOSED = 1e-8  # rad or m: the largest error of a state on exact constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,8 @@ class Constraints:
         passive: whether the joints without motors alone decide the forces of the constraints.
         sufficient: whether the motors can make every motion that the constraints allow.
         idle: rows that are zero at all positions; they carry no force.
-        home: a position on the constraints, (nq,), near a given one; for views.
+        home: the position on the constraints in which the robot starts, (nq,).
+        gap: largest error of an equation that remains after rounding of lengths in files, rad or m.
     """
 
     given: Mapping[str, Constraint]
@@ -111,6 +113,7 @@ class Constraints:
     sufficient: bool = True
     idle: tuple[int, ...] = ()
     home: tuple[float, ...] = ()
+    gap: float = 0.0
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -121,6 +124,11 @@ class Constraints:
     def dependent(self) -> bool:
         """Whether rows depend on each other in a way that changes with the position."""
         return len(self.kept) > len(self.basis)
+
+    @property
+    def tolerance(self) -> float:
+        """Error of an equation up to which a state counts as closed, rad or m."""
+        return CLOSED + 10 * self.gap
 
     def owner(self, row: int) -> str:
         """Name of the constraint that a row of Phi belongs to."""
@@ -150,7 +158,7 @@ class Constraints:
         ]
         rows = self.basis, self.kept, self.idle
         choices = self.actuated, self.independent, self.scales, self.force_scales
-        return repr((items, *rows, *choices, self.passive, self.sufficient))
+        return repr((items, *rows, *choices, self.passive, self.sufficient, self.gap))
 
     def astype(self, number: Callable[[Any], Any]) -> "Constraints":
         """The same constraints with every number converted."""

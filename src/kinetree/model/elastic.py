@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import known, scalar
+from kinetree.base.options import name as read_name
 from kinetree.description.friction import Friction
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.description.records import (
@@ -61,7 +62,7 @@ def with_elastic_joint(
             joint's armature and rotor; None: these.
     """
     without_constraints(model, "with_elastic_joint")
-    own = _checked_joint(model, joint)
+    own = _checked_joint(model, read_name(joint, "joint"))
     k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
     b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)
     description = describe_model(model)

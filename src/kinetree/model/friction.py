@@ -8,7 +8,7 @@ the columns of a robot without the Stribeck effect, and static friction stays th
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
+
+if TYPE_CHECKING:
+    from kinetree.compiler.law import TracedLaw
 
 Pair = tuple[Scalar, Scalar]
 
@@ -35,12 +38,13 @@ class JointStribeck:
 class JointFriction:
     """Friction of one joint, coefficients as (positive direction, negative direction).
 
-    load: coefficients for a force that drives the motion and for one that brakes it.
+    load: coefficients for a force that drives the motion and for one that brakes it. function: as
+    it was when the user gave it; it compares by what it computes.
     """
 
     viscous: Pair = (0, 0)
     coulomb: Pair = (0, 0)
-    function: Callable[[Any], Any] | None = None
+    function: "TracedLaw | None" = None
     _: KW_ONLY
     stribeck: JointStribeck | None = None
     sigmoid: Sigmoid | None = None
@@ -64,12 +68,13 @@ def joint_friction(friction: Friction, joint: str, follows: str | None = None) -
         raise InputError(
             f"friction function of joint {joint!r} is {function!r}; expected a function b(dq)."
         )
+    law = cast("TracedLaw | None", function)  # Friction traces any function that it is given
     viscous = _pair(friction.viscous, f"viscous friction of joint {joint!r}")
     coulomb = _pair(friction.coulomb, f"coulomb friction of joint {joint!r}")
     return JointFriction(
         viscous,
         coulomb,
-        function,
+        law,
         stribeck=_stribeck(friction.stribeck, coulomb, joint),
         sigmoid=_sigmoid(friction.sigmoid, joint),
         load=_load(friction.load, joint, follows),

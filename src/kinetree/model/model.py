@@ -15,7 +15,7 @@ from kinetree.description.actuators import Actuator
 from kinetree.description.drive import Drive
 from kinetree.description.friction import Friction
 from kinetree.description.records import Note, Spring
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError, NameLookupError, visible
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
 from kinetree.model.friction import (
@@ -239,7 +239,7 @@ class Model:
         """
         try:
             return self.frames[self.tool if name is None else name]
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError: a list or array, which cannot be a name
             known = ", ".join(self.frames)
             raise NameLookupError(
                 f"{self.name!r} has no frame {name!r}; its frames are {known}."
@@ -423,7 +423,7 @@ class Model:
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)
         size = counted(self.n, "degree", "of freedom")
-        return f"Model({self.name!r}, {size}: {joints})"
+        return visible(f"Model({self.name!r}, {size}: {joints})")
 
 
 class HasModel(Protocol):

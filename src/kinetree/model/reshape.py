@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar, times
-from kinetree.base.containers import SERIES, label_kind
+from kinetree.base.containers import SERIES, check_units, label_kind
+from kinetree.base.options import optional_name
 from kinetree.base.tables import listing
 from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.description.records import JointDescription, Note, RobotDescription, Spring
@@ -43,6 +44,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     """
     without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
+        check_units(values, "q", tuple(values.keys()))
         values = dict(values.items())
     if not isinstance(values, Mapping):
         raise InputError(
@@ -167,6 +169,7 @@ def subtree(model: Model, link: str) -> Model:
 
 def _link_number(model: Model, link: str) -> int:
     names = link_names(model)
+    optional_name(link, "link")
     for i, name in names.items():
         if name == link:
             return i
@@ -267,6 +270,10 @@ def with_tool(
     frames = {**model.frames, name: Frame(place.link, times(place.T_if, T))}
     changed = model.replace(frames=frames, tool=name)
     if m is None and I_com is None:
+        if array(com, (3,), "com").tolist() != [0, 0, 0]:
+            raise InputError(
+                f"com of tool {name!r} is {com!r:.60}, but the tool has no mass; give m as well."
+            )
         return changed
     return changed.with_payload(0 if m is None else m, com, I_com)
 

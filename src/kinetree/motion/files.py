@@ -3,7 +3,6 @@
 `docs/recordings.md` lists the formats and the names of columns that are understood.
 """
 
-import gzip
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,12 +12,14 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
 from kinetree.motion.reading import SIGNALS, Table, Wish
-from kinetree.motion.reading.arrays import load_npz, read_parquet, table_of_npz
+from kinetree.motion.reading.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.reading.bags import read_bag
+from kinetree.motion.reading.sizes import Unpacked
 from kinetree.motion.reading.text import TextTable
 from kinetree.samples.between import curved
 from kinetree.samples.pieces import from_arrays
@@ -44,6 +45,7 @@ FAR = 1.0  # s between samples, beyond which the unit of the times is doubtful
 Column = tuple[str, str]  # quantity and joint
 
 
+@typed
 def read(
     path: FilePath,
     robot: Model | HasModel | None = None,
@@ -63,9 +65,10 @@ def read(
         path: file, or folder of a ROS 2 bag.
         robot: its joints give names and order; None takes those of the file.
         topic: of a bag with several; "/topic#2" is the second trajectory of a topic.
-        columns: columns mapped by hand, {"name in the file": "q:JOINT", "t" or "t[ms]"}; None as a
-            target leaves the column out. A star in the name stands for any signs.
-        degrees: angles are in degrees and deg/s; otherwise in rad unless the header states deg.
+        columns: columns mapped by hand, {"name in the file": "q:JOINT", "tau:JOINT [mN m]", "t" or
+            "t[ms]"}; None as a target leaves the column out. A star in the name stands for any
+            signs.
+        degrees: angles are in degrees and deg/s; otherwise in rad unless the file states a unit.
 
     Raises:
         ParseError: a column, cell, line or message cannot be read; the text names it and the fix.
@@ -76,11 +79,12 @@ def read(
     path = Path(path)
     if kind_of(path) == NPZ and not columns and not degrees and topic is None:
         found = load_npz(path)
-        if "dof_names" in found:
+        if "dof_names" in found and not unit_arrays(found):
             return _own_trajectory(path, found, model)
     return trajectory_of(with_rates(read_table(path, wish), wish), wish, path.name)
 
 
+@typed
 def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
     """The trajectory of a CSV file, as `read`.
 
@@ -91,6 +95,7 @@ def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
     return read(path, robot)
 
 
+@typed
 def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
     """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled.
 
@@ -131,7 +136,7 @@ def read_table(path: FilePath, wish: Wish) -> Table:
 def open_text(path: Path) -> AbstractContextManager[BinaryIO]:
     """Open a text file, also one that is compressed as .gz."""
     if path.suffix == ".gz":
-        return cast("AbstractContextManager[BinaryIO]", gzip.open(path, "rb"))
+        return cast("AbstractContextManager[BinaryIO]", Unpacked(path))
     return path.open("rb")
 
 
@@ -273,6 +278,11 @@ def _named(found: Mapping[str, Array], file: str, wish: Wish) -> dict[str, Array
     """The arrays of an NPZ file; those of kinetree with a column for every joint."""
     if "dof_names" not in found:
         return dict(found)
+    if texts := unit_arrays(found):
+        raise ParseError(
+            f"{file} is an NPZ file of kinetree, which is in SI units; leave out its array "
+            f"{next(iter(texts))!r}."
+        )
     if wish.degrees:
         raise InputError(
             f"{file} is an NPZ file of kinetree, which is in rad; leave out {wish.ways.degrees}."

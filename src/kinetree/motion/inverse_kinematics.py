@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike, scalar
 from kinetree.base.labels import Alignment
+from kinetree.base.options import count, generator, is_one_of, typed
 from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model, model_of
@@ -33,8 +34,8 @@ class MovedFrame:
     part: Part
 
     def __post_init__(self) -> None:
-        if self.part not in (POSE, POSITION):
-            raise InputError(f"part is {self.part!r}; expected {POSE!r} or {POSITION!r}.")
+        if not is_one_of(self.part, (POSE, POSITION)):
+            raise InputError(f"part is {self.part!r:.60}; expected {POSE!r} or {POSITION!r}.")
 
     def pose(self, q: Array) -> Array:
         """T_sb, (4, 4)."""
@@ -64,6 +65,7 @@ class MovedFrame:
         return log_se3(inverse(T_sb) @ T)
 
 
+@typed
 def inverse_kinematics(
     robot: Model | HasModel,
     T: ArrayLike,
@@ -101,6 +103,8 @@ def inverse_kinematics(
     model = model_of(robot)
     without_constraints(model, "inverse_kinematics")
     goal = check_pose(T, "T")
+    tolerance = float(scalar(tolerance, "tolerance"))
+    iterations, restarts = count(iterations, "iterations"), count(restarts, "restarts")
     moved = MovedFrame(model, frame, part)
     bounds = bounds_of(model)
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
@@ -108,7 +112,7 @@ def inverse_kinematics(
     start = (
         algorithms.neutral(model) if q0 is None else coordinates(model, given, "q0").astype(float)
     )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "seed")
     best, nearest = start, np.inf
     for trial in range(restarts + 1):
         q, distance = _descend(moved, goal, clip(bounds, start), tolerance, iterations)

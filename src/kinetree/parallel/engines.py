@@ -13,12 +13,15 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from ipaddress import ip_address
-from types import ModuleType
+from multiprocessing import spawn
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import FunctionType
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kinetree.base.system import cores, ignore_interrupt, interrupt_held_back
+from kinetree.base.system import cores, ignore_interrupt, interrupt_held_back, on_windows
 from kinetree.errors import InputError, KinetreeError, need
 from kinetree.parallel.work import run_chunk
 
@@ -152,22 +155,22 @@ def dask_engine(packed: bytes, workers: int) -> ExecutorEngine:
 
 
 class ProcessEngine:
-    """New processes, in which no thread or lock of this one is copied.
-
-    The user's script is not run again in them, as multiprocessing would otherwise do.
-    """
+    """New processes, in which no thread or lock of this one is copied; see `WorkerProcess`."""
 
     def __init__(self, packed: bytes, workers: int) -> None:
         self.packed, self.workers = packed, workers
         self._pool = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.workers, context, initializer=follow_the_leader)
+        return ProcessPoolExecutor(self.workers, WorkerContext(), initializer=follow_the_leader)
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`; the pool starts processes when there is work for them."""
-        with _starting():
+        """See `Engine`; the pool starts processes when there is work for them.
+
+        Ctrl-C is held back until `follow_the_leader` ignores it, on systems that can hold signals
+        back.
+        """
+        with interrupt_held_back():
             return self._pool.submit(run_chunk, self.packed, first, count)
 
     def lost(self, error: BaseException) -> bool:
@@ -185,20 +188,50 @@ class ProcessEngine:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-@contextmanager
-def _starting() -> Generator[None, None, None]:
-    """Hide the user's script and Ctrl-C from processes that are started meanwhile.
+class WorkerSpawn:
+    """multiprocessing.spawn, for processes that do not run the user's script again.
 
-    A new process would run the module __main__ again; all that it needs is in kinetree. Ctrl-C is
-    held back until `follow_the_leader` ignores it, on systems that can hold signals back.
+    All that a worker needs is in kinetree, and a script without `if __name__ == "__main__"` would
+    begin its study anew in every worker.
     """
-    script = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with interrupt_held_back():
-            yield
-    finally:
-        sys.modules["__main__"] = script
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(spawn, name)
+
+    def get_preparation_data(self, name: str) -> dict[str, Any]:
+        """What a new process is told about this one, without the module __main__."""
+        found = spawn.get_preparation_data(name)
+        return {key: value for key, value in found.items() if not key.startswith("init_main")}
+
+
+@cache
+def starter() -> Any:
+    """The class of multiprocessing that starts processes, with `WorkerSpawn` for its `spawn`.
+
+    One of its functions is given other global names. Nothing that other threads see is changed:
+    neither sys.modules nor multiprocessing itself.
+    """
+    windows = on_windows()
+    module = import_module(f"multiprocessing.popen_spawn_{'win32' if windows else 'posix'}")
+    name = "__init__" if windows else "_launch"
+    found = getattr(module.Popen, name)
+    names = {**vars(module), "spawn": WorkerSpawn()}
+    launch = FunctionType(found.__code__, names, name, found.__defaults__, found.__closure__)
+    return type("Popen", (module.Popen,), {name: launch})
+
+
+class WorkerProcess(SpawnProcess):
+    """A new process that does not run the user's script again."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:
+        return starter()(process_obj)
+
+
+class WorkerContext(SpawnContext):
+    """Starts `WorkerProcess`es."""
+
+    Process = WorkerProcess  # type: ignore[assignment]
 
 
 def follow_the_leader() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.compiler.law import TracedLaw
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
 from kinetree.model.constrain import without_constraints
@@ -36,9 +37,9 @@ def rollouts(
     duration: float,
     dt: float = 1e-3,
     method: MethodName = "rk4",
-    tau: ArrayLike | Draw | Noise | None = None,
-    F_ext: ArrayLike | Draw | Noise | None = None,
-    controller: Controller | None = None,
+    tau: ArrayLike | Draw | Noise | TracedLaw | None = None,
+    F_ext: ArrayLike | Draw | Noise | TracedLaw | None = None,
+    controller: Controller | TracedLaw | None = None,
     parameters: Mapping[str, ArrayLike | Draw] | None = None,
     every: int | None = None,
     **options: Unpack[Options],
@@ -47,7 +48,7 @@ def rollouts(
 
     Any of q0 (nq,), dq0 (n,), tau (n,), F_ext (links, 6) and `parameters` may be a number or array,
     or `Normal`, `Uniform`, `Choice`, `Grid`; positions also `Anywhere`, parameters `Spread`, and
-    forces `Noise`, which changes with time.
+    forces `Noise`, which changes with time, or a law, `kinetree.law(f, robot)`.
 
     Args:
         robot: the robot.
@@ -60,10 +61,11 @@ def rollouts(
         method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853" with
             results dt apart.
         tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
-            distribution such as `Normal` or `Noise`; None: none.
+            distribution such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: none.
         F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N, or a distribution
-            such as `Normal` or `Noise`; None: no wrench.
-        controller: one of `kinetree.controllers` that follows a position or a Trajectory.
+            such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: no wrench.
+        controller: one of `kinetree.controllers` that follows a position or a Trajectory, or
+            `kinetree.law(f, robot)`, alone or as the function of `Law` and `Stateful`.
         parameters: robot data that vary, with names, shapes and units as `free` of `Robot.compile`,
             or distributions of them; None: those of the robot.
         every: number of steps from one recorded row to the next; None records one row for each
@@ -111,9 +113,9 @@ class RolloutStudy:
         duration: float,
         dt: float,
         method: MethodName,
-        tau: ArrayLike | Draw | Noise | None,
-        F_ext: ArrayLike | Draw | Noise | None,
-        controller: Controller | None,
+        tau: ArrayLike | Draw | Noise | TracedLaw | None,
+        F_ext: ArrayLike | Draw | Noise | TracedLaw | None,
+        controller: Controller | TracedLaw | None,
         parameters: Mapping[str, ArrayLike | Draw],
         every: int | None,
     ) -> None:
@@ -142,8 +144,10 @@ class RolloutStudy:
         self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
         for name, noise in self.noise.items():
             self._check_noise(name, noise)
-        values = {
-            name: x for name, x in given.items() if x is not None and not isinstance(x, Noise)
+        self.laws = {name: given[name] for name in FORCES if isinstance(given[name], TracedLaw)}
+        apart = {*self.noise, *self.laws}
+        values: dict[str, Any] = {
+            name: x for name, x in given.items() if x is not None and name not in apart
         }
         self.arguments = Arguments(model, seed, repeats, values, self.shapes, parameters)
         self.columns = tuple(self._columns())
@@ -192,6 +196,7 @@ class RolloutStudy:
     def _simulate(self, samples: Array, duration: float) -> Trajectory:
         x: dict[str, Any] = {name: self.arguments(name, samples) for name in self.arguments.values}
         x |= {name: self._noise(name, noise, samples) for name, noise in self.noise.items()}
+        x |= self.laws
         return simulate(
             self.model,
             x["q0"],

@@ -23,7 +23,8 @@ from kinetree import controllers
 from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.versions import __version__
-from kinetree.errors import InputError, ModelError
+from kinetree.compiler.law import TracedLaw
+from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.kernels.stored import model_hash
 from kinetree.model import Model
@@ -49,6 +50,8 @@ RECORDS = (
     controllers.Impedance,
     controllers.Posture,
     controllers.Adaptive,
+    controllers.Law,
+    controllers.Stateful,
 )
 MOTION = ("t", "q", "dq", "ddq")
 KINDS = ("<f8", "<i8", "|b1")
@@ -84,7 +87,7 @@ def pack(
     `settings` come from `plain` and are the keyword arguments of `make`; every point of the grids
     has `repeats` samples. The version can be read without unpickling what another one wrote.
     """
-    check_data(model)
+    check_model(model)
     data = pickle.dumps((make, model, dict(settings), seed, repeats))
     return __version__.encode() + b"\n" + data
 
@@ -117,17 +120,6 @@ def _prepare(packed: bytes) -> Study:
     return study
 
 
-def check_data(model: Model) -> None:
-    """Raise ModelError if a model has symbols for numbers, or friction functions."""
-    check_model(model)
-    for joint in model.joints:
-        if joint.friction.function is not None:
-            raise ModelError(
-                f"joint {joint.name!r} of {model.name!r} has a friction function, which is code; "
-                "workers are given data alone. Use viscous and Coulomb coefficients."
-            )
-
-
 def robot_hash(model: Model) -> str:
     """A hash over all data of a robot that a study depends on: dynamics, names and limits."""
     limits = [[float(getattr(joint.limits, key)) for key in LIMITS] for joint in model.joints]
@@ -155,10 +147,12 @@ def plain(value: object, where: str) -> Any:
         return {str(k): plain(x, f"{where}[{k!r}]") for k, x in value.items()}
     if isinstance(value, Robot | Model):
         model = value.model if isinstance(value, Robot) else value
-        check_data(model)
+        check_model(model)
         return model
     if isinstance(value, Trajectory):
         return _motion(value, where)
+    if isinstance(value, TracedLaw):
+        return value
     if isinstance(value, RECORDS) and type(value) in RECORDS:
         fields = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
         own = {name: plain(x, f"{where}.{name}") for name, x in fields.items()}
@@ -166,9 +160,9 @@ def plain(value: object, where: str) -> Any:
     text = repr(value)
     raise InputError(
         f"{where} is {text if len(text) <= 80 else f'{text[:77]}...'}, which is code or an object "
-        "of its own; workers are given data alone. Use numbers, arrays, a Trajectory (sample a "
-        "function of time into one), kinetree.controllers or kinetree.parallel's Normal, Uniform "
-        "and others."
+        "of its own; workers are given data alone. Use numbers, arrays, kinetree.law(f, robot), a "
+        "Trajectory (sample a function of time into one), kinetree.controllers or "
+        "kinetree.parallel's Normal, Uniform and others."
     )
 
 
@@ -191,6 +185,8 @@ def _described(value: Any) -> Any:
             return {"entries": {name: _described(x) for name, x in value.items()}}
         case Model():
             return {"model": robot_hash(value)}
+        case TracedLaw():
+            return {"law": value.digest}
         case Trajectory():
             parts = {key: getattr(value, key) for key in MOTION}
             parts |= {} if value.model is None else {"model": value.model}

@@ -10,6 +10,7 @@ constraints).
 from typing import Any
 
 from kinetree.base.display import shown_or
+from kinetree.errors import visible
 from kinetree.robot.analysis import Analysis
 from kinetree.robot.constrained import Constrained
 from kinetree.robot.construction import Construction
@@ -53,9 +54,10 @@ class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Cons
     Positions: neutral, random, integrate, difference.
     Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
         with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
-    Constraints: constrained, mobility, project, project_rates, constraint_margin,
-        constraint_errors, constraint_jacobian, constraint_bias, constrained_forward_dynamics,
-        constrained_inverse_dynamics, constraint_impulse, reduced_dynamics.
+    Constraints: constrained, mobility, project, project_rates, project_accelerations,
+        constraint_margin, constraint_errors, constraint_jacobian, constraint_bias,
+        constrained_forward_dynamics, constrained_inverse_dynamics, constraint_impulse,
+        reduced_dynamics.
     Text: to_urdf, to_mjcf.
 
     Args:
@@ -77,4 +79,4 @@ class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Cons
         return shown_or("robot", self, self.model._repr_html_())
 
     def __repr__(self) -> str:
-        return f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})"
+        return visible(f"Robot({self.name!r}, joints: {', '.join(self.model.joint_names)})")

@@ -12,6 +12,7 @@ from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
+from kinetree.base.options import numbers
 from kinetree.errors import ShapeError
 from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
@@ -245,7 +246,8 @@ class Analysis(RobotCore):
         from kinetree.model.bounds import bounds_of
 
         given = np.zeros(self.n) if dq is None else dq
-        rates = np.asarray(Alignment([(given, dof_axis(self.model), "dq")]).values[0], float)
+        aligned = Alignment([(given, dof_axis(self.model), "dq")]).values[0]
+        rates = numbers(aligned, "dq", f"joint rates, shape (..., {self.n})")
         if rates.shape[-1:] != (self.n,):
             raise ShapeError(
                 f"dq has shape {rates.shape}; expected (..., {self.n}), a rate for each of "

@@ -10,6 +10,7 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.foreign_names import UnknownAttributeError
+from kinetree.base.options import generator
 from kinetree.model import Model, model_of
 from kinetree.model.inputs import frame_wrenches
 
@@ -73,9 +74,13 @@ class RobotCore:
     def neutral(self) -> Array:
         """The position in which every joint is at zero, shape (nq,), rad or m.
 
-        It is a position of the tree: `project` closes the constraints of a robot that has some.
+        For a robot with constraints, a closed position away from singular ones, so that simulations
+        can start there: zero if that is such a position, else one near where the robot was
+        constrained, or near rest; the same on every machine. `kt.algorithms.neutral(robot.model)`
+        has every joint at zero.
         """
-        return algorithms.neutral(self.model)
+        given = self.model.constraints
+        return algorithms.neutral(self.model) if given is None else np.array(given.home)
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
         """A random position within the limits, shape (nq,), rad or m.
@@ -85,7 +90,7 @@ class RobotCore:
         Args:
             rng: a NumPy generator, or a seed; None: a new random generator.
         """
-        return algorithms.random(self.model, np.random.default_rng(rng))
+        return algorithms.random(self.model, generator(rng))
 
     def integrate(self, q: StateLike, v: StateLike) -> Array:
         """The position, shape (nq,), that is reached from q along a tangent vector.

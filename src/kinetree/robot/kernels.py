@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.options import switch
 from kinetree.kernels.memo import frame_kernel, remembered
 from kinetree.model import Model
 from kinetree.robot.core import RobotCore
@@ -263,6 +264,7 @@ class Kernels(RobotCore):
         """
         from kinetree.kernels.memo import kernel
 
+        switch(wait, "wait")
         found = kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
             free=free, target=target,

@@ -5,6 +5,7 @@ from math import pi
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.description import Friction, Limits, Sigmoid
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
@@ -64,6 +65,7 @@ PANDA_FRICTION = [  # size, steepness and offset of sigmoids; N m, s/rad and rad
 ]
 
 
+@typed
 def panda(friction: bool = False) -> Robot:
     """The Franka Emika Panda, seven joints, tool at the flange, without a hand.
 

@@ -4,6 +4,7 @@ from math import inf, pi
 
 import numpy as np
 
+from kinetree.base.options import typed
 from kinetree.description import Friction, Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
@@ -63,6 +64,7 @@ def spatial_3r() -> Robot:
     )
 
 
+@typed
 def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) -> Robot:
     """Two point masses on massless rods, hanging along -z and swinging about y.
 
@@ -80,6 +82,7 @@ def double_pendulum(m1: float = 1, m2: float = 1, l1: float = 1, l2: float = 1) 
     return builder.build()
 
 
+@typed
 def cart_pole(
     m_cart: float = 1, m_pole: float = 0.1, length: float = 0.5, friction: float = 0
 ) -> Robot:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.display import shown_html
+from kinetree.base.options import typed
 from kinetree.errors import need
 from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, HasModel, Model
@@ -56,6 +57,7 @@ class Animation:
         return f"Animation({motion.name!r} of {self.model.name!r}, {motion.duration:g} s)"
 
 
+@typed
 def animate(
     trajectory: Record,
     robot: Model | HasModel | None = None,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model
@@ -60,6 +61,7 @@ class EnergyBalance:
         )
 
 
+@typed
 def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) -> EnergyBalance:
     """Energies of the motion, with tau of the trajectory, or of inverse dynamics without one.
 

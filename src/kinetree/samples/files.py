@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.base.tables import csv_cell
 from kinetree.errors import need
 from kinetree.samples.inputs import check_single
@@ -33,6 +34,7 @@ def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], 
     return found
 
 
+@typed
 def write_csv(trajectory: Record, path: FilePath) -> None:
     """Write one motion as CSV; every number reads back to the same bits.
 
@@ -51,6 +53,7 @@ def write_csv(trajectory: Record, path: FilePath) -> None:
         file.writelines(",".join(map(repr, row)) + "\n" for row in table.tolist())
 
 
+@typed
 def write_npz(trajectory: Record, path: FilePath) -> None:
     """Write the trajectory, a batch too, as NPZ; every number reads back to the same bits.
 
@@ -73,6 +76,7 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
         np.savez_compressed(file, **given)
 
 
+@typed
 def write_parquet(trajectory: Record, path: FilePath) -> None:
     """Write one motion as Parquet, with the columns of CSV; needs the extra `parquet`.
 
@@ -91,6 +95,7 @@ def write_parquet(trajectory: Record, path: FilePath) -> None:
     parquet.write_table(pyarrow.table(arrays, names=names), path)
 
 
+@typed
 def to_dataframe(trajectory: Record) -> Any:
     """A pandas DataFrame over time, index "t" in s, columns (quantity, name): frame["q"]["elbow"].
 

@@ -51,17 +51,9 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
     Raises:
         InputError: there is no robot, or its joints are not those of the record.
     """
-    if has_labels(record):
-        raise InputError(
-            f"{purpose} needs a Trajectory and got {describe(record)}; make one from data frames "
-            "with a column for each joint: kinetree.motion.Trajectory(t=t, q=q, dq=dq, ddq=ddq, "
-            "model=robot.model)."
-        )
     if not isinstance(record, Record):
-        raise InputError(
-            f"{purpose} needs a Trajectory and got {record!r:.60}; kinetree.motion plans them, "
-            "kinetree.motion.read(path, robot) reads them, and those of a GPU have .cpu()."
-        )
+        shown = describe(record) if has_labels(record) else repr(record)[:60]
+        raise InputError(f"{purpose} got {shown}; expected {Record._in_words}.")
     model = record.model if robot is None else getattr(robot, "model", robot)
     if model is None:
         raise InputError(

@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.base.arrays import ArrayLike, array
 from kinetree.base.containers import read_times
+from kinetree.base.options import typed
 from kinetree.errors import InputError, warn
 from kinetree.samples.between import Forces, Interpolant, put, screw_columns
 from kinetree.samples.inputs import sample_times
@@ -16,6 +17,7 @@ from kinetree.samples.record import Record
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
+@typed
 def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     """The motion at other times within it, (T,), or, for one number, every t seconds.
 

@@ -8,6 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.charts import TIME, Axis, Bound, Chart, Series
 from kinetree.base.figure import Figure
+from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
@@ -39,6 +40,7 @@ class Drawing:
     colours: list[int]
 
 
+@typed
 def plot(
     trajectory: Record,
     robot: Model | HasModel | None = None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -49,6 +49,12 @@ class Fields(TypedDict, total=False):
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Record:
     """The data of a Trajectory, which describes the fields."""
+
+    _in_words: ClassVar[str] = (
+        "a Trajectory; kinetree.motion plans them, kinetree.motion.read(path, robot) reads them, "
+        "Trajectory(t=t, q=q, dq=dq, ddq=ddq, model=robot.model) makes one from arrays or data "
+        "frames, and those of a GPU have .cpu()"
+    )
 
     t: Array
     q: Array

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, 
 from kinetree.algorithms.constraints.stepping import check_stepping
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.options import is_one_of
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.actuation import read_actuation
 from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Events
+from kinetree.simulate.core.events import Events, read_events
 from kinetree.simulate.core.fixed_steps import Method, find_method, fixed_steps
 from kinetree.simulate.core.outcome import Outcome, finish
 from kinetree.simulate.core.setup import (
@@ -26,6 +27,7 @@ from kinetree.simulate.core.setup import (
     read_setup,
 )
 from kinetree.simulate.core.sources import ForceInput
+from kinetree.simulate.core.stuck import stuck_joints
 from kinetree.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -160,7 +162,9 @@ def simulate(
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
         the drives, and drive_state; of a robot with constraints constraint_forces {constraint:
-        (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi.
+        (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi;
+        stuck, of a controller that follows joint positions: the joints that friction keeps away
+        from its goal, () if there are none; print them to read why.
 
     Raises:
         SimulationError: a state is not finite, a joint left its limits, or constraints could not
@@ -168,6 +172,13 @@ def simulate(
             of the error is the motion until then.
     """
     repeatable = None
+    if not is_one_of(target, ("cpu", "cuda")):
+        raise InputError(f"target is {target!r:.60}; expected 'cpu' or 'cuda'.")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InputError(
+            f"parameters are {parameters!r:.60}; expected values by name, such as "
+            "{'mass': (..., links)}."
+        )
     if target == "cuda":
         from kinetree.simulate.gpu.rollouts import simulate_again
 
@@ -210,7 +221,7 @@ def simulate(
 
 def check_fixed(method: Method, events: Events, max_step: float | None = None) -> None:
     """Raise InputError if options of the adaptive method are given for fixed steps."""
-    if events:
+    if read_events(events):
         raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {method.name!r}.")
     if max_step is not None:
         raise InputError(
@@ -244,6 +255,9 @@ def motion(
     def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> Trajectory:
         for x in arrays.values():
             x.flags.writeable = False  # a Trajectory takes frozen arrays without a copy
+        judged = setup.acting.F_ext is None and not setup.acting.parameters
+        stuck = stuck_joints(model, setup.acting.controller, t, arrays, judged)
+        meta = meta if stuck is None else meta | {"stuck": stuck}
         return Trajectory(t=t, name=model.name, model=model, meta=meta, **arrays)
 
     meta = setup.described(plan.method, note, found)

@@ -10,6 +10,7 @@ from kinetree import algorithms
 from kinetree.algorithms.constraints.dynamics import solvable
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
+from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.formulations.drives import load_coefficients, load_friction_forces
@@ -57,6 +58,7 @@ REDUCED: tuple[ReducedQuantity, ...] = get_args(ReducedQuantity)  # of robots wi
 REDUCED_FORMS = "Use M_r, h_r and N of its independent coordinates, or its tree"
 
 
+@typed
 def symbolic(
     robot: HasModel | Model,
     parameters: Kind | Sequence[Kind] | None = None,

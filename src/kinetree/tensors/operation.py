@@ -142,7 +142,7 @@ def number_type(operation: Operation, found: Mapping[str, str]) -> str:
     """Return the type to compute in, from the type of each array by its argument's name.
 
     Floating arrays decide, and must agree: a float32 among float64 is mostly an oversight, which
-    would double the memory of everything after it. Integers alone follow NumPy's rules.
+    would double the memory of everything after it. Integers alone compute in float64.
     """
     floats = {name: kind for name, kind in found.items() if kind in FLOATS}
     if len(set(floats.values())) > 1:
@@ -157,10 +157,7 @@ def number_type(operation: Operation, found: Mapping[str, str]) -> str:
                 f"{name} of {operation.name} is {kind}; kernels compute in float32 and float64. "
                 "Convert it to one of them."
             )
-    if floats:
-        return next(iter(floats.values()))
-    small = all(np.can_cast(_known(kind), np.float32) for kind in found.values())
-    return "float32" if small and found else "float64"
+    return next(iter(floats.values()), "float64")
 
 
 def _known(kind: str) -> str:

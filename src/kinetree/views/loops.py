@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.configuration import integrate, rest_position
+from kinetree.algorithms.configuration import integrate, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.description.joints import REVOLUTE
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
-from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.constraints import ROD, Closure, Coupling
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
@@ -26,7 +25,6 @@ from kinetree.views.shapes import LOOP, Shape
 
 FIRST, SECOND = 1.7, 1.25  # sizes of the markers of frame_a and frame_b, in radii of a link
 SEEN, NEAR = 6, 0.3  # positions in view of the camera, and their distance from rest, rad or m
-ATTEMPTS = 100  # to close a robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,34 +122,18 @@ def closed_rest(robot: Robot) -> Array:
 
     Without constraints this is the position of rest; with them, a closed position, and some around.
     """
-    model = robot.model
-    given = model.constraints
-    if given is None:
-        return rest_position(model)[None]
-    rest = np.array(rest_position(model), float)
-    home = np.array(given.home or rest, float)
-    q = home if within_limits(model, home) else rest
-    rng = np.random.default_rng(0)
-    start, found, problem = q, list[Array](), None
-    for attempt in range(ATTEMPTS):
+    model, rng = robot.model, np.random.default_rng(0)
+    q = start_position(model)
+    if model.constraints is None:
+        return q[None]
+    found = [wrapped(model, q)]
+    for _ in range(SEEN):
         try:
+            start = integrate(model, q, rng.normal(size=model.n) * NEAR)
             found.append(wrapped(model, np.asarray(robot.project(start), float)))
-        except InputError as error:
-            problem = problem or error
-        if found and attempt >= SEEN:
-            break
-        start = integrate(model, q, rng.normal(size=model.n) * NEAR)
-    if not found:
-        assert problem is not None
-        raise problem
+        except InputError:  # the limits of the mechanism are near
+            continue
     return np.array(found)
-
-
-def within_limits(model: Model, q: Array) -> bool:
-    """Return True if every joint with limits is between them, up to rounding."""
-    bounds = bounds_of(model)
-    x = positions(bounds, q)
-    return bool(((x >= bounds.lower - 1e-9) & (x <= bounds.upper + 1e-9)).all())
 
 
 def wrapping(model: Model) -> list[int]:
@@ -171,15 +153,17 @@ def wrapping(model: Model) -> list[int]:
 def wrapped(model: Model, q: Array) -> Array:
     """The same position with such angles between -pi and pi."""
     q, own = np.array(q, float), wrapping(model)
-    q[own] = (q[own] + np.pi) % (2 * np.pi) - np.pi
+    turned = (q[own] + np.pi) % (2 * np.pi) - np.pi
+    q[own] = np.where(np.abs(q[own]) <= np.pi, q[own], turned)  # others keep their bits
     return q
 
 
 @dataclass(frozen=True, eq=False)
 class Openness:
-    """The largest error of each constraint at a position, rad or m, by name."""
+    """The largest error of each constraint at a position, by name, and that of a closed one."""
 
     errors: dict[str, float]
+    tolerance: float = 0.0
 
     @property
     def largest(self) -> float:
@@ -189,7 +173,7 @@ class Openness:
     @property
     def closed(self) -> bool:
         """Whether all constraints are satisfied, up to what `simulate` accepts."""
-        return self.largest <= 1e-8
+        return self.largest <= self.tolerance
 
 
 def openness(robot: Robot, q: Array) -> Openness:
@@ -201,7 +185,7 @@ def openness(robot: Robot, q: Array) -> Openness:
     errors: dict[str, float] = dict.fromkeys(given.given, 0.0)
     for row, x in enumerate(Phi):
         errors[given.owner(row)] = max(errors[given.owner(row)], float(x))
-    return Openness(errors)
+    return Openness(errors, given.tolerance)
 
 
 def freedom_words(robot: Robot) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.packages import Packages
-from kinetree.description.source import read_bytes
+from kinetree.description.source import lies_in, read_bytes
 from kinetree.errors import InputError, ParseError
 from kinetree.views.collada import read_collada
 from kinetree.views.shapes import TriangleMesh
@@ -81,9 +81,8 @@ class MeshFolder:
             raise InputError("contains a null character")
         for candidate in self._candidates(path.replace("\\", "/")):
             try:
-                real = candidate.resolve()
-                if real.is_relative_to(self.folder) and real.is_file():
-                    return real
+                if lies_in(candidate, (self.folder,)) and candidate.is_file():
+                    return candidate.resolve()
             except (OSError, RuntimeError):  # a loop of symbolic links, a name that is too long
                 continue
         raise InputError(MISSING)

@@ -87,6 +87,7 @@ def _visuals_of(
     if report is not None and own is not None and (source is None or own == Path(source)):
         options = {"folders": report.folders, "arguments": report.arguments}
         options |= {"text": report.text, "model": getattr(robot, "name", None)}
+        options["environment"] = report.environment
     if source is not None:
         return read_visuals(source, folder, **options)
     if own is None:

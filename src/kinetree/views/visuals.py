@@ -68,6 +68,7 @@ def read_visuals(
     arguments: Mapping[str, Any] | None = None,
     text: str | None = None,
     model: str | None = None,
+    environment: bool = False,
 ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
     """Visuals of a URDF, MJCF or SDF file with their meshes, and remarks about those left out.
 
@@ -79,12 +80,13 @@ def read_visuals(
         arguments: arguments of a xacro file.
         text: the content, if it is in no file; `source` is then only its name.
         model: name of the model, for an SDF world with several.
+        environment: whether a xacro file sees environment variables.
     """
     file = Path(path_text(source))
     chosen = _mesh_folder(file, folder, folders, text)
     if chosen is not None and not chosen.is_dir():
         raise InputError(f"folder is {str(chosen)!r}; expected an existing folder with meshes.")
-    found = list(file_visuals(file, chosen, folders, arguments, text, model))
+    found = list(file_visuals(file, chosen, folders, arguments, text, model, environment))
     meshes = _meshes(file, chosen, text)
     visuals: list[Visual] = []
     pieces: Pieces = {}
@@ -106,6 +108,7 @@ def missing_meshes(
     arguments: Mapping[str, Any] | None = None,
     text: str | None = None,
     model: str | None = None,
+    environment: bool = False,
 ) -> tuple[str, ...]:
     """Mesh files of the visuals that cannot be found, as the file names them; none is read.
 
@@ -113,7 +116,7 @@ def missing_meshes(
     """
     file = Path(path_text(source))
     chosen = _mesh_folder(file, folder, folders, text)
-    found = file_visuals(file, chosen, folders, arguments, text, model)
+    found = file_visuals(file, chosen, folders, arguments, text, model, environment)
     meshes = _meshes(file, chosen, text)
     missing = dict[str, None]()  # an ordered set
     for visual in found:
@@ -152,6 +155,7 @@ def file_visuals(
     arguments: Mapping[str, Any] | None = None,
     text: str | None = None,
     model: str | None = None,
+    environment: bool = False,
 ) -> Iterator[Visual]:
     """Visuals by the format of a file or text; arguments as of `read_visuals`."""
     root, ending = "" if text is None else root_tag(text), file.suffix.lower()
@@ -159,7 +163,7 @@ def file_visuals(
         return mjcf_visuals(file, folder, text)
     if root == "sdf" or ending in SDF:
         return sdf_visuals(file, folders, text, model)
-    return urdf_visuals(file, folder, folders, arguments, text)
+    return urdf_visuals(file, folder, folders, arguments, text, environment)
 
 
 def _given(meshes: MeshFolder | None) -> MeshFolder:
@@ -228,13 +232,16 @@ def urdf_visuals(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, Any] | None = None,
     text: str | None = None,
+    environment: bool = False,
 ) -> Iterator[Visual]:
     """Visuals of all links of a URDF; a visual that cannot be read is left out.
 
-    For xacro files: `folders`, or else `folder`, with its packages, and its `arguments`.
+    For xacro files: `folders`, or else `folder`, with its packages, its `arguments`, and whether it
+    sees the `environment`.
     """
     if file.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
-        root = expand_xacro(file, folders or _one(folder), arguments, text=text).root
+        places = folders or _one(folder)
+        root = expand_xacro(file, places, arguments, text=text, environment=environment).root
     elif text is not None:
         root = parse_xml(text, file.name)
     else:

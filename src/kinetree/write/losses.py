@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from kinetree.base.arrays import known
+from kinetree.base.options import is_one_of
 from kinetree.base.tables import exact_number as number
 from kinetree.description.drive import drive_parts
 from kinetree.errors import InputError, ModelError, warn
@@ -47,7 +48,7 @@ class Losses:
 
 def check_policy(policy: str) -> None:
     """Raise InputError if `losses` is not "warn", "error" or "allow"."""
-    if policy not in get_args(Policy):
+    if not is_one_of(policy, get_args(Policy)):
         raise InputError(f"losses is {policy!r}; expected one of {', '.join(get_args(Policy))}.")
 
 

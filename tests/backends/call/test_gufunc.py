@@ -6,10 +6,12 @@ import threading
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.backends.call.gufunc import InnerLoop, _kept, make_gufunc
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.target import host_target
+from kinetree.errors import KinetreeError
 
 # a loop that writes 1 if the GIL is held while it runs: `data` carries PyGILState_Check
 GIL_PROBE = """
@@ -100,24 +102,39 @@ def test_outputs_may_overlap_inputs(arm, states):
     [
         ("f8", "f8"),
         ("f4", "f4"),
-        ("f2", "f4"),
-        ("i1", "f4"),
-        ("i2", "f4"),
+        ("f2", "f8"),
+        ("i1", "f8"),
+        ("u1", "f8"),
+        ("i2", "f8"),
+        ("u2", "f8"),
         ("i4", "f8"),
         ("i8", "f8"),
-        ("?", "f4"),
+        ("?", "f8"),
         (">f8", "f8"),
         (">f4", "f4"),
     ],
 )
-def test_loop_follows_numpy_s_casting(arm, kind, result):
+def test_only_float32_computes_in_float32(arm, kind, result):
     arrays = [np.arange(6).reshape(2, 3).astype(kind)] * 3
+    expected = arm(*(array.astype(result) for array in arrays))
     before = arm(*arrays)  # the float32 loop may not be compiled yet
-    assert before.dtype == np.dtype(result)
-    assert before.dtype == arm.gufunc(*arrays).dtype
-    assert before.tobytes() == arm.gufunc(*arrays).tobytes()
-    expected = arm(*(array.astype("f8") for array in arrays))
-    np.testing.assert_allclose(before, expected, rtol=1e-5, atol=1e-5)
+    assert arm.gufunc.nin == 3  # now it is
+    out = np.empty((2, 3))
+    for found in (before, arm(*arrays), arm(*(list(array) for array in arrays))):
+        assert found.dtype == np.dtype(result)
+        assert found.tobytes() == expected.tobytes()
+    assert arm(*arrays, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    one = arm(*(array[1] for array in arrays))
+    assert one.dtype == np.dtype(result) and one.tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "?", "i8", "f2"])
+def test_an_array_of_integers_beside_float32_computes_in_float64(arm, kind):
+    q = np.arange(6).reshape(2, 3) % 2
+    mixed = arm(q.astype("f4"), q.astype(kind), q.astype("f4"))
+    assert mixed.dtype == np.float64
+    np.testing.assert_array_equal(mixed, arm(*[q.astype("f8")] * 3))
 
 
 @pytest.mark.parametrize(
@@ -125,16 +142,13 @@ def test_loop_follows_numpy_s_casting(arm, kind, result):
     [
         (2, 3, 4),
         (2.0, 3, 4.5),
-        (True, True, False),
         (True, 2.0, 3),
         (np.float32(2), 3.0, 1),
-        (np.int8(1), 2, 3),
         (np.float64(2), np.float32(3), 4.0),
         (np.ones(2, np.float32), np.float64(3), 4.0),
         (np.ones(2, np.float32), np.ones(2), 4.0),
         (np.ones(2, np.float32), [1.0, 2.0], 1),
         (np.ones(2, np.float32), [1, 2], 1),
-        (np.ones(2, np.float32), 1.5, np.array(1, np.int64)),
     ],
 )
 def test_numbers_find_the_loop_that_numpy_would_choose(line_graph, numbers):
@@ -227,3 +241,18 @@ def test_numpy_s_struct_is_the_expected_one(arm):
     """Otherwise the memory of a gufunc would be kept for ever."""
     assert arm.gufunc is not None
     assert _kept == []
+
+
+def test_out_of_none_is_no_out_also_for_several_results():
+    robot = kt.robots.planar_2r()
+    q = np.array([0.3, 0.4])
+    for found, expected in zip(
+        robot.energy_regressor(q, q, out=None), robot.energy_regressor(q, q), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("out", [[[1], [2, 3]], "text", 7, {"a": 1}, object()])
+def test_results_that_cannot_be_written_are_refused(arm, out):
+    with pytest.raises(KinetreeError, match="out "):
+        arm([0, 1, 2], [1, 1, 1], [0, 0, 0], out=out)

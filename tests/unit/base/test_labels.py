@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 import xarray as xr
 
+import kinetree as kt
 from kinetree.base.axis import Axis
+from kinetree.base.containers import read_times
 from kinetree.base.labels import Alignment, by_name, own_axis, vector_by_name
 from kinetree.errors import InputError
 
@@ -178,9 +180,9 @@ WRONG = {
     "a missing object": (pd.Series([1.0, None, 2.0], index=list("abc"), dtype=object), "is None"),
     "degrees in the attributes of an array": (
         ARRAY.assign_attrs(units="deg"),
-        "units 'deg'; expected radians",
+        "units 'deg'; expected rad or m",
     ),
-    "rates in degrees": (ARRAY.assign_attrs(units="Degrees/s"), "expected radians"),
+    "rates in degrees": (ARRAY.assign_attrs(units="Degrees/s"), "expected rad"),
 }
 
 
@@ -208,6 +210,44 @@ def test_degrees_in_the_attributes_of_a_frame_are_refused():
         read(frame)
     frame.attrs["units"] = {"q": "rad", "tau": "degrees"}
     assert np.array_equal(read(frame), ROWS)
+
+
+@pytest.mark.parametrize("key", ["units", "unit", "Units", "UNITS"])
+@pytest.mark.parametrize(
+    "stated",
+    [{"a": "deg"}, {"position": "deg"}, {"q": {"b": "deg"}}, {"q": ["deg", "rad"]}, ("deg",)],
+)
+def test_degrees_of_some_entries_are_refused(key, stated):
+    series = pd.Series(ROWS[0], index=list(FRAME.columns))
+    for value in (FRAME.copy(), series, ARRAY.copy()):
+        value.attrs = {key: stated}
+        with pytest.raises(InputError, match="has the units 'deg'; expected rad or m"):
+            read(value)
+        value.attrs = {key: {"a": "rad", "t": "ms", "dq": "deg/s", "heat": "degC", "load": "N"}}
+        read(value)
+
+
+def test_one_coordinate_of_units_is_that_of_all_entries():
+    for name in ("units", "Unit"):
+        with pytest.raises(InputError, match="has the units 'deg'"):
+            read(ARRAY.assign_coords({name: "deg"}))
+        assert np.array_equal(read(ARRAY.assign_coords({name: "rad"})), ROWS)
+        with pytest.raises(InputError, match="t has the units 'ms'"):
+            read_times(xr.DataArray([0.0, 1, 2], dims="t", coords={name: "ms"}), "t")
+
+
+def test_units_of_positions_to_lock_and_of_tables_are_checked():
+    robot, body = kt.robots.planar_2r(), {"m": [1.0], "com": [[0, 0, 0]], "I_com": [np.eye(3)]}
+    table = pd.DataFrame([[0.5, 90.0, 0, 0]], columns=["a", "alpha", "d", "theta"])
+    position = pd.Series({"joint1": 90.0})
+    for units in ("deg", {"joint1": "deg", "alpha": "deg"}):
+        position.attrs["units"] = table.attrs["units"] = units
+        with pytest.raises(InputError, match="q has the units 'deg'"):
+            robot.lock(position)
+        with pytest.raises(InputError, match="DH table has the units 'deg'"):
+            kt.Robot.from_dh(table, **body)
+    position.attrs["units"] = {"joint1": "rad"}
+    assert robot.lock(position).n == 1
 
 
 def test_missing_numbers_stay_missing():
@@ -380,3 +420,33 @@ def test_integers_among_tensors_do_not_round_the_others():
 
 def test_a_robot_without_joints_takes_an_empty_dict():
     assert read({}, Axis(())).shape == (0,)
+
+
+@pytest.mark.parametrize("unit", ["degrees", "deg", "°", "mrad", "rev", "rad/s", "N m", "foo", "%"])
+def test_units_of_a_dimension_are_those_of_its_values(unit):
+    """On the variable, on the coordinate, and as a coordinate with a unit for every joint."""
+    on_coordinate = ARRAY.copy()
+    on_coordinate.coords["joint"].attrs["units"] = unit
+    along = ARRAY.assign_coords(units=("joint", [unit] * 3))
+    for value in (ARRAY.assign_attrs(units=unit), on_coordinate, along):
+        with pytest.raises(InputError, match=r"has the units .* expected rad or m"):
+            read(value)
+    assert np.array_equal(read(ARRAY.assign_coords(units=("joint", ["rad"] * 3))), ROWS)
+
+
+def test_times_in_other_units_are_refused():
+    column = pd.Series([0.0, 1, 2])
+    column.attrs["units"] = "ms"
+    for t in (column, xr.DataArray([0.0, 1, 2], dims="t", attrs={"units": "ms"})):
+        with pytest.raises(InputError, match="t has the units 'ms'; expected s"):
+            read_times(t)
+    seconds = xr.DataArray([0.0, 1, 2], dims="t", attrs={"units": "seconds"})
+    assert read_times(seconds).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("package", ["pint", "astropy.units.quantity"])
+def test_quantities_of_other_packages_are_not_read_as_numbers(package):
+    """Packages of units are recognised by the names of their types, as others are."""
+    kind = type("Quantity", (np.ndarray,), {"__module__": package})
+    with pytest.raises(InputError, match="Quantity: convert it to SI units"):
+        read(X.view(kind))

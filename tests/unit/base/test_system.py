@@ -230,10 +230,21 @@ def test_programs_that_end_are_asked_by_the_signals_of_the_system(on, name, monk
     on(name)
     seen = []
     monkeypatch.setattr(signal, "SIGBREAK", 21, raising=False)
+    monkeypatch.setattr(signal, "SIGHUP", 22, raising=False)
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)
     monkeypatch.setattr(signal, "signal", lambda number, call: seen.append((number, call)))
     system.on_termination(print)
-    expected = [(signal.SIGTERM, print)] + [(21, print)] * (name == "win32")
+    expected = [(signal.SIGTERM, print), (21 if name == "win32" else 22, print)]
     assert seen == expected
+
+
+def test_a_program_under_nohup_outlives_its_terminal(on, monkeypatch):
+    on("linux")
+    seen = []
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    monkeypatch.setattr(signal, "signal", lambda number, call: seen.append(number))
+    system.on_termination(print)
+    assert seen == [signal.SIGTERM]
 
 
 def test_ctrl_c_is_held_back_where_the_system_can(monkeypatch):

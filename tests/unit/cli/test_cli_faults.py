@@ -78,6 +78,11 @@ CASES = {
     "simulate panda --to 0 0": "--controller none does not use --to",
     "simulate panda --controller pd --kp 1 --kd 1 --to 0 0": "--to has 2 numbers",
     "explain planar_2r --row x": "--row is 'x'; expected a whole number",
+    "explain planar_2r --row 1.4": "--row is '1.4'; expected a whole number",
+    "view planar_2r --port 8123.6": "--port is '8123.6'; expected a whole number",
+    "report planar_2r --samples 20.5": "--samples is '20.5'; expected a whole number",
+    "equations planar_2r --digits 2.5": "--digits is '2.5'; expected a whole number",
+    "bench planar_2r --batch 8 16.5": "--batch is '16.5'; expected a whole number",
     "info quadruped --floating": "expected a robot that stands. Leave out --floating.",
     "simulat planar_2r": "Did you mean 'simulate'?",
 }  # fmt: skip

@@ -25,8 +25,10 @@ def arm():
         ("pd-gravity --to 0.3 -0.4 --kp 50 --kd 9",
          lambda q: controllers.PD(q, 50.0, 9.0, gravity=True)),
         ("pid --to 0.3 -0.4 --kp 50 --kd 9 --ki 3",
+         lambda q: controllers.PID(q, 50.0, 9.0, 3.0)),
+        ("pid-gravity --to 0.3 -0.4 --kp 50 --kd 9 --ki 3",
          lambda q: controllers.PID(q, 50.0, 9.0, 3.0, gravity=True)),
-        ("computed-torque --to 0.3 -0.4", lambda q: controllers.ComputedTorque(q, 100.0, 20.0)),
+        ("computed-torque --to 0.3 -0.4", controllers.ComputedTorque),
         ("computed-torque --to 0.3 -0.4 --kp 9 --kd 6",
          lambda q: controllers.ComputedTorque(q, 9.0, 6.0)),
     ],
@@ -36,6 +38,22 @@ def test_every_controller_is_the_library_s(program, arm, typed, make):
     motion = arm.simulate([0.1, 0.2], duration=0.5, controller=make(np.array(GOAL)))
     assert found["q"] == motion.q.tolist() and found["tau"] == motion.tau.tolist()
     assert found["controller"] == type(make(None)).__name__
+
+
+def test_joints_that_friction_holds_are_named(program, arm):
+    rough = arm.with_friction({name: kt.Friction(0.5, 8.0) for name in arm.joint_names})
+    (program.folder / "rough.urdf").write_text(rough.to_urdf(losses="allow"))
+    line = "simulate rough.urdf --q 0.1 0.2 --duration 3 --controller computed-torque --to 0.3 -0.4"
+    found = program(f"{line} --kp 9 --kd 6")
+    motion = rough.simulate(
+        [0.1, 0.2], duration=3, controller=controllers.ComputedTorque(GOAL, 9.0, 6.0)
+    )
+    assert motion.meta["stuck"] and found.returncode == 0
+    for joint in motion.meta["stuck"]:
+        assert f"joint '{joint.joint}' rests" in found.stderr
+    assert program.json(f"{line} --kp 9 --kd 6")["stuck"][0]["joint"] == (
+        motion.meta["stuck"][0].joint
+    )
 
 
 def test_a_reference_is_followed(program, arm):

@@ -157,7 +157,9 @@ def test_arguments_reach_a_xacro_file(mast):
 
 
 def test_arguments_that_are_not_there_are_named(mast):
-    found = mast("info mast.xacro --arg mas:=3", code=2).stderr
+    found = mast("info mast.xacro --arg mas:=3").stderr
+    assert "no argument 'mas'. Is 'mass' meant? It is ignored." in found
+    found = mast("info mast.xacro --arg mas:=3 --strict", code=2).stderr
     assert "no argument 'mas'" in found and "mass:=2, name:=rod" in found
     assert "NAME:=VALUE" in mast("info mast.xacro --arg mass=3", code=2).stderr
     assert "twice" in mast("info mast.xacro --arg mass:=3 --arg mass:=4", code=2).stderr

@@ -134,6 +134,24 @@ def test_columns_are_mapped_on_the_command_line(program, motion):
         assert says in program(f"check planar_2r - --columns {words}", text, code=2).stderr
 
 
+def test_units_are_read_or_refused_on_the_command_line(program, motion):
+    mapping = ["--columns", "encA=q:joint1 [mrad]", "encB=q:joint2 [mrad]"]
+    text = lines(T, 1000 * Q[:, ::-1], names="t,encB,encA")
+    for names, given in (
+        (text, mapping),
+        (text.replace("encA", "q1_mrad").replace("encB", "q2_mrad"), []),
+    ):
+        rows = program(["id", "planar_2r", "-", *given], names)
+        found = [[float(x) for x in row.split(",")][1:] for row in rows.stdout.splitlines()[1:]]
+        np.testing.assert_allclose(found, motion.tau, rtol=1e-9, atol=1e-9)
+        assert "q in mrad, as stated, was converted" in rows.stderr
+    wrong = program(["id", "planar_2r", "-", *mapping], text.replace("encA", "encA [deg]"), code=2)
+    assert "there is no column 'encA' to map" in wrong.stderr
+    mapping[1] = "encA [deg]=q:joint1 [mrad]"
+    wrong = program(["id", "planar_2r", "-", *mapping], text.replace("encA", "encA [deg]"), code=2)
+    assert "'encA [deg]' is in deg by the file and is mapped to" in wrong.stderr
+
+
 def test_forces_that_id_writes_are_read_by_simulate(program, motion):
     program("id planar_2r all.csv -o forces.csv")
     found = program.json("simulate planar_2r --duration 0.2 --forces forces.csv --limits record")

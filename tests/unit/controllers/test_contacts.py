@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
-from kinetree.controllers.contacts import ABOVE, MARGIN, Output, low_pass, noise_thresholds
+from kinetree.controllers.contacts import ABOVE, MARGIN, Output, low_pass, threshold_parts
 from kinetree.description.records import Friction
 from kinetree.errors import InputError, ShapeError
 
@@ -65,11 +65,15 @@ def test_noise_passes_the_level_as_often_as_asked(memory):
     r = low_pass(e, np.full(e.shape, np.exp(-5 * dt)))
     none, gain = np.zeros(r.shape), np.array([5.0, 5.0])
     output = Output(np.arange(len(r)) * dt, r, r, none, none, none == 0)
-    over = np.abs(r) > noise_thresholds(model, output, gain, wanted, contacts=True) / MARGIN
+    half = Output(*(x[::2] for x in (output.t, r, r, none, none, none == 0)))
+    given = model, output, half, none, gain, wanted
+    parts = threshold_parts(*given, contacts=True)
+    assert not parts["largest output"].any()
+    over = np.abs(r) > parts["noise"] / MARGIN
     count = int((over[1:] & ~over[:-1]).sum())
     assert 0.6 * 2 * wanted < count < 1.5 * 2 * wanted
     # the largest of two hours is above the level of 150 an hour, and counts without contacts
-    found = noise_thresholds(model, output, gain, wanted, contacts=False)
+    found = threshold_parts(*given, contacts=False)["largest output"]
     assert found == pytest.approx(ABOVE * np.abs(r).max(axis=0), rel=1e-12)
 
 

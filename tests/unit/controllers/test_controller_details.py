@@ -271,6 +271,14 @@ def test_gains_are_numbers_diagonals_or_matrices():
             gain(wrong, 3, "kp")
 
 
+def test_rounding_does_not_decide_on_singular_gains():
+    """Eigenvalues of v v.T are 0 plus or minus rounding, which differs between processors."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        v = rng.normal(size=6)
+        gain(np.outer(v, v), 6, "kp")
+
+
 @pytest.mark.parametrize("kind", ["spherical", "free", "planar"])
 def test_errors_of_large_turns_have_closed_forms(kind):
     """Twice the vector part of the shorter turn, 2 sin(angle / 2), in the axes of the body."""

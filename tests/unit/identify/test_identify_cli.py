@@ -132,7 +132,7 @@ def test_currents_of_two_recordings_give_gains_and_a_verdict(folder):
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
     data = json.loads(found.stdout)
-    assert data["verdict"] == "better" and data["ok"] is True
+    assert data["verdict"]["word"] != "not usable" and data["ok"] is True
     assert data["gains"]["origin"] == "payload"
     for row, expected in zip(data["gains"]["joints"], gain, strict=True):
         assert abs(row["value"] - expected) < 0.03 * expected and row["margin"] > 0
@@ -143,7 +143,7 @@ def test_currents_of_two_recordings_give_gains_and_a_verdict(folder):
     assert all(now < before for now, before, _ in rows)
 
 
-def test_a_doubtful_recording_is_exit_code_one_and_the_robot_is_written(folder):
+def test_a_recording_that_is_not_usable_is_exit_code_one_and_the_robot_is_written(folder):
     lines = (folder / "data.csv").read_text(encoding="utf-8").splitlines()
     head = lines[0].split(",")
     turned = [head]
@@ -157,14 +157,16 @@ def test_a_doubtful_recording_is_exit_code_one_and_the_robot_is_written(folder):
     (folder / "turned.csv").write_text(text, encoding="utf-8")
     found = program(folder, "arm.urdf", "turned.csv", "-o", "out.xml", "--friction", "symmetric")
     assert found.returncode == 1 and (folder / "out.xml").is_file()
-    assert "Doubtful, see the warnings" in found.stdout
-    assert "warning: tau of 'lift' opposes the description's" in found.stdout
+    assert "Not usable. The sum of the errors" in found.stdout and "withheld:" in found.stdout
+    assert "because: tau of 'lift' opposes the description's" in found.stdout
     assert "+- ?" in found.stdout and "True" not in found.stdout
     words = ("arm.urdf", "turned.csv", "-o", "out.xml", "--friction", "symmetric", "--json")
     data = json.loads(program(folder, *words).stdout)
-    assert data["ok"] is False and data["verdict"] == "doubtful"
-    assert data["warnings"][0]["kind"] == "reading" and data["warnings"][0]["joints"] == ["lift"]
-    assert data["intervals_withheld"] == data["base_parameters"]
+    assert data["ok"] is False and data["verdict"]["word"] == "not usable"
+    reasons = data["verdict"]["reasons"]
+    assert next(x["joints"] for x in reasons if x["kind"] == "reading") == ["lift"]
+    assert reasons == data["warnings"][: len(reasons)]
+    assert len(data["withheld"]) == data["base_parameters"]
     assert data["friction"][0]["margin"] is None
 
 

@@ -178,7 +178,7 @@ def test_forces_of_the_other_sign_or_unit_are_told_when_identified():
             ROBOT, MOTION.t, MOTION.q, factor * TAU + noise, MOTION.dq, MOTION.ddq
         )
         found = identify(ROBOT, data)
-        assert found.verdict == "doubtful" and np.isnan(found.interval()).all()
+        assert found.verdict.word == "not usable" and np.isnan(found.interval()).all()
         assert any(text in x.text and x.kind == "reading" for x in found.warnings)
 
 
@@ -191,13 +191,16 @@ def test_saturated_forces_are_named_with_their_share():
     clipped = TAU.copy()
     clipped[:, 1] = np.clip(TAU[:, 1], -most, most)
     share = np.mean(np.abs(TAU[:, 1]) >= most)
-    assert "tau of 'lift' stays at its largest value, in " in notes_of(tau=clipped)
-    found = float(notes_of(tau=clipped).split("largest value, in ")[1].split("%")[0]) / 100
+    (finding,) = make_recording(ROBOT, MOTION.t, MOTION.q, clipped).findings
+    assert finding.kind == "saturation" and finding.joints == ("lift",)
+    assert "tau of 'lift' stays at its largest value, in " in finding.text
+    found = float(finding.text.split("largest value, in ")[1].split("%")[0]) / 100
     assert found == pytest.approx(share, abs=0.05)
     noisy = 79.9 * np.sign(TAU) * (np.abs(TAU) > 0.7 * np.abs(TAU).max())  # the limit is 80 N m
     noisy = noisy + 0.05 * np.random.default_rng(0).normal(size=TAU.shape)
-    assert "stays at its largest value" in notes_of(tau=noisy)
-    assert "largest value" not in notes_of()
+    (finding,) = make_recording(ROBOT, MOTION.t, MOTION.q, noisy).findings
+    assert "stays at its largest value" in finding.text
+    assert not make_recording(ROBOT, MOTION.t, MOTION.q, TAU).findings
 
 
 def test_coarse_encoders_and_constant_forces_are_named():

@@ -32,7 +32,7 @@ def test_the_summary_names_joints_parameters_errors_and_what_is_open(found):
 
 def test_the_verdict_warnings_and_choices_stand_in_the_summary(found):
     text = found.summary()
-    assert "## Verdict\n\nBetter than the description: the sum of the errors" in text
+    assert "## Verdict\n\nUsable" in text and "The sum of the errors on held-out motion is" in text
     assert found.warnings and all(x.text.split(" ", 1)[0] in text for x in found.warnings)
     for choice in found.choices:
         for name, error in choice.errors.items():

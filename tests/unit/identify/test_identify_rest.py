@@ -66,11 +66,11 @@ def test_rows_at_rest_are_left_out_unless_nothing_else_is_left(paused):
     assert without_rest(DESCRIBED.model, most) is most  # nothing but rest is left as it is
 
 
-def test_a_joint_that_rests_while_others_move_is_noted(paused):
+def test_a_joint_that_rests_while_others_move_sticks(paused):
     q, dq, ddq = (x.copy() for x in (paused.q, paused.dq, paused.ddq))
     half = len(q) // 2
     q[half:, 1], dq[half:, 1], ddq[half:, 1] = q[half, 1], 0, 0
     partly = replace(paused, q=q, dq=dq, ddq=ddq)
     assert still_joints(DESCRIBED.model, partly)[half + 50 :, 1].all()
-    (note,) = [x for x in without_rest(DESCRIBED.model, partly).notes if "while other joints" in x]
-    assert note.startswith("'lift' stands still in up to")
+    (finding,) = without_rest(DESCRIBED.model, partly).findings
+    assert (finding.kind, finding.joints) == ("sticking", ("lift",))

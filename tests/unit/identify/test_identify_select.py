@@ -158,3 +158,11 @@ def test_the_simplest_of_equal_candidates_wins_and_a_better_one_if_it_is_surely_
     assert simplest([trial(0, 100 + 1.01 * SURE + noise), base]).candidate is CANDIDATES[2]
     alike = [trial(3, np.full(32, 101.0)), trial(4, np.full(32, 99.0)), base]
     assert simplest(alike).candidate is CANDIDATES[4]
+
+
+def test_no_law_is_chosen_whose_error_is_larger_than_that_of_a_simpler_one():
+    """Errors that vary much from block to block are not significantly worse than the best."""
+    steady, wild = np.ones(16), np.tile([1.0, -1.0], 8)
+    losses = {0: 1.08 * steady, 1: 1.16 + 3 * wild, 2: 1.0 * steady}
+    trials = [Trial(CANDIDATES[k], np.zeros((0, 0)), np.zeros(0), x) for k, x in losses.items()]
+    assert simplest(trials).candidate is CANDIDATES[2]  # not the symmetric one with an offset

@@ -126,8 +126,8 @@ def test_a_result_whose_parts_do_not_agree_says_so():
     heavier = found.robot.with_payload(1e-4, (0, 0, 0))
     with pytest.warns(KinetreeWarning, match=r"robot that was found .* differ by \d"):
         wrong = check_result(dataclasses.replace(found, robot=heavier))
-    assert "Do not use this result" in wrong.warnings[-1].text and wrong.verdict == "doubtful"
-    assert wrong.warnings[:-1] == found.warnings and wrong.warnings[-1].kind == "check"
+    assert "Do not use this result" in wrong.warnings[0].text and wrong.verdict.word == "not usable"
+    assert wrong.warnings[1:] == found.warnings and wrong.verdict.reasons[0].kind == "check"
     fit = dataclasses.replace(found.fit, beta=found.fit.beta * (1 + 1e-6))
     with pytest.warns(KinetreeWarning, match=r"fit's residual that differ by \d"):
         check_result(dataclasses.replace(found, fit=fit))

@@ -119,3 +119,13 @@ def test_forces_of_long_recordings_are_computed_block_by_block(monkeypatch):
     monkeypatch.setattr(sys.modules[type(sought).__module__], "BLOCK", 16)
     assert np.allclose(sought.forces(*state, x), whole, rtol=1e-13, atol=1e-13)
     assert sizes == [16, 16, 16, 2]
+
+
+def test_a_sigmoid_takes_the_place_of_described_coulomb_friction_and_no_other_law_does():
+    """Described Coulomb friction is an unknown of other laws, and no part of a sigmoid."""
+    robot = kt.robots.planar_2r().with_friction({"joint1": kt.Friction(0.3, 0.7)})
+    q, dq, ddq = np.zeros((1, 2)), np.ones((1, 2)), np.zeros((1, 2))
+    for law in ("sigmoid", "symmetric", "stribeck"):
+        assert not unknowns(robot, law).known(q, dq, ddq).any()
+    known = unknowns(robot, {"joint1": "known", "joint2": "sigmoid"}).known(q, dq, ddq)
+    np.testing.assert_allclose(known, [[1.0, 0.0]])

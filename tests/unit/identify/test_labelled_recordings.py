@@ -69,7 +69,7 @@ def test_frames_that_do_not_fit_are_refused(robot, motion):
         stamps = pd.date_range("2024-01-01", periods=len(motion), freq="20ms")
         identify.make_recording(robot, stamps, given["q"], given["tau"])
     given["q"].attrs["units"] = "deg"
-    with pytest.raises(InputError, match="expected radians"):
+    with pytest.raises(InputError, match="expected rad or m"):
         identify.make_recording(robot, motion.t, given["q"], given["tau"])
 
 

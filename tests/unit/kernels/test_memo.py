@@ -80,7 +80,7 @@ def test_robots_remember_what_they_compile(model):
 
 
 def test_a_request_that_cannot_be_a_key_is_explained(model):
-    with pytest.raises(NameLookupError, match="inputs are q, dq, ddq"):
+    with pytest.raises(InputError, match=r"wrt is \[\['q'\]\]; expected a list of names"):
         kt.Robot(model).derivative("inverse_dynamics", [["q"]])
 
 

@@ -4,6 +4,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -11,6 +12,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.backends.call.threads import thread_count
+from kinetree.base.system import interrupt_held_back
 from kinetree.errors import InputError, MissingPackageError
 from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
 
@@ -52,7 +54,7 @@ def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
     assert len(losses) >= 1 and killer.sockets == set()
 
 
-def test_a_script_needs_no_guard_for_processes():
+def test_a_script_needs_no_guard_for_processes(tmp_path):
     """The script is not run again in the processes that it starts."""
     script = (
         "import kinetree as kt\n"
@@ -61,8 +63,10 @@ def test_a_script_needs_no_guard_for_processes():
         "study = {'q0': Normal(0, 1), 'duration': 0.01, 'executor': 'processes', 'workers': 1}\n"
         "print(rollouts(kt.robots.double_pendulum(), 3, **study)['q'].shape)\n"
     )
-    command = [sys.executable, "-W", "error", "-"]
-    found = subprocess.run(command, input=script, capture_output=True, text=True, timeout=120)
+    path = tmp_path / "script.py"
+    path.write_text(script)
+    command = [sys.executable, "-W", "error", str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert found.stdout.split("\n")[:2] == ["once", "(3, 2)"], found.stderr
 
 
@@ -87,11 +91,30 @@ def test_processes_do_not_outlive_a_leader_that_was_killed():
 def test_a_worker_hears_no_interrupt_from_its_first_moment():
     engine, ask = engines.ProcessEngine(b"", 1), (signal.pthread_sigmask, signal.SIG_BLOCK, ())
     try:
-        with engines._starting():
+        with interrupt_held_back():
             found = engine._pool.submit(*ask).result()
     finally:
         engine.close()
     assert signal.SIGINT in found and signal.SIGINT not in ask[0](*ask[1:])
+
+
+def test_other_threads_see_the_main_module_while_workers_start():
+    seen, stop = set(), threading.Event()
+
+    def look():
+        while not stop.is_set():
+            seen.add(id(sys.modules["__main__"]))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    engine = engines.make_engine("processes", 1, work.pack(dict, ROBOT.model, {}, 0, 1))
+    try:
+        engine.submit(0, 1).exception()
+    finally:
+        engine.close()
+        stop.set()
+        watcher.join()
+    assert seen == {id(sys.modules["__main__"])}
 
 
 def test_an_error_in_a_worker_comes_back_as_what_it_is():

@@ -153,3 +153,38 @@ def test_what_makes_no_study_is_refused(change, message):
     study = {"n": 3, "q0": HOME, "duration": 0.01, **change}
     with pytest.raises((InputError, ShapeError), match=message):
         rollouts(**{"robot": PANDA, **study})
+
+
+LAWS = {
+    "tau": lambda robot: {"tau": kt.law(lambda t, q, dq: np.sin(t) - q - dq, robot)},
+    "time": lambda robot: {"tau": kt.law(lambda t: np.array([t, -t]))},
+    "F_ext": lambda robot: {"F_ext": kt.law(lambda t, q, dq: np.ones((2, 6)) * q[0], robot)},
+    "controller": lambda robot: {"controller": kt.law(lambda t, q, dq: -5 * q - dq, robot)},
+    "Law": lambda robot: {
+        "controller": kt.controllers.Law(kt.law(lambda t, q, dq: -5 * q - dq, robot))
+    },
+    "Stateful": lambda robot: {
+        "controller": kt.controllers.Stateful(
+            kt.law(lambda t, q, dq, z: (-5 * q - z, q - z), robot, shapes={"z": 2}), [0.1, 0.2]
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_that_is_a_value_acts_in_every_place(name):
+    robot = kt.robots.planar_2r()
+    given, q0 = LAWS[name](robot), [0.1, 0.2]
+    found = rollouts(robot, 3, q0=q0, duration=0.05, seed=1, **given)
+    expected = robot.simulate(q0, duration=0.05, method="rk4", limits="record", **given)
+    assert np.array_equal(found["q"], np.tile(expected.q[-1], (3, 1)))
+    assert not np.array_equal(expected.q, robot.simulate(q0, duration=0.05, method="rk4").q)
+
+
+def test_a_law_is_no_state_and_a_function_in_a_record_is_code():
+    robot = kt.robots.planar_2r()
+    with pytest.raises(InputError, match="q0 of the study is <law"):
+        rollouts(robot, 1, q0=kt.law(lambda t, q, dq: q, robot), duration=0.1)
+    with pytest.raises(InputError, match=r"controller\.function is .*kinetree\.law\(f, robot\)"):
+        law = kt.controllers.Law(lambda t, q, dq: -q)
+        rollouts(robot, 1, q0=[0.1, 0.2], duration=0.1, controller=law)

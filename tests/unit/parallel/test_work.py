@@ -30,29 +30,12 @@ def described(value):
     return json.loads(settings_text({"x": plain(value, "x")}))["x"]
 
 
-def without_functions(model):
-    """Random robots may have friction functions, which are code."""
-    joints = [
-        kt.model.Joint(
-            **{
-                **vars(x),
-                "friction": kt.model.JointFriction(x.friction.viscous, x.friction.coulomb),
-            }
-        )
-        for x in model.joints
-    ]
-    return model.replace(joints=tuple(joints))
-
-
 MODELS = {
     **{
         name: getattr(kt.robots, name)().model
         for name in ("panda", "puma_560", "quadruped", "hand", "cart_pole", "spatial_3r")
     },
-    **{
-        f"random {k}": without_functions(random_model(k, 5, types=ALL_TYPES, mimic=True))
-        for k in range(4)
-    },
+    **{f"random {k}": random_model(k, 5, types=ALL_TYPES, mimic=True) for k in range(4)},
 }
 
 
@@ -82,13 +65,21 @@ def test_the_hash_covers_dynamics_names_and_limits():
     assert len({robot_hash(x) for x in (model, *others)}) == 5
 
 
-def test_code_and_symbols_in_models_are_refused():
-    joint = kt.Friction(function=lambda dq: dq)
-    builder = kt.Builder("rubs").link("base").link("arm", 1.0, (1, 0, 0))
-    robot = builder.joint("hinge", "revolute", "base", "arm", friction=joint).build_model()
-    for refused in (lambda: sent(robot), lambda: plain(robot, "x")):
-        with pytest.raises(ModelError, match=r"'hinge'.*friction function, which is code"):
-            refused()
+def test_friction_functions_reach_the_worker_and_symbols_are_refused():
+    def rubbing(size):
+        joint = kt.Friction(function=lambda dq: size * dq)
+        builder = kt.Builder("rubs").link("base").link("arm", 1.0, (1, 0, 0))
+        return builder.joint("hinge", "revolute", "base", "arm", friction=joint).build_model()
+
+    model = rubbing(3)
+    found, _ = sent(model)
+    assert found.joints[0].friction == model.joints[0].friction
+    assert plain(model, "x") is model
+    hashes = {robot_hash(x) for x in (model, found, rubbing(3))}
+    assert len(hashes) == 1 and robot_hash(rubbing(4)) not in hashes
+    laws = [kt.law(lambda t, q, dq, k=k: -k * q, kt.robots.panda()) for k in (2, 3)]
+    assert plain({"tau": laws[0]}, "x") == {"tau": laws[0]}
+    assert len({settings_text({"tau": law}) for law in (*laws, laws[0])}) == 2
     with pytest.raises(ModelError, match="compiled for float64 numbers"):
         sent(MODELS["panda"].replace(m=MODELS["panda"].m.astype(object)))
 

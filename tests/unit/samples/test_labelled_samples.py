@@ -142,7 +142,7 @@ def test_limits_are_given_by_joint(robot, motion):
 
 
 def test_a_frame_in_the_place_of_a_trajectory_is_refused_with_the_way(robot, motion):
-    with pytest.raises(InputError, match=r"got a pandas DataFrame; .*Trajectory\(t=t, q=q"):
+    with pytest.raises(InputError, match=r"is a pandas DataFrame; .*Trajectory\(t=t, q=q"):
         robot.check(motion.to_dataframe())
 
 

@@ -23,7 +23,7 @@ def test_a_step_is_a_positive_time(dt):
 
 def test_times_that_make_no_sense():
     refused(InputError, "duration is -1 s", duration=-1)
-    refused(InputError, "dt is 'fast'; expected a number of s", dt="fast")
+    refused(InputError, "dt is 'fast'; expected a number", dt="fast")
     refused(InputError, "dt is 1 s, longer than the duration of 0.1 s", dt=1)
     refused(InputError, r"1e\+12 steps; choose a larger dt", dt=1e-13)
     refused(InputError, "every is 0; expected a whole number", every=0)

@@ -29,13 +29,11 @@ def operation():
         (("float64", "float64"), "float64"),
         (("float32", "int64"), "float32"),  # a floating array decides
         (("int64", "float64"), "float64"),
-        (("int8", "uint8", "bool"), "float32"),  # each fits into float32
+        (("int8", "uint8", "bool"), "float64"),  # integers alone
         (("int16", "int64"), "float64"),
-        (("int64", "int16"), "float64"),
-        (("int32",), "float64"),  # 2^31 - 1 is not a float32
     ],
 )
-def test_floating_arrays_decide_and_integers_become_what_holds_them(operation, kinds, expected):
+def test_floating_arrays_decide_and_integers_alone_compute_in_float64(operation, kinds, expected):
     found = dict(zip(("q", "dq", "ddq"), kinds, strict=False))
     assert number_type(operation, found) == expected
 

@@ -4,6 +4,8 @@ With floats, a motion that the constraints forbid, or that the motors cannot mak
 that names the row or the joint. Kernels of the same quantities return the residuals instead.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
@@ -19,6 +21,8 @@ from kinetree.algorithms.constraints.dynamics import (
     tree_impulse,
     tree_reduced,
 )
+from kinetree.algorithms.constraints.nearest import kept_entries, nearest_motion
+from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -165,15 +169,45 @@ def constraint_impulse(model: Model, q: StateLike, dq: StateLike) -> Impulse:
 
 
 @labelled("n")
-def project_rates(model: Model, q: StateLike, dq: StateLike) -> Array:
+def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[str] = ()) -> Array:
     """The rates nearest to dq, measured by M, that the constraints allow, (n,).
 
     Args:
         model: the robot, with constraints.
         q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s.
+        keep: names of joints whose rates stay as they are.
+
+    Raises:
+        InputError: the constraints do not allow the rates that are kept.
     """
-    return constraint_impulse(model, q, dq).dq
+    if not keep:
+        return constraint_impulse(model, q, dq).dq
+    x = np.asarray(rates(model, dq, "dq"), float)
+    J, M = (np.asarray(f(model, q), float) for f in (constraint_jacobian, mass_matrix))
+    return nearest_motion(model, J, M, x, np.zeros(len(J)), kept_entries(model, keep), "rates")
+
+
+@labelled("n")
+def project_accelerations(
+    model: Model, q: StateLike, dq: StateLike, ddq: StateLike, *, keep: Sequence[str] = ()
+) -> Array:
+    """The accelerations nearest to ddq, measured by M, that the constraints allow, (n,).
+
+    Args:
+        model: the robot, with constraints.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        keep: names of joints whose accelerations stay as they are.
+
+    Raises:
+        InputError: the constraints do not allow the accelerations that are kept.
+    """
+    x = np.asarray(rates(model, ddq, "ddq"), float)
+    J, M = (np.asarray(f(model, q), float) for f in (constraint_jacobian, mass_matrix))
+    wanted = -np.asarray(constraint_bias(model, q, dq), float)
+    return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
 
 
 def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:

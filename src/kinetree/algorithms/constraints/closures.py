@@ -68,6 +68,16 @@ def placed(model: Model, frames: Sequence[Array] | None = None) -> tuple[Closure
     )
 
 
+def plain_floats(model: Model) -> Model:
+    """The model of floats in Python's arithmetic, whose results are alike on every processor.
+
+    Its poses are arrays of objects: NumPy adds the products of these one after the other, and
+    leaves products of float64 to a library that rounds differently on different processors.
+    """
+    found = model.astype(float)
+    return found.replace(M_pi=found.M_pi.astype(object))
+
+
 def tree_constraints(
     tree: Tree, items: Sequence[Closure | Coupling], q: Array, dq: Array | None = None
 ) -> Constrained:

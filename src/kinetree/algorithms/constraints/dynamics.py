@@ -61,6 +61,7 @@ Items = Sequence[Closure | Coupling]
 # weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
 # which divides the imbalance of these joints by about STIFF; more would hide motors in rounding
 STIFF = 2.0**15
+STIFF_MARGIN = 2.0**-33  # least pivot of H, whose rows are measured by STIFF; above its damping
 MULTIPLIER_STEPS = 5
 # largest force that joints without motors may keep, relative to the sum of all joint forces
 IMBALANCE = 2.0**-20
@@ -120,7 +121,9 @@ class Kkt:
         self.Y, self.Y_over_D = eliminated_rows(self.M, self.J)
         A, names = symmetric_product(self.Y_over_D, self.Y), row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
-        self.A = Proximal(A, self.given.scales, names, dependent=self.dependent)
+        self.A = Proximal(
+            A, self.given.scales, names, dependent=self.dependent, rank=len(self.given.basis)
+        )
 
     def wanted(self, dq: Array, T: Scalar | None = None) -> Array:
         """J ddq of the solved rows: -gamma; with a time constant T, errors decay in it."""
@@ -194,7 +197,7 @@ def tree_constrained_forces(
     """Forces of the motors and of the constraints for a motion."""
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     r = tree_inverse_dynamics(tree, dq, ddq)
-    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r)
+    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r) * kkt.A.sound
     carried = kkt.J.T @ lam
     motors = set(kkt.given.actuated)
     tau = np.array(
@@ -216,15 +219,16 @@ def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array)
 def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
     """Forces of the motors that have the same effect as joint forces r, (n,); zero elsewhere.
 
-    J: the Jacobian of all rows, (m, n). The rest of r is carried by the constraints.
+    J: the Jacobian of all rows, (m, n). The rest of r is carried by the constraints. At a dead
+    centre these are the nearest forces that the motors can give.
     """
-    return _of_motors(given, _left_by_constraints(given, J, r))
+    return _of_motors(given, _left_by_constraints(given, J, r, damped=True))
 
 
-def _left_by_constraints(given: Constraints, J: Array, r: Array) -> Array:
+def _left_by_constraints(given: Constraints, J: Array, r: Array, *, damped: bool = False) -> Array:
     """The part of r that the constraints do not carry, (n,)."""
     rows = solved_rows(given, J)
-    return r - J[rows].T @ constraint_forces(given, rows, J[rows], r)
+    return r - J[rows].T @ constraint_forces(given, rows, J[rows], r, damped=damped)
 
 
 def _of_motors(given: Constraints, forces: Iterable[Any]) -> Array:
@@ -249,18 +253,21 @@ def _balanced(given: Constraints, J: Array, r: Array, left: Array) -> Any:
     return one_or_nan(sound)
 
 
-def constraint_forces(given: Constraints, rows: Sequence[int], J: Array, r: Array) -> Array:
+def constraint_forces(
+    given: Constraints, rows: Sequence[int], J: Array, r: Array, *, damped: bool = False
+) -> Array:
     """Lambda of some rows J: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
 
     u are the joints without motors. Where they cannot be balanced, the sum of squares of the
-    imbalance is least.
+    imbalance is least. At dead centres and singular positions lambda is not a number, or damped
+    towards zero if `damped`.
     """
     n, names, dependent = J.shape[1], row_names(given, rows), given.dependent
     motors = dict(zip(given.actuated, given.weights, strict=True))
     u = [d for d in range(n) if d not in motors]
-    weights = force_weights(given, n)
+    weights, rank = force_weights(given, n), None if damped else len(given.basis)
     if given.passive or not u:
-        H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent)
+        H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent, rank=rank)
         weighted = J * np.array(weights, dtype=object)
         lam = H.solve(weighted @ r)
         return lam + H.solve(weighted @ (r - J.T @ lam)) if H.rounds else lam
@@ -268,7 +275,10 @@ def constraint_forces(given: Constraints, rows: Sequence[int], J: Array, r: Arra
     if not has_floats(J, r):
         return _exact_forces(J, J_w, u, r)
     stiff = weights[u[0]]
-    H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent)
+    H = Proximal(
+        gram(J, weights), given.force_scales, names, dependent=dependent, rank=rank,
+        margin=STIFF_MARGIN,
+    )  # fmt: skip
     lam, multiplier = zeros(len(J)), zeros(len(u))
     for _ in range(MULTIPLIER_STEPS):
         left = r - J.T @ lam

@@ -19,14 +19,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.algorithms.configuration import integrate, random, rest_position
+from kinetree.algorithms.constraints.alignment import Misalignment, misalignment
+from kinetree.algorithms.constraints.closures import plain_floats
 from kinetree.algorithms.constraints.dynamics import force_weights
-from kinetree.algorithms.constraints.projection import Closed, close, textbook, unclosed
-from kinetree.algorithms.constraints.regularity import RANK, check_regular, mass_root
-from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.constraints.positions import (
+    CLOSED,
+    Samples,
+    as_floats,
+    closed_positions,
+    eased_positions,
+    gap_words,
+    home_position,
+    random_starts,
+    regular_starts,
+)
+from kinetree.algorithms.constraints.regularity import RANK, OnlySingularError, check_regular
+from kinetree.algorithms.constraints.row_space import dots, row_space
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.tables import counted, listing
 from kinetree.description.constraints import Constraint
+from kinetree.description.records import Note
 from kinetree.errors import InputError, ModelError
 from kinetree.model import Model
 from kinetree.model.constrain import (
@@ -41,12 +53,7 @@ from kinetree.model.constraints import Constraints
 from kinetree.model.inputs import coordinates
 from kinetree.scalars import Scalar
 
-SAMPLES = 8
-TRIES = 80
-CLOSED = 1e-9  # residual of a sample, rad or m
-# the same for samples that decide the rank, which some linkages lose only where they are closed;
-# less exact ones are taken where Newton's method does not come so far
-ROUNDING = 1e-12
+TILT = 100.0  # rows this many times longer than the gap of a loop are more than its tilt
 
 
 class IdleConstraintsError(ModelError):
@@ -151,79 +158,62 @@ def constrain(
     else:
         motors = motor_dofs(tree, actuated)
     found = Constraints(dict(given), resolve(tree, given), *motors)
-    closed = closed_positions(tree.replace(constraints=found), near)
-    return tree.replace(constraints=_chosen(tree, found, closed, independent))
-
-
-def closed_positions(model: Model, near: StateLike | None) -> list[tuple[Array, Array]]:
-    """Positions on the constraints, near a given one or anywhere, each with J, (m, n)."""
-    model = _as_floats(model)
-    evaluate, best = textbook(model), None
-    positions: list[tuple[float, Array, Array]] = []
-    for attempt in range(TRIES):
-        rng = np.random.default_rng((2017, attempt))
-        if near is not None:
-            start = np.array(coordinates(model, near), float)
-            start = integrate(model, start, rng.normal(size=model.n) * 0.05 * (attempt > 0))
-        elif attempt % 4 == 0:
-            start = rest_position(model)
-            start = integrate(model, start, rng.normal(size=model.n) * 0.1)
-        else:
-            start = random(model, rng)
-        found = close(model, start, evaluate)
-        if best is None or found.residual < best.residual:
-            best = found
-        if found.residual <= CLOSED:
-            positions.append((found.residual, found.q, evaluate(found.q)[1]))
-        if len(positions) == SAMPLES:
-            break
-    if not positions and best is not None:
-        _refuse(model, best)
-    exact = [x for x in positions if x[0] <= ROUNDING]
-    return [(q, J) for _, q, J in exact or positions]
-
-
-def _refuse(model: Model, best: Closed) -> None:
-    given = constraints_of(model, "mobility")
-    names = listing(list(given.given), 8)
-    raise InputError(
-        f"the constraints {names} contradict one another, or the start is too far away, after "
-        f"{TRIES} attempts: {unclosed(model, given, best, ())} A position at which they are nearly "
-        "closed can be given as `near`."
-    )
-
-
-def _as_floats(model: Model) -> Model:
-    """The model with floats; symbols raise ModelError."""
+    numbers = as_floats(tree.replace(constraints=found))
+    start = None if near is None else np.array(coordinates(numbers, near), float)
+    tilt: Misalignment | None = None
     try:
-        return model.astype(float)
-    except (TypeError, ValueError) as problem:
-        raise ModelError(
-            f"the rank of the constraints of {model.name!r} is found with numbers, and some of its "
-            f"data are symbols ({problem}). Constrain the robot with numbers first, then convert "
-            "it, for example with model.astype."
-        ) from problem
+        samples = closed_positions(numbers, random_starts(numbers, start))
+        samples, tilt = _eased(numbers, found, samples, start)
+        chosen = _chosen(numbers, found, samples, independent)
+    except OnlySingularError as error:
+        if near is not None:
+            raise
+        try:
+            samples = closed_positions(numbers, regular_starts(numbers))
+            chosen = _chosen(numbers, found, samples, independent)
+        except InputError:
+            raise error from None
+    placed = numbers.replace(constraints=chosen.astype(float))
+    home = home_position(placed, samples.positions, start)
+    notes = list[Note]()
+    if chosen.gap > CLOSED:
+        notes.append(Note(gap_words(chosen, tree.name, tilt)))
+    elif tilt is not None and not chosen.gap:
+        notes.append(Note(tilt.frozen_words(tree.name, tree.n - len(chosen.basis))))
+    chosen = replace(chosen, home=tuple(map(float, home)))
+    return tree.replace(constraints=chosen, warnings=(*tree.warnings, *notes))
+
+
+def _eased(
+    model: Model, found: Constraints, samples: Samples, start: Array | None
+) -> tuple[Samples, Misalignment | None]:
+    """The samples, or those without equations that rounded angles made independent."""
+    tilt = misalignment(model, samples.positions, TILT * samples.relative)
+    if tilt is None:
+        return samples, None
+    check_regular(plain_floats(model), found.astype(float), samples.positions)
+    eased = eased_positions(model, tilt, start)
+    if eased is None:
+        return samples, tilt
+    return eased if eased.accepted else samples, replace(tilt, gap=eased.gap)
 
 
 def _chosen(
     model: Model,
     found: Constraints,
-    closed: Sequence[tuple[Array, Array]],
+    samples: Samples,
     independent: Sequence[str] | None,
 ) -> Constraints:
-    """The constraints with rows, joints and scales chosen at closed positions."""
-    numbers = _as_floats(model)
-    masses = [np.asarray(mass_matrix(numbers, q), float) for q, _ in closed]
-    Js = [J for _, J in closed]
+    """The constraints with rows, joints and scales chosen at closed positions of a robot."""
+    closed, gap = samples.positions, samples.gap
+    check_regular(plain_floats(model), found.astype(float), closed)
     # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
-    roots = [mass_root(numbers, M) for M in masses]
-    check_regular(numbers, found.astype(float), closed, roots)
-    measured = [np.linalg.solve(L, J.T).T for L, J in zip(roots, Js, strict=True)]
-    lengths = np.sqrt(np.mean([np.sum(J * J, axis=1) for J in measured], axis=0))
-    floor = lengths.max(initial=0) * 1e-9
+    lengths = np.sqrt(np.mean([dots(at.measured, at.measured) for at in closed], axis=0))
+    floor = lengths.max(initial=0) * max(1e-9, TILT * samples.relative)
     idle = tuple(int(row) for row in np.flatnonzero(lengths <= floor))
-    scaled = [J / np.where(lengths > floor, lengths, np.inf)[:, None] for J in measured]
-    ranks = [_rank(J) for J in scaled]
+    scaled = [at.measured / np.where(lengths > floor, lengths, np.inf)[:, None] for at in closed]
+    cutoff = max(RANK, 10 * samples.relative)
+    ranks = [_rank(J, cutoff) for J in scaled]
     rank = max(ranks)
     if rank == 0:
         raise IdleConstraintsError(
@@ -233,11 +223,11 @@ def _chosen(
         )
     regular = [k for k, own in enumerate(ranks) if own == rank]
     basis = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
-    constant = _rank(np.concatenate(scaled, axis=1)) == rank
+    constant = _rank(np.concatenate(scaled, axis=1), cutoff) == rank
     kept = basis if constant else tuple(row for row in range(len(lengths)) if row not in idle)
     rows = list(kept)
-    diagonals = [np.sqrt(np.diag(M)) for M in masses]
-    columns = [(Js[k][rows] / lengths[rows, None] / diagonals[k]).T for k in regular]
+    own = [closed[k] for k in regular]
+    columns = [(at.J[rows] / lengths[rows, None] / np.sqrt(np.diag(at.M))).T for at in own]
     chosen = replace(
         found,
         basis=basis,
@@ -245,9 +235,9 @@ def _chosen(
         independent=_independent(model, found, columns, rank, independent),
         scales=tuple(float(x) for x in lengths[rows] ** 2),
         idle=idle,
-        home=tuple(float(x) for x in closed[0][0]),
+        gap=gap,
     )
-    return _with_motors(chosen, model.n, [Js[k][rows] for k in regular])
+    return _with_motors(chosen, model.n, [at.J[rows] for at in own])
 
 
 def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraints:
@@ -261,7 +251,7 @@ def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraint
     passive = bool(u) and rank == len(chosen.basis)
     found = replace(chosen, passive=passive, sufficient=rank == len(u))
     weights = np.array([float(w) for w in force_weights(found, n)])
-    scales = np.mean([np.sum(J * J * weights, axis=1) for J in Js], axis=0)
+    scales = np.mean([dots(J * J, weights) for J in Js], axis=0)
     return replace(found, force_scales=tuple(float(x) for x in scales))
 
 
@@ -301,9 +291,8 @@ def _follows(columns: Sequence[Array], independent: Sequence[int], rank: int) ->
     return max((_rank(J[rest]) for J in columns), default=0) == rank == len(rest)
 
 
-def _rank(J: Array) -> int:
-    values = np.linalg.svd(J, compute_uv=False)
-    return int(np.sum(values > RANK * values.max(initial=0))) if values.size else 0
+def _rank(J: Array, cutoff: float = RANK) -> int:
+    return row_space(J, cutoff).rank
 
 
 def _farthest(samples: Sequence[Array], count: int) -> list[int]:
@@ -311,12 +300,12 @@ def _farthest(samples: Sequence[Array], count: int) -> list[int]:
     left = [np.array(J) for J in samples]
     chosen: list[int] = []
     for _ in range(count):
-        lengths = np.array([np.sqrt(np.sum(J * J, axis=1)) for J in left])
-        scores = np.mean(np.log(np.maximum(lengths, 1e-12)), axis=0)
-        scores[chosen] = -np.inf
-        best = int(np.flatnonzero(scores >= scores.max() - 1e-6)[0])
+        lengths = np.array([np.sqrt(dots(J, J)) for J in left])
+        scores = np.multiply.accumulate(np.maximum(lengths, 1e-12))[-1]  # geometric means order so
+        scores[chosen] = 0
+        best = int(np.flatnonzero(scores >= (1 - 1e-5) * scores.max())[0])
         chosen.append(best)
         for J in left:
-            row = J[best] / max(float(np.linalg.norm(J[best])), 1e-300)
-            J -= np.outer(J @ row, row)
+            row = J[best] / max(float(np.sqrt(dots(J[best], J[best]))), 1e-300)
+            J -= dots(J, row)[:, None] * row
     return chosen

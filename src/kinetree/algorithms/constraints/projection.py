@@ -1,23 +1,26 @@
 """Close the constraints: a position with Phi(q) = 0 near a given one, by Newton's method.
 
-Each step is the shortest tangent vector v with J v = -Phi, by the singular values of J (those below
-a threshold are left out, so that redundant rows and singular positions do no harm). A step is
-shortened to half a radian or half a metre, and halved while it does not reduce |Phi|.
+Each step is the shortest tangent vector v with J v = -Phi in the sense of least squares (rows that
+depend on others up to a threshold are left out, so that redundant rows and singular positions do no
+harm). A step is shortened to half a radian or half a metre, and halved while it does not reduce
+|Phi|. A stretched mechanism has no slope towards closing, so positions nearby are tried as well.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.configuration import integrate
-from kinetree.algorithms.constraints.closures import placed, tree_constraints
+from kinetree.algorithms.book import book_link, book_tree
+from kinetree.algorithms.configuration import integrate, neutral
+from kinetree.algorithms.constraints.closures import placed, plain_floats, tree_constraints
+from kinetree.algorithms.constraints.nearest import kept_entries
+from kinetree.algorithms.constraints.row_space import dots, least_squares
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, dofs_named
-from kinetree.model.constraints import Constraints
+from kinetree.model.constrain import constraints_of
+from kinetree.model.constraints import Closure, Constraints
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled
 
@@ -27,7 +30,11 @@ TOLERANCE = 1e-10
 LONGEST = 0.5  # of a step, rad or m
 MOST_STEPS = 200
 HALVINGS = 12
-CUTOFF = 1e-9  # singular values below this part of the largest one are left out
+SLOW = 0.9  # of |Phi|^2: a step that leaves more of it is slow; near a solution it leaves 1/16
+SLOW_STEPS = 8  # slow steps in a row after which the constraints count as open
+ATTEMPTS = 20  # positions around, from which it is tried again
+NEAR = 0.3  # their distance, rad or m
+CUTOFF = 1e-9  # rows closer to the span of others than this part of the longest are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +56,9 @@ def project(
 ) -> Array:
     """A position near q, (nq,), at which all constraints are satisfied; not always the nearest.
 
+    From a position without a slope towards closing, such as stretched bars, positions around it are
+    tried: always the same ones, so that the result is the same everywhere.
+
     Args:
         model: the robot, with constraints.
         q: joint positions, shape (nq,), rad or m.
@@ -68,10 +78,15 @@ def closed_position(
     """A position near q, found with any way to compute Phi and J."""
     given = constraints_of(model, "project")
     kept = kept_dofs(model, keep, tolerance)
-    found = close(model, q, evaluate, kept)
-    if not found.residual <= tolerance:
-        raise InputError(unclosed(model, given, found, keep))
-    return found.q
+    free = np.ones(model.n)
+    free[kept] = 0
+    first = found = close(model, q, evaluate, kept)
+    for attempt in range(ATTEMPTS):
+        if found.residual <= tolerance + 10 * given.gap:
+            return found.q
+        away = np.random.default_rng((2017, attempt)).normal(size=model.n) * NEAR * free
+        found = close(model, integrate(model, q, away), evaluate, kept)
+    raise InputError(unclosed(model, given, first, keep))
 
 
 def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
@@ -81,42 +96,60 @@ def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
             f"tolerance is {tolerance!r}; expected a number > 0: the largest error of an equation "
             f"to accept, rad or m, such as {TOLERANCE:g}."
         )
-    if isinstance(keep, str):
-        raise InputError(f"keep is {keep!r}; expected names of joints, such as [{keep!r}].")
-    return [d for name in keep for d in dofs_named(model, name, "keep")]
+    return kept_entries(model, keep)
 
 
 def textbook(model: Model) -> Evaluate:
-    """Phi and J of floats by the functions of this folder."""
-    items = placed(model)
+    """Phi and J of floats by the functions of this folder; links without constraints stay."""
+    model = plain_floats(model)
+    items, at_zero = placed(model), book_tree(model, neutral(model))
+    ends = [link for x in items if isinstance(x, Closure) for link in (x.link_a, x.link_b)]
+    moved = {i for link in ends for i in at_zero.path_inward(link)}
 
     def evaluate(q: Array) -> tuple[Array, Array]:
-        found = tree_constraints(book_tree(model, q), items, q)
+        links = (book_link(model, q, i) if i in moved else at_zero.links[i] for i in model.links)
+        with np.errstate(all="ignore"):  # frames that are half a turn apart have infinite errors
+            found = tree_constraints(replace(at_zero, links=tuple(links)), items, q)
         return found.Phi.astype(float), found.J.astype(float)
 
     return evaluate
 
 
-def close(model: Model, q: Array, evaluate: Evaluate, fixed: Sequence[int] = ()) -> Closed:
-    """Newton's method from q; the best position found, closed or not."""
+def close(
+    model: Model,
+    q: Array,
+    evaluate: Evaluate,
+    fixed: Sequence[int] = (),
+    cutoff: float = CUTOFF,
+) -> Closed:
+    """Newton's method from q; the best position found, closed or not.
+
+    Args:
+        model: the robot.
+        q: the position to start from, (nq,).
+        evaluate: Phi and J at a position.
+        fixed: entries of dq that stay where they are.
+        cutoff: rows closer to the span of others than this part of the longest are left out.
+    """
     moving = np.ones(model.n)
     moving[list(fixed)] = 0
-    with np.errstate(all="ignore"):  # frames that are half a turn apart have infinite errors
-        return _newton(model, q, evaluate, moving)
+    with np.errstate(all="ignore"):  # of Phi that is infinite
+        return _newton(model, q, evaluate, moving, cutoff)
 
 
-def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array) -> Closed:
+def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array, cutoff: float) -> Closed:
     Phi, J = evaluate(q)
+    slow = 0
     for _ in range(MOST_STEPS):
         size = float(np.abs(Phi).max(initial=0))
-        if size == 0 or not np.isfinite(size):
+        if size == 0 or not np.isfinite(size) or slow > SLOW_STEPS:
             break
-        v = -(np.linalg.pinv(J * moving, rcond=CUTOFF) @ Phi)
+        v = -least_squares(J * moving, Phi, cutoff)
         length = float(np.abs(v).max(initial=0))
         if length == 0:
             break
         step = v * min(1.0, LONGEST / length)
-        for _ in range(HALVINGS):
+        for halvings in range(HALVINGS):  # noqa: B007
             tried = integrate(model, q, step)
             Phi_new, J_new = evaluate(tried)
             if _smaller(Phi_new, Phi):
@@ -124,13 +157,16 @@ def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array) -> Closed
             step = step / 2
         else:
             break
+        whole = length > LONGEST and halvings == 0  # a step that was shortened may gain little
+        gained = whole or dots(Phi_new, Phi_new) < SLOW * dots(Phi, Phi)
+        slow = 0 if gained else slow + 1
         q, Phi, J = tried, Phi_new, J_new
     Phi = np.where(np.isnan(Phi), np.inf, Phi)
     return Closed(q, float(np.abs(Phi).max(initial=0)), Phi)
 
 
 def _smaller(new: Array, old: Array) -> bool:
-    return bool(np.isfinite(new).all() and new @ new < old @ old)
+    return bool(np.isfinite(new).all() and dots(new, new) < dots(old, old))
 
 
 def unclosed(model: Model, given: Constraints, found: Closed, keep: Sequence[str]) -> str:

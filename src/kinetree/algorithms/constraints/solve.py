@@ -29,11 +29,19 @@ space of A. A right side b may be out of the range: rates that the constraints f
 derivatives. The part that A cannot reach is what is left of b after K steps, (mu (A + mu)^-1)^K b;
 it is computed in this form, in which rounding errors are smallest, and subtracted before.
 
+**Margin.** Where a pivot of the scaled A is below MARGIN, rounding and damping decide the digits of
+x, so x is not a number there (plain floats raise an error), rather than a wrong one. A pivot is the
+square of the distance of a row from those eliminated before, relative to its typical length: about
+the square of the angle from a dead centre, 6e-5 rad for MARGIN. Above it the relative error of
+accelerations and forces is below 1e-5; it falls as 1 / sigma. Where A is singular everywhere, as
+many pivots as it has independent rows must be above DEPENDENT_MARGIN, 64 times DEPENDENT_EPS.
+
 Among all lambda with the same J^T lambda, the one of least norm is in the range of G = J J^T. The
 part of any of them that G cannot reach is subtracted in the same way, with mu the same for all
 rows, so that the norm is not weighted; and once more, which removes rounding errors of the first.
 """
 
+import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -50,6 +58,9 @@ EPS = 2.0**-36
 STEPS = 3
 DEPENDENT_EPS = 2.0**-26
 DEPENDENT_STEPS = 6
+MARGIN = 2.0**-28  # of a typical diagonal of A: the least pivot for which results are given
+DEPENDENT_MARGIN = 2.0**-20
+MARGIN_FLOAT32 = 2.0**-14  # errors there are below 1e-2
 LEAST_PIVOT = 2.0**-40  # of the diagonal: columns closer than 1e-6 rad to the span of others
 LEAST_PIVOT_FLOAT32 = 2.0**-18
 
@@ -62,10 +73,20 @@ class Proximal:
         scales: typical values of its diagonal, (m,).
         names: names of its rows, for messages.
         dependent: whether A has less than full rank everywhere.
+        rank: number of rows that are independent in general; None: results are given at singular
+            positions too, where they are damped.
+        margin: MARGIN, or the part of it that the weights of the rows leave.
     """
 
     def __init__(
-        self, A: Array, scales: Sequence[Any], names: Sequence[str], *, dependent: bool = False
+        self,
+        A: Array,
+        scales: Sequence[Any],
+        names: Sequence[str],
+        *,
+        dependent: bool = False,
+        rank: int | None = None,
+        margin: float = MARGIN,
     ) -> None:
         self.A, self.dependent = A, dependent
         self.rounds = has_floats(A)
@@ -79,14 +100,18 @@ class Proximal:
             mu = [[x if i == j else 0 for j in range(len(A))] for i, x in enumerate(self.mu)]
             raised = A + np.array(mu, dtype=object).reshape(A.shape)
         self.factor: Factor = factor(raised, [f"constraint row {name!r}" for name in names])
+        self.sound: Any = 1
+        if self.rounds and rank is not None:
+            least = DEPENDENT_MARGIN if dependent else margin
+            self.sound = _sound(self.factor.D, scales, rank, least, names)
 
     def solve(self, b: Array) -> Array:
         """X of A x = b; b is (m,) or (m, k)."""
         if not self.rounds:
             return solve(self.factor, b)
         if not self.dependent:
-            return self.steps(b, STEPS)
-        return self.steps(self.reached(b), DEPENDENT_STEPS)
+            return self.steps(b, STEPS) * self.sound
+        return self.steps(self.reached(b), DEPENDENT_STEPS) * self.sound
 
     def steps(self, b: Array, count: int) -> Array:
         """X after a number of proximal steps."""
@@ -101,6 +126,33 @@ class Proximal:
         for _ in range(DEPENDENT_STEPS):
             left = (solve(self.factor, left).T * np.array(self.mu, dtype=object)).T
         return b - left
+
+
+def _sound(
+    pivots: Sequence[Any], scales: Sequence[Any], rank: int, margin: float, names: Sequence[str]
+) -> Any:
+    """1, or NaN where fewer than `rank` pivots are above the margin; plain floats raise."""
+    one = pivots[0] + scales[0] if len(pivots) else 1  # positive, of the type of the results
+    least = float_choice(one, margin, max(margin, MARGIN_FLOAT32))
+    above = [pivot - least * s for pivot, s in zip(pivots, scales, strict=True)]
+    if all(isinstance(x, float) for x in above):
+        found = [x > 0 for x in above]
+        if not all(map(math.isfinite, above)) or found.count(True) >= rank:
+            return 1
+        worst = min(range(len(above)), key=lambda k: above[k] / scales[k])
+        raise SingularityError(
+            f"the position is singular, or nearly: constraint row {names[worst]!r} has "
+            f"{max(pivots[worst] / scales[worst], 0.0):.2g} of its typical effect that the others "
+            f"do not have, and results need {margin:.2g} (the square of the angle from a dead "
+            "centre, about). Move the mechanism away from it."
+        )
+    if rank == len(above):
+        sound: Any = 1
+        for x in above:
+            sound = where(x, sound, 0)
+        return one_or_nan(sound)
+    count = sum((where(x, 1, 0) for x in above), 0)
+    return one_or_nan(where(count - (rank - 0.5), 1, 0))
 
 
 def one_in_float64(x: Any) -> Any:

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.at_state import constraint_jacobian
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
-from kinetree.algorithms.constraints.projection import project
+from kinetree.algorithms.constraints.projection import project, textbook
+from kinetree.algorithms.constraints.row_space import row_space
 from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.implicit import Gains, StepSlopes
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
@@ -51,7 +51,7 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute
 
 State = tuple[Array, Array]  # q, (nq,), and dq, (n,)
-RANK = 1e-8  # of the largest singular value: smaller ones count as zero
+RANK = 1e-8  # of the longest row: rows closer to the span of others count as dependent
 ATTEMPTS, NEAR = 4, 0.2  # positions to look at, and their distance from a closed one, rad or m
 
 
@@ -162,11 +162,10 @@ def check_dry_joints(model: Model) -> None:
     if given is None or {*dry} <= {*given.independent}:
         return
     others, rng = [d for d in range(model.n) if d not in dry], np.random.default_rng(0)
-    q, J = np.array(given.home), np.zeros((0, model.n))
+    q, J, evaluate = np.array(given.home), np.zeros((0, model.n)), textbook(model)
     for _ in range(ATTEMPTS):
-        J = np.asarray(constraint_jacobian(model, q), float)
-        sizes = np.linalg.svd(J[:, others], compute_uv=False)
-        if (sizes > RANK * max(1.0, sizes.max(initial=0))).sum() == len(given.basis):
+        J = evaluate(q)[1]
+        if row_space(J[:, others], RANK, RANK).rank == len(given.basis):
             return
         try:
             step = NEAR * rng.normal(size=model.n)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
-from kinetree.algorithms.constraints.dynamics import Items, Kkt
+from kinetree.algorithms.constraints.dynamics import Items, Kkt, solvable
 from kinetree.algorithms.constraints.solve import float_choice, one_or_nan
 from kinetree.algorithms.constraints.step_rates import check_dry_joints
 from kinetree.algorithms.constraints.ties import Ties
@@ -44,7 +44,6 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, where
 from kinetree.spatial.matrices import is_zero
 
-CLOSED = 1e-8  # rad or m: the largest error of a state on the constraints
 ALLOWED = 1e-4  # of its rates, relative to 1 and to the terms of J dq: errors e^3 where Phi has e^6
 
 Place = Callable[[Array], Tree]  # the tree at a position
@@ -107,7 +106,8 @@ def closed_start(tree: Tree, items: Items, q: Array, dq: Array) -> Any:
     sizes = [1 + _total(x * v for x, v in zip(row, dq, strict=True)) for row in found.J]
     opening = [_total([x]) / size for x, size in zip(found.J @ dq, sizes, strict=True)]
     sound: Any = 1
-    for errors, double, single in ((found.Phi, CLOSED, 1e-4), (opening, ALLOWED, 1e-3)):
+    closed = solvable(tree.model).tolerance
+    for errors, double, single in ((found.Phi, closed, 1e-4), (opening, ALLOWED, 1e-3)):
         for error in errors:
             if is_zero(error):
                 continue

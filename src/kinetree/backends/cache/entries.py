@@ -25,9 +25,7 @@ log = logging.getLogger(__name__)
 
 MAGIC = b"kinetree object code 1\n"
 DIGEST = hashlib.sha256().digest_size
-SUFFIX = ".kto"
-ASIDE = "aside-"  # prefix of files that are still being written
-ABANDONED = 3600  # s after which such a file was left by a process that was killed
+SUFFIX, ASIDE = cache_folder.SUFFIX, cache_folder.ASIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def store(key: str, code: bytes) -> None:
         folder = cache_folder.folder()
         cache_folder.make(folder)
         _write(folder, key + SUFFIX, seal(key, code))
-        _shrink(folder, cache_folder.limit())
+        cache_folder.shrink(folder, cache_folder.limit())
     except OSError as problem:
         log.info("kinetree continues without its cache %s: %s", folder, problem)
 
@@ -137,15 +135,15 @@ def unseal(key: str, data: bytes) -> bytes | None:
 def clear() -> int:
     """Remove every entry and return the number of files removed."""
     removed = 0
-    for path, _ in _files(cache_folder.folder()):
-        removed += _remove(path)
+    for path, _ in cache_folder.files(cache_folder.folder()):
+        removed += cache_folder.remove(path)
     return removed
 
 
 def info() -> CacheInfo:
     """Return the state of the cache."""
     folder = cache_folder.folder()
-    sizes = [status.st_size for path, status in _files(folder) if path.suffix == SUFFIX]
+    sizes = [status.st_size for path, status in cache_folder.files(folder) if path.suffix == SUFFIX]
     return CacheInfo(folder, cache_folder.enabled(), len(sizes), sum(sizes), cache_folder.limit())
 
 
@@ -157,50 +155,8 @@ def _write(folder: Path, name: str, data: bytes) -> None:
             file.write(data)
         system.replace(aside, folder / name)
     except BaseException:
-        _remove(Path(aside))
+        cache_folder.remove(Path(aside))
         raise
-
-
-def _shrink(folder: Path, limit: int) -> None:
-    """Remove the entries used longest ago until the rest fits, and files of killed processes."""
-    files = sorted(_files(folder), key=lambda item: item[1].st_mtime)
-    # measured against the newest file, not the clock: file systems may have clocks of their own
-    newest = max((status.st_mtime for _, status in files), default=0)
-    for path, status in files:
-        if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:
-            _remove(path)
-    entries = [(path, status) for path, status in files if path.suffix == SUFFIX]
-    size = sum(status.st_size for _, status in entries)
-    for path, status in entries:
-        if size <= limit:
-            break
-        _remove(path)
-        size -= status.st_size
-
-
-def _files(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """Return the files of the cache in `folder`; those that vanish meanwhile are left out."""
-    found: list[tuple[Path, os.stat_result]] = []
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return []
-    for entry in entries:
-        if entry.name.endswith(SUFFIX) or entry.name.startswith(ASIDE):
-            try:
-                found.append((Path(entry.path), entry.stat()))
-            except OSError:
-                continue
-    return found
-
-
-def _remove(path: Path) -> bool:
-    """Remove a file that another process may remove too; False if it could not be removed."""
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True
 
 
 def _touch(path: Path) -> None:

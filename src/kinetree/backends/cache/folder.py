@@ -4,27 +4,26 @@ Environment: KINETREE_CACHE_DIR chooses the folder, KINETREE_CACHE=0 switches th
 KINETREE_CACHE_SIZE bounds it ("512M", "2G" or a number of bytes).
 """
 
-import logging
 import os
 from pathlib import Path
 
 from kinetree.base import system
-
-log = logging.getLogger(__name__)
+from kinetree.base.environment import setting
 
 DEFAULT_LIMIT = 512 << 20
-UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-OFF = {"0", "no", "off", "false"}
+SUFFIX = ".kto"  # of entries
+ASIDE = "aside-"  # prefix of files that are still being written
+ABANDONED = 3600  # s after which such a file was left by a process that was killed
 
 
 def enabled() -> bool:
     """Return True if the cache may be used."""
-    return os.environ.get("KINETREE_CACHE", "1").strip().lower() not in OFF
+    return setting("KINETREE_CACHE") is not False
 
 
 def folder() -> Path:
     """Return the folder of the cache: the user's choice, else the system's place for caches."""
-    chosen = os.environ.get("KINETREE_CACHE_DIR")
+    chosen = setting("KINETREE_CACHE_DIR")
     try:
         return Path(chosen).expanduser() if chosen else system.user_caches() / "kinetree"
     except RuntimeError as homeless:
@@ -35,16 +34,8 @@ def folder() -> Path:
 
 def limit() -> int:
     """Return the largest size of all entries together, in bytes."""
-    text = os.environ.get("KINETREE_CACHE_SIZE", "").strip().upper().removesuffix("B")
-    if not text:
-        return DEFAULT_LIMIT
-    unit = UNITS.get(text[-1], 1)
-    number = text[:-1] if text[-1] in UNITS else text
-    try:
-        return int(float(number) * unit)
-    except (ValueError, OverflowError):
-        log.warning("KINETREE_CACHE_SIZE is %r; expected a size such as 512M or 2G", text)
-        return DEFAULT_LIMIT
+    chosen = setting("KINETREE_CACHE_SIZE")
+    return DEFAULT_LIMIT if chosen is None else chosen
 
 
 def make(path: Path) -> None:
@@ -63,3 +54,45 @@ def read_own(path: Path) -> bytes:
     with os.fdopen(number, "rb") as file:
         system.refuse_if_shared(path, os.fstat(number))
         return file.read()
+
+
+def shrink(folder: Path, limit: int) -> None:
+    """Remove the entries used longest ago until the rest fits, and files of killed processes."""
+    found = sorted(files(folder), key=lambda item: item[1].st_mtime)
+    # measured against the newest file, not the clock: file systems may have clocks of their own
+    newest = max((status.st_mtime for _, status in found), default=0)
+    for path, status in found:
+        if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:
+            remove(path)
+    entries = [(path, status) for path, status in found if path.suffix == SUFFIX]
+    size = sum(status.st_size for _, status in entries)
+    for path, status in entries:
+        if size <= limit:
+            break
+        remove(path)
+        size -= status.st_size
+
+
+def files(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """Return the files of the cache in `folder`; those that vanish meanwhile are left out."""
+    found: list[tuple[Path, os.stat_result]] = []
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return []
+    for entry in entries:
+        if entry.name.endswith(SUFFIX) or entry.name.startswith(ASIDE):
+            try:
+                found.append((Path(entry.path), entry.stat()))
+            except OSError:
+                continue
+    return found
+
+
+def remove(path: Path) -> bool:
+    """Remove a file that another process may remove too; False if it could not be removed."""
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True

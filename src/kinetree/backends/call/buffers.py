@@ -14,19 +14,15 @@ Fresh memory comes from NumPy's default handler.
 """
 
 import ctypes
-import logging
-import os
 
 from kinetree.backends.call import c_api as abi
 from kinetree.backends.call.blocks import Function
 from kinetree.backends.call.fastcall import ROWS
 from kinetree.backends.llvm.engine import Code
-
-log = logging.getLogger(__name__)
+from kinetree.base.environment import setting
 
 LEAST = 32 * 1024  # bytes of a result from which the pool pays
 MEGABYTES = 128  # kept by default
-SWITCH = "KINETREE_BUFFERS"
 
 # words of a pool; pairs of address and size follow, the oldest first
 DEFAULT, IDLE, BOUND, COUNT = range(4)
@@ -203,19 +199,8 @@ def emit_new() -> str:
 
 def limit() -> int:
     """Return the bytes that the pool may keep, from KINETREE_BUFFERS; 0: there is no pool."""
-    given = os.environ.get(SWITCH, "").strip()
-    if given.lower() in ("off", "no", "false"):
-        return 0
-    try:
-        return max(0, int(float(given or MEGABYTES) * 1e6))
-    except (ValueError, OverflowError):
-        log.warning(
-            "%s is %r; expected the megabytes of memory to keep for results, or off; %d are kept.",
-            SWITCH,
-            given,
-            MEGABYTES,
-        )
-        return MEGABYTES * 1_000_000
+    chosen = setting("KINETREE_BUFFERS")
+    return MEGABYTES * 1_000_000 if chosen is None else chosen
 
 
 def make_pool(code: Code) -> tuple[int, int]:

@@ -8,7 +8,6 @@ interned, as the strings here are. All other calls go on, unchanged, to the func
 """
 
 import ctypes
-import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any
 from kinetree.backends.call import c_api as abi
 from kinetree.backends.call import enter, vectorcall
 from kinetree.backends.call.fastcall import TABLE
+from kinetree.base.system import once
 
 SLOTS = 16
 
@@ -86,7 +86,7 @@ class Choice:
         return id(x)
 
 
-@functools.cache
+@once
 def _entered_choice() -> type:
     base: Any = vectorcall.entered_in_code()
 

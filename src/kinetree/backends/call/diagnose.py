@@ -84,9 +84,9 @@ def explain_batch(
     outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]
     for port, array in zip(graph.outputs, outs, strict=False):
         expected = batch + port.shape
-        if array is not None and shape_of(array) != expected:
+        if isinstance(array, np.ndarray) and array.shape != expected:
             return ShapeError(
-                f"out for {port.name} of {usage(name, graph)} has shape {shape_of(array)}; "
+                f"out for {port.name} of {usage(name, graph)} has shape {array.shape}; "
                 f"expected {expected}."
             )
     return None

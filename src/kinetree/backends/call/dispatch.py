@@ -19,7 +19,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
 # Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
 # moving a number in or out of memory as much as some operations.
@@ -32,6 +32,7 @@ Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
 SIZED = (np.ndarray, np.generic)
 PLAIN = (*SIZED, list, tuple, int, float)
 NUMBERS = (int, float, np.float64)
+ADAPTING = (int, float, bool)  # numbers of Python, which take the type of the arrays beside them
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
 
 
@@ -54,11 +55,11 @@ class Dispatch:
 
     __slots__ = (
         "_doc",
-        "_double",
         "_every",
         "_least",
         "_loop",
         "_nin",
+        "_single",
         "_states",
         "axes",
         "dtypes",
@@ -82,8 +83,7 @@ class Dispatch:
         self.operation: object = None  # what `kinetree.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
         self._nin = len(graph.inputs)
-        self._double = self._make(("float64",)) if "float64" in dtypes else None
-        self._every = self._double if dtypes == ("float64",) else None
+        self.renew()
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
         self._states = math.ceil(WORK / (graph.operations + MOVE * numbers + 1))
         # a batch whose arrays are all below this size is not large
@@ -100,8 +100,8 @@ class Dispatch:
 
     def renew(self) -> None:
         """Take the loops that are there now: those of float64 may have been compiled meanwhile."""
-        self._double = self._make(("float64",)) if "float64" in self.dtypes else None
-        self._every = self._double if self.dtypes == ("float64",) else None
+        self._single = {"float64": self._make(("float64",))} if "float64" in self.dtypes else {}
+        self._every = self._single.get("float64") if self.dtypes == ("float64",) else None
 
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
         """Return the gufunc with the loops of `dtypes`, the narrowest first."""
@@ -123,6 +123,8 @@ class Dispatch:
         if options:
             if "out" in options:
                 check_outputs(self.name, options["out"])
+                if options["out"] is None:  # NumPy refuses it where there are several results
+                    options = {key: value for key, value in options.items() if key != "out"}
             if len(arrays) < self._nin:
                 arrays, options = self._by_name(arrays, options)
         least, large, other = self._least, False, False
@@ -135,7 +137,7 @@ class Dispatch:
         if other and (foreign := call_for(arrays)) is not None:
             return foreign(self, arrays, options)
         try:
-            gufunc: Any = self._every or self._suited(arrays, options)
+            gufunc: Any = self._suited(arrays, options)
             if large:
                 result = self._on_threads(gufunc, arrays, options)
                 if result is not None:
@@ -163,29 +165,28 @@ class Dispatch:
         return (*arrays, *named), rest
 
     def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
-        """Return the float64 gufunc where NumPy would take its loop anyway, else the whole one."""
-        # Asking the whole gufunc would compile its float32 loop, which takes seconds for a large
-        # robot; so decide as NumPy would, from the types alone.
-        double = self._double
-        if double is None or not LOOPS_BY_HAND.isdisjoint(options):
+        """Return the gufunc with the loop of a call: float32 where all arrays are, else float64.
+
+        Numbers of Python take the type of the arrays beside them. Integers compute in float64:
+        NumPy alone would take float32 for those of 8 and 16 bits.
+        """
+        if len(self.dtypes) == 1 or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc
-        for array in arrays:
-            if type(array) is not np.ndarray or array.dtype is not FLOAT64:
-                break
-        else:
-            if arrays and cast("Array", arrays[0]).ndim:
-                return double
         if not all(isinstance(array, PLAIN) for array in arrays):
             return self.gufunc  # an unknown type may override the gufunc and needs all its loops
-        inputs = arrays[: len(self.graph.inputs)]
-        if all(type(number) in (int, float) for number in inputs):
-            return double
-        for array in inputs:
-            found = array if isinstance(array, SIZED) else np.asarray(array)
-            # a single number adapts to the arrays beside it, so it decides nothing
-            if found.ndim and not np.can_cast(found.dtype, FLOAT32):
-                return double
-        return self.gufunc
+        kinds = {
+            array.dtype.char if isinstance(array, SIZED) else np.asarray(array).dtype.char
+            for array in arrays[: self._nin]
+            if type(array) not in ADAPTING
+        }
+        return self._of_type("float32" if kinds == {FLOAT32} else "float64")
+
+    def _of_type(self, dtype: str) -> np.ufunc:
+        """Return the gufunc with one loop; that of float32 is compiled at its first use."""
+        found = self._single.get(dtype)
+        if found is None:
+            found = self._single[dtype] = self._make((dtype,))
+        return found
 
     def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
         """Compute on several threads; None where a single call of NumPy has to do it.
@@ -238,23 +239,24 @@ class Overload:
     ) -> None:
         self._call, self._inputs, self._make = call, inputs, make
         self.extra = sys.intern(extra)
-        self._larger: Callable[..., Any] | None = None
+        self._larger: list[Callable[..., Any]] = []
         self._learners: list[Callable[[object], None]] = []
 
     @property
     def larger(self) -> Callable[..., Any]:
         """The kernel with the further argument."""
-        if self._larger is None:
-            self._larger = self._make()
+        if not self._larger:
+            # threads may each make one: the first stays, as machine code has its address
+            self._larger.append(self._make())
             for learn in self._learners:
-                learn(self._larger)
-        return self._larger
+                learn(self._larger[0])
+        return self._larger[0]
 
     def when_made(self, learn: Callable[[object], None]) -> None:
         """Give the larger kernel to a function, now or when it is made."""
         self._learners.append(learn)
-        if self._larger is not None:
-            learn(self._larger)
+        if self._larger:
+            learn(self._larger[0])
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate with or without the further argument; None means that it is not given."""

@@ -5,7 +5,6 @@ The ufunc's own `obj` field, which NumPy releases with the ufunc, therefore owns
 """
 
 import ctypes
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.backends.call import c_api
+from kinetree.base.system import once
 from kinetree.errors import CompileError
 
 NO_IDENTITY = -1
@@ -82,7 +82,7 @@ def make_gufunc(
     return gufunc
 
 
-@functools.cache
+@once
 def _creator() -> Any:
     """PyUFunc_FromFuncAndDataAndSignature."""
     pointer, number = ctypes.c_void_p, ctypes.c_int

@@ -7,7 +7,6 @@ of the gufunc, which releases the GIL. Results are bitwise the same for every nu
 import contextvars
 import logging
 import math
-import os
 import threading
 import weakref
 from collections import deque
@@ -21,6 +20,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.environment import setting
 from kinetree.base.system import cores, on_fork
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
@@ -80,9 +80,10 @@ class threads:
 
 def checked(count: int | None) -> int:
     """Check a number of threads; None and 0 mean all cores."""
-    if count is None or count == 0:
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if count is None or (whole and count == 0):
         return cores()
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count < 0:
+    if not whole or count < 0:
         raise InputError(
             f"threads was given {count!r}; expected a whole number: 1 for no threads, "
             "0 or None for all cores."
@@ -104,12 +105,7 @@ def thread_count() -> int:
 @cache
 def from_environment() -> int:
     """Return the choice of KINETREE_THREADS, else all cores."""
-    text = os.environ.get("KINETREE_THREADS", "").strip()
-    try:
-        return checked(int(text or 0))
-    except ValueError:
-        log.warning("KINETREE_THREADS is %r; expected a whole number", text)
-        return cores()
+    return checked(setting("KINETREE_THREADS"))
 
 
 def run(pieces: Sequence[Callable[[], object]], count: int) -> None:

@@ -8,7 +8,6 @@ fastcall.py and enter.py.
 """
 
 import ctypes
-import functools
 import math
 import sys
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from kinetree.backends.llvm.engine import Code
 from kinetree.backends.llvm.programs import load_or_compile
 from kinetree.backends.llvm.target import host_target
 from kinetree.base.arrays import Array
+from kinetree.base.system import once
 
 # layout of an instance (fastcall.py has the rest) and of a type
 SIZE = 56
@@ -69,7 +69,7 @@ def available() -> bool:
     return c_api.trusted()
 
 
-@functools.cache
+@once
 def entered_in_code() -> type:
     """Make the base type. An instance without an entry point raises an error when called."""
     members = (_Member * 2)(_Member(b"__vectorcalloffset__", PYSSIZET, ENTRY, READONLY, None))
@@ -100,7 +100,7 @@ def inherit_vectorcall(kind: type) -> type:
     return kind
 
 
-@functools.cache
+@once
 def table() -> Any:
     """Return the rows of fastcall.ROWS for this process."""
     arrays = {
@@ -129,7 +129,7 @@ def usable() -> bool:
         return False
 
 
-@functools.cache
+@once
 def shared_code() -> Code:
     """Return the machine code that all kernels share; it is never released."""
     target = host_target()

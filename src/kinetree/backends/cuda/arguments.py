@@ -16,8 +16,6 @@ from kinetree.errors import InputError, ShapeError
 
 CudaArray: TypeAlias = Any  # cupy.ndarray, or another array on a GPU; CuPy may be missing
 
-DTYPES = ("float32", "float64")  # the first that holds all inputs without loss is taken
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -114,10 +112,9 @@ def lead(name: str, port: Port, array: CudaArray) -> tuple[int, ...]:
 
 
 def number_type(name: str, dtypes: Sequence[np.dtype[Any]]) -> str:
-    """float32 where it holds every input without loss, otherwise float64, as in NumPy."""
-    for dtype in DTYPES:
-        if all(np.can_cast(found, dtype, "safe") for found in dtypes):
-            return dtype
+    """float32 where every input is, otherwise float64, as with arrays of NumPy."""
+    if all(np.can_cast(found, np.float64, "safe") for found in dtypes):
+        return "float32" if all(found.char == "f" for found in dtypes) else "float64"
     found = ", ".join(map(str, dtypes))
     raise InputError(
         f"{name} computes in float32 or float64, which do not hold {found}; convert them."

@@ -11,9 +11,9 @@ linked with the mathematical library, on Windows they are exported by ucrtbase.d
 Python loads.
 """
 
-import os
 from dataclasses import dataclass, replace
 
+from kinetree.base.environment import setting
 from kinetree.errors import InputError
 
 LANES = (1, 2, 4, 8, 16)
@@ -96,7 +96,7 @@ def host_target(name: str | None = None) -> Target:
     triple = llvm.get_process_triple()
     if triple.startswith(("aarch64", "arm64")):
         present |= {"neon"}  # every 64-bit ARM has it, though some systems do not list it
-    asked = os.environ.get(VARIABLE, "").strip().lower() if name is None else name
+    asked = setting(VARIABLE) if name is None else name
     if asked:
         return _asked_target(asked, VARIABLE if name is None else "name", present, triple)
     name, lanes = family(present)

@@ -45,6 +45,9 @@ MAX_COPIES = 200_000  # elements once every replicate and attach is written out
 MAX_JOINTS = 4_000  # of them that are joints
 MAX_CHARACTERS = 256 * 2**20  # in their attributes
 
+# Attributes of <inertial> -> options of <compiler> that replace negative numbers.
+BOUNDS = {"mass": ("boundmass",), "diaginertia": ("boundinertia", "balanceinertia")}
+
 # Elements whose motion is not that of a tree of rigid bodies.
 REFUSED = {
     "flexcomp": "a soft body, which is not a tree of rigid bodies",
@@ -67,6 +70,7 @@ def check_nodes(nodes: Sequence[Node]) -> None:
             if attribute not in WORDS:
                 _check_numbers(node, around, attribute, value)
         _check_sizes(node, around)
+    _check_inertias(nodes)
     _check_copies(nodes)
 
 
@@ -94,6 +98,23 @@ def _check_bodies(nodes: Sequence[Node]) -> None:
             f"{root.where}: the file has no <worldbody>, so it has no bodies and joints. It may be "
             "a part of a model: read the file that includes it."
         )
+
+
+def _check_inertias(nodes: Sequence[Node]) -> None:
+    """Raise for negative masses and moments, which MuJoCo sets to 0 where a body has no joint.
+
+    Bounds of <compiler>, and balanceinertia, say what to put in their place.
+    """
+    options = [node.attributes.items() for node in nodes if node.tag == "compiler"]
+    chosen = {key for pairs in options for key, value in pairs if value not in ("0", "false")}
+    for node, around in with_ancestors(nodes):
+        for attribute, bounds in BOUNDS.items() if node.tag == "inertial" else ():
+            value = node.attributes.get(attribute, "")
+            if chosen.isdisjoint(bounds) and any(float(x) < 0 for x in NUMBER.findall(value)):
+                raise ParseError(
+                    f"{node.where}: {attribute} of {owner(node, around)} is {clip(value)!r}; "
+                    f"expected numbers >= 0. Correct it, or set {bounds[0]} of <compiler>."
+                )
 
 
 def _check_copies(nodes: Sequence[Node]) -> None:

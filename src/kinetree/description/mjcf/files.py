@@ -11,7 +11,7 @@ from os.path import normpath
 from pathlib import Path
 
 from kinetree.description.mjcf.nodes import BOUNDS, Node, document_name, parse, with_ancestors
-from kinetree.description.source import MAX_SIZE, read_bytes
+from kinetree.description.source import MAX_SIZE, is_confined, lies_in, read_bytes
 from kinetree.description.xml import clip
 from kinetree.errors import ParseError
 
@@ -54,19 +54,23 @@ class Files:
             )
         for folder in (own, near.parent, *(self.allowed if self.is_text else ())):
             try:
-                real = (folder / name).resolve()
-                if not any(real.is_relative_to(root) for root in self.allowed):
+                if not lies_in(folder / name, self.allowed):
                     leads_out = True
-                elif real.exists():
+                elif (folder / name).exists():
                     return folder / name
             except (OSError, RuntimeError):  # a loop of links, a name too long
                 continue
         if leads_out:
             there = clip(normpath(own / name.replace("\\", "/")).rpartition(sep)[0], 200)
+            remedy = (
+                "Open it together with the others."
+                if is_confined()
+                else f"If the model is to be trusted, pass the folder {there!r} in folders= "
+                "(--folder on the command line)."
+            )
             raise OutsideError(
                 f"{_naming(node, name)}, which lies outside the model's folder; expected a file in "
-                "that folder or below it. If the model is to be trusted, pass the folder "
-                f"{there!r} in folders= (--folder on the command line)."
+                f"that folder or below it. {remedy}"
             )
         return None
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, times
 from kinetree.description.actuators import UNLIMITED
+from kinetree.description.axes import check_axes
 from kinetree.description.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL, joint_screw
 from kinetree.description.mjcf.actuators import joint_ranges
 from kinetree.description.mjcf.compile import WORLD, Compiled, unused
@@ -78,6 +79,7 @@ def links_and_joints(
                 )
             )
             parent = child
+        check_axes(joints[-len(steps) :])
     return tuple(links), tuple(joints)
 
 

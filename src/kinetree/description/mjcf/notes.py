@@ -9,6 +9,7 @@ from functools import partial
 from kinetree.base.tables import listing
 from kinetree.description.mjcf.actuators import (
     actuation_is_off,
+    actuators_of,
     driven_tendons,
     joint_ranges,
     unread_actuators,
@@ -206,6 +207,11 @@ def _actuators(c: Compiled) -> Found:
     return unread_actuators(c), "these actuators are not understood and left out"
 
 
+def _unstable_servos(c: Compiled) -> Found:
+    text = "these actuators push away from their goal (kp or kv negative), which is unstable"
+    return [name for name, x in actuators_of(c).items() if max(x.bias[1:]) > 0], text
+
+
 def _pushing_ranges(c: Compiled) -> Found:
     m, read = c.model, joint_ranges(c)
     pushed = [
@@ -249,6 +255,7 @@ FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
     (_free_dry_friction, "joints"),
     (_idle_motors, "actuators"),
     (_actuators, "actuators"),
+    (_unstable_servos, "actuators"),
     (_pushing_ranges, "joints"),
     (_actuator_inertia, "actuators"),
     (_pairs, "pairs"),

@@ -1,9 +1,9 @@
-"""SDF (SDFormat 1.7 and later) -> records, for robots that are a tree, or one with closed loops.
+"""SDF (SDFormat 1.2 and later) -> records, for robots that are trees, or have closed loops.
 
-`parts` reads values strictly; `files` opens the file and the models that it includes; `models`
-makes scopes of `frames` from them; `links` and `joints` make the records, and `loops` constraints
-of joints that close loops. The base of the robot is the world: a model that no joint connects to
-the world is fixed where the file places it.
+`parts` reads values strictly; `files` opens the file and the models that it includes, `versions`
+brings them to SDF 1.7; `models` makes scopes of `frames` from them; `links` and `joints` make the
+records, and `loops` constraints of joints that close loops. The base of the robot is the world: a
+link that no joint connects to the world is fixed where the file places it, or floats.
 """
 
 import os
@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings, fault
-from kinetree.description.joints import FIXED
+from kinetree.description.joints import FIXED, FREE
 from kinetree.description.records import (
     FrameDescription,
     JointDescription,
@@ -23,7 +22,7 @@ from kinetree.description.records import (
     RobotDescription,
     Spring,
 )
-from kinetree.description.sdf.files import Document, Files, check_newest, document
+from kinetree.description.sdf.files import Files
 from kinetree.description.sdf.frames import (
     FRAME,
     JOINT,
@@ -40,8 +39,10 @@ from kinetree.description.sdf.links import numbers_in, read_link, read_meshes
 from kinetree.description.sdf.loops import Loops
 from kinetree.description.sdf.models import Candidate, Reader, choose
 from kinetree.description.sdf.parts import SEPARATOR, WORLD, text_of
-from kinetree.description.sdf.structure import away_from, check_joints
-from kinetree.description.source import decode, path_text
+from kinetree.description.sdf.structure import away_from, check_joints, trees
+from kinetree.description.sdf.versions import Document, check_newest, document
+from kinetree.description.source import decode
+from kinetree.description.tree import MOST_NAMES
 from kinetree.description.urdf.parts import Part
 from kinetree.description.urdf.structure import follow
 from kinetree.description.xml import parse_xml, show
@@ -65,14 +66,14 @@ def read_sdf(
         path: the file.
         folders: folders with the models and files that it includes.
         mimic: False leaves every <mimic> out; all joints then move on their own.
-        floating: do not fix the robot in the world; its root link stays the root.
+        floating: hang links that no joint connects to the world on free joints, instead of fixing
+            them: "base", or "LINK/base" if there are several trees.
         model: name of the model, for a world with several.
 
     Raises:
-        ParseError: the file is not SDF of version 1.7 or later, or not a tree; the message has
+        ParseError: the file is not SDF of version 1.2 or later, or not a tree; the message has
             file:line:column and the remedy.
     """
-    path_text(path)
     findings = Findings()
     files = Files(folders, findings)
     return _Robot(files, findings, mimic, floating).read(files.open(path), model)
@@ -111,7 +112,7 @@ def link_frames(
     reader = Reader(files, findings)
     models = reader.candidates(found)
     known = model if any(x.name == model for x in models) else None
-    chosen = choose(models, known, found.root)
+    chosen = choose(models, reader.absent, known, found.root)
     robot = reader.world(found, models, chosen).frames[chosen.name].inner
     return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
 
@@ -131,7 +132,7 @@ class _Robot:
         check_newest(found, self.findings)
         reader = Reader(self.files, self.findings)
         models = reader.candidates(found)
-        chosen = choose(models, name, found.root)
+        chosen = choose(models, reader.absent, name, found.root)
         others = [show(x.name) for x in models if x is not chosen]
         if others:
             text = f"only model {show(chosen.name)} is read, without {', '.join(others[:8])}."
@@ -224,51 +225,68 @@ class _Robot:
             )
 
     def _stand(self, chosen: Candidate, world: Scope, frames: Sequence[Frame]) -> None:
-        """Add the world as the base, and a fixed joint to it if no joint leads there."""
+        """Add the world as the base, and joints to it from links that no joint connects to it.
+
+        These joints are fixed, or free if the robot floats.
+        """
         to_world = [joint for joint in self.joints if joint.parent == WORLD]
-        if self.floating and to_world:
+        roots = self._loose_roots(world.frames[chosen.name], frames)
+        if self.floating and not roots:
             raise fault(
                 chosen.element,
                 f"model {show(chosen.name)}",
                 f"joint {show(to_world[0].name)} connects it to the world, so it cannot float. "
                 "Delete the joint, or leave out --floating (in Python, floating).",
             )
-        if to_world:
-            self.joints = away_from(WORLD, self.joints, self.findings)
-        else:
-            root = self._root(world.frames[chosen.name], frames)
-            self.joints = away_from(root.name, self.joints, self.findings)
-            T = between(world.origin, root)
-            if self.floating:
-                if bool(np.any(np.eye(4) != T)):
-                    text = f"the pose of link {show(root.name)} in the world is left to q."
-                    self.findings.note(root.element, text)
-                return
-            self._weld(chosen, root, T)
+        self.joints = away_from([WORLD, *(x.name for x in roots)], self.joints, self.findings)
+        moved = [x for x in roots if bool(np.any(np.eye(4) != between(world.origin, x)))]
+        if self.floating and moved:
+            text = f"the pose of {_links(moved)} in the world is left to q."
+            self.findings.note(moved[0].element, text)
+        self.joints[:0] = [self._to_world(root, world, len(roots)) for root in roots]
         self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
-
-    def _root(self, model: Frame, frames: Sequence[Frame]) -> Frame:
-        """The link that no joint has as its child; the canonical link if there is not just one."""
-        children = {joint.child for joint in self.joints}
-        roots = [x for x in frames if x.kind == LINK and x.name not in children]
-        return roots[0] if len(roots) == 1 else body_of(model)
-
-    def _weld(self, chosen: Candidate, root: Frame, T: Array) -> None:
-        """Fix the root in the world, with a note unless the model is static."""
-        name = unique_name("world_joint", (joint.name for joint in self.joints))
-        where = root.element.where
-        self.joints.insert(
-            0,
-            JointDescription(
-                name=name, type=FIXED, parent=WORLD, child=root.name, M_pc=T, where=where
-            ),
+        if self.floating or chosen.is_static or not roots:
+            return
+        tell = self.findings.warn if to_world or len(roots) > 1 else self.findings.note
+        tell(
+            chosen.element,
+            f"no joint connects {_links(roots)} to the world: fixed there. Load the model with "
+            "--floating (in Python, floating=True) to let that move freely.",
         )
-        if not chosen.is_static:
-            self.findings.note(
-                chosen.element,
-                f"no joint connects the model to the world; link {show(root.name)} is fixed there. "
-                "Load it with --floating (in Python, floating=True) if it moves freely.",
-            )
+
+    def _loose_roots(self, model: Frame, frames: Sequence[Frame]) -> list[Frame]:
+        """The root of each tree of links that no joint connects to the world.
+
+        The root is the link that no joint has as its child; if there is not just one, the
+        canonical link of the model or else the first link.
+        """
+        children = {joint.child for joint in self.joints}
+        known = {x.name: x for x in frames if x.kind == LINK}
+        canonical = body_of(model)
+        roots: list[Frame] = []
+        for names in trees([*known, WORLD], self.joints):
+            if WORLD not in names:
+                links = [known[name] for name in names if name in known]
+                tops = [x for x in links if x.name not in children]
+                others = [x for x in links if x is canonical] or links
+                roots.append(tops[0] if len(tops) == 1 else others[0])
+        return roots
+
+    def _to_world(self, root: Frame, world: Scope, count: int) -> JointDescription:
+        """A joint of the world to a root: fixed where the file has it, or free."""
+        taken = [joint.name for joint in self.joints]
+        start = "base" if self.floating else "world_joint"
+        if self.floating and start in taken:
+            start = "kinetree_base"  # as for robots of other formats
+        T = np.eye(4, dtype=int) if self.floating else between(world.origin, root)
+        return JointDescription(
+            name=unique_name(start if count == 1 else f"{root.name}/{start}", taken),
+            type=FREE if self.floating else FIXED,
+            parent=WORLD,
+            child=root.name,
+            M_pc=T,
+            where=root.element.where,
+        )
 
     def _frames(self, world: Scope, frames: Sequence[Frame]) -> list[FrameDescription]:
         """The <frame> elements of the robot, and those of the world that are fixed to it."""
@@ -302,6 +320,22 @@ class _Robot:
         if not worlds:
             return STANDARD_GRAVITY
         part = Part(worlds[0], WORLD, self.findings)
-        if not worlds[0].all("gravity"):
+        of_world = worlds[0].all("gravity")
+        for physics in worlds[0].all("physics"):
+            for misplaced in physics.all("gravity"):
+                if not any(x is misplaced for x in of_world):  # up to 1.5 it belongs there
+                    self.findings.warn(
+                        misplaced,
+                        "<gravity> inside <physics> is not read since SDF 1.6; move it into "
+                        "<world>.",
+                    )
+        if not of_world:
             part.note("no <gravity>: 0 0 -9.8 by the rules of SDF.")
         return numbers_in(part, "gravity", 3, DEFAULT_GRAVITY)
+
+
+def _links(roots: Sequence[Frame]) -> str:
+    """The words for some links."""
+    names = ", ".join(show(x.name) for x in roots[:MOST_NAMES])
+    more = f" and {len(roots) - MOST_NAMES} more" if len(roots) > MOST_NAMES else ""
+    return f"link{'s' if len(roots) > 1 else ''} {names}{more}"

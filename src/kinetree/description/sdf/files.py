@@ -12,13 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kinetree.description.findings import Findings
-from kinetree.description.sdf.parts import part_of, text_of
-from kinetree.description.source import MAX_SIZE, decode, environment, read_bytes
+from kinetree.description.sdf.parts import text_of
+from kinetree.description.sdf.versions import NEWEST, Document, document, version_of
+from kinetree.description.source import (
+    MAX_SIZE,
+    decode,
+    environment,
+    is_confined,
+    lies_in,
+    read_bytes,
+)
 from kinetree.description.urdf.parts import Part
-from kinetree.description.xml import Element, clip, parse_xml, show
+from kinetree.description.xml import clip, parse_xml, show
 from kinetree.errors import InputError, ParseError
 
-OLDEST, NEWEST = (1, 7), (1, 12)
 VARIABLES = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 ENDINGS = (".sdf", ".world")
 CONFIG, MODEL_FILE = "model.config", "model.sdf"
@@ -27,21 +34,11 @@ MOST_NESTED = 16  # includes in includes
 MOST_FOLDERS = 20_000  # that are visited for one model
 SKIPPED = ("node_modules", "__pycache__")
 FOLDERS_HINT = "Give a folder that contains it in folders= (--folder on the command line)"
-UPGRADE = "Convert the file with 'gz sdf -p FILE > NEW.sdf', which writes the newest version"
+NOTHING_DOWNLOADED = "Nothing is downloaded: download the model, and include it by model://"
 
 
 class NotFoundError(ParseError):
     """A model that <include> names and that no place has."""
-
-
-@dataclass(frozen=True)
-class Document:
-    """The root <sdf> of a file, its version, and the folder of the file; None for a text."""
-
-    root: Element
-    version: tuple[int, int]
-    folder: Path | None
-    chain: tuple[Path, ...] = ()  # real paths of this file and of those that include it
 
 
 @dataclass
@@ -90,19 +87,22 @@ class Files:
         scheme, separator, rest = uri.partition("://")
         if separator and scheme in ("model", "package"):
             return self._model(rest.strip("/"), part, folder)
+        if separator and scheme in ("http", "https"):
+            raise NotFoundError(
+                str(part.fault(f"<uri> {show(uri)} is not read. {NOTHING_DOWNLOADED}."))
+            )
         if separator and scheme != "file":
             raise part.fault(
                 f"<uri> {show(uri)} begins with {show(scheme)}; expected model://, file:// or a "
-                "path. Nothing is downloaded: download the model, and include it by model://."
+                f"path. {NOTHING_DOWNLOADED}."
             )
         name = rest.removeprefix("localhost") if separator else uri
         roots = [Path(x) for x in self.folders] + ([] if folder is None else [folder])
         for root in roots[::-1]:
             path = Path(os.path.normpath(root / name))
-            if not path.exists():
-                continue
-            real = path.resolve()
-            if any(real.is_relative_to(allowed.resolve()) for allowed in roots):
+            if not path.exists() or (is_confined() and not lies_in(path, roots)):
+                continue  # a stranger's file does not learn which paths exist elsewhere
+            if lies_in(path, roots):
                 return self._file_of(path, part) if path.is_dir() else path
             raise part.fault(
                 f"<uri> {show(uri)} is {path}, outside the folder of the file. If it is to be "
@@ -133,20 +133,19 @@ class Files:
             if found:
                 part.note(f"model {show(first)} is {found[0]} (in {title}).")
                 path = found[0] / inside if inside else self._file_of(found[0], part)
-                if not path.resolve().is_relative_to(found[0].resolve()):
+                if not lies_in(path, found[:1]):
                     raise part.fault(f"{path} is a link that leads out of the model's folder.")
                 return path
             searched.append(title)
-        variables = (
-            f"{', '.join(VARIABLES)} (not set)"
-            if not any(self.environment.get(x) for x in VARIABLES)
-            else "the folders of Gazebo"
-        )
+        if not is_confined():
+            is_set = any(self.environment.get(x) for x in VARIABLES)
+            names = f"{', '.join(VARIABLES)} (not set)"
+            searched.append("the folders of Gazebo" if is_set else names)
         raise NotFoundError(
             str(
                 part.fault(
                     f"model {show(first)} is not found. Searched: "
-                    f"{', '.join([*searched, variables])}. {FOLDERS_HINT}."
+                    f"{', '.join(searched)}. {FOLDERS_HINT}."
                 )
             )
         )
@@ -157,6 +156,8 @@ class Files:
             yield f"folder {given}", list(_below(Path(given)))
         if folder is not None:
             here = Path(os.path.abspath(folder))
+            if is_confined():  # all folders that were opened are in `folders`
+                return
             yield f"{here.parent}", [here, *_children(here.parent), *_children(here)]
         for variable in VARIABLES:
             for entry in filter(None, self.environment.get(variable, "").split(os.pathsep)):
@@ -168,7 +169,7 @@ class Files:
         if not config.is_file():
             return folder / MODEL_FILE
         root = parse_xml(decode(read_bytes(config), CONFIG), CONFIG)
-        listed = [(_version(x) or (1, 0), x.text.strip()) for x in root.all("sdf")]
+        listed = [(version_of(x) or (1, 0), x.text.strip()) for x in root.all("sdf")]
         listed = [(version, name) for version, name in listed if name]
         if not listed:
             raise part.fault(f"{config} lists no <sdf> file.")
@@ -177,50 +178,6 @@ class Files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise part.fault(f"{config} names the file {show(name)}, outside its folder.")
         return folder / name
-
-
-def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -> Document:
-    """Check the root and the version of an SDF document."""
-    if root.tag != "sdf":
-        hint = {
-            "robot": "this is URDF; let the name of the file end with .urdf",
-            "mujoco": "this is MJCF; let the name of the file end with .xml",
-            "gazebo": "this is SDF before 1.4; convert it with 'gz sdf -p FILE > NEW.sdf'",
-            "model": "put it into <sdf version='1.9'> ... </sdf>",
-            "world": "put it into <sdf version='1.9'> ... </sdf>",
-        }.get(root.tag, "check that this is an SDF file")
-        raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <sdf>; {hint}.")
-    version = _version(root)
-    if version is None:
-        found = root.attributes.get("version")
-        what = "no version" if found is None else f"version {show(found)}"
-        raise ParseError(f"{root.place}: <sdf> has {what}; expected one such as version='1.9'.")
-    if version[0] > NEWEST[0]:
-        raise ParseError(
-            f"{root.place}: this is SDF {version[0]}.{version[1]}; expected 1.7 to "
-            f"{NEWEST[0]}.{NEWEST[1]}. Later versions of the format are not known here."
-        )
-    if version < OLDEST:
-        raise ParseError(
-            f"{root.place}: this is SDF {version[0]}.{version[1]}; expected 1.7 or later, since "
-            f"poses and joint axes had another meaning before. {UPGRADE}."
-        )
-    return Document(root, version, folder, chain)
-
-
-def check_newest(found: Document, findings: Findings) -> None:
-    """Warn about a version that is newer than the ones known here."""
-    if found.version > NEWEST:
-        text = f"SDF {found.version[0]}.{found.version[1]} is newer than the versions known here"
-        findings.warn(found.root, f"{text}; it is read as {NEWEST[0]}.{NEWEST[1]}.")
-    part_of(found.root, "<sdf>", findings)
-
-
-def _version(element: Element) -> tuple[int, int] | None:
-    words = element.attributes.get("version", "").strip().split(".")
-    if len(words) < 2 or not all(x.isascii() and x.isdigit() and len(x) < 6 for x in words[:2]):
-        return None
-    return int(words[0]), int(words[1])
 
 
 def _is_model(folder: Path, inside: str) -> bool:

@@ -13,6 +13,7 @@ from math import inf
 import numpy as np
 
 from kinetree.base.arrays import Array, times
+from kinetree.description.axes import check_axes
 from kinetree.description.findings import Findings
 from kinetree.description.friction import Friction
 from kinetree.description.joints import (
@@ -76,7 +77,7 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     parent, child = _ends(joint, frame, world)
     T_pc, T_cj = between(parent, child), between(child, frame)
     name, where = frame.name, frame.element.where
-    used = {"fixed": 0, "ball": 0}.get(word, 2 if word in TWO_AXES else 1)
+    used = {"fixed": 0}.get(word, 2 if word in TWO_AXES else 1)
     for tag in ("axis", "axis2")[used:]:
         if frame.element.all(tag):
             joint.count(f"<{tag}> of a {word} joint has no effect")
@@ -86,7 +87,9 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     if word == "fixed":
         return JointParts((whole,))
     if word == "ball":
-        return _ball(replace(whole, type=SPHERICAL), T_cj)
+        axis = child_of(joint, "axis")
+        damping = Friction() if axis is None else _ball_damping(axis)
+        return _ball(replace(whole, type=SPHERICAL, friction=damping), T_cj)
     if word not in TWO_AXES:
         springs = _springs({name: child_of(joint, "axis")})
         return JointParts((_axis(whole, joint, "axis", word, frame, T_cj),), (), springs)
@@ -97,11 +100,13 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
         f"a {word} joint is read as two revolute joints, {show(first.name)} and "
         f"{show(second.name)}."
     )
+    joints = (
+        _axis(first, joint, "axis", word, frame, T_cj),
+        _axis(second, joint, "axis2", word, frame, T_cj),
+    )
+    check_axes(joints)
     return JointParts(
-        (
-            _axis(first, joint, "axis", word, frame, T_cj),
-            _axis(second, joint, "axis2", word, frame, T_cj),
-        ),
+        joints,
         (LinkDescription(middle, where=where),),
         _springs({x.name: child_of(joint, x.name[len(name) + 1 :]) for x in (first, second)}),
     )
@@ -148,11 +153,33 @@ def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
     if bool(np.all(np.eye(4) == T_cj)):
         return JointParts((whole,))
     hub = f"{whole.child}/{whole.name}"  # a massless link at the frame of the joint
-    rigid = replace(whole, name=f"{whole.name}/fixed", type=FIXED, parent=hub, M_pc=inverse(T_cj))
+    rigid = replace(
+        whole,
+        name=f"{whole.name}/fixed",
+        type=FIXED,
+        parent=hub,
+        M_pc=inverse(T_cj),
+        friction=Friction(),
+    )
     return JointParts(
         (replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj)), rigid),
         (LinkDescription(hub, where=whole.where),),
     )
+
+
+def _ball_damping(axis: Part) -> Friction:
+    """Damping of a ball joint: the moment damping * omega against its turning, about every axis."""
+    axis.count("<xyz> of a ball joint has no effect")
+    friction = _friction(axis)
+    lost = {
+        "<friction>": friction.coulomb != 0,
+        "<spring_stiffness>": bool(_springs({"": axis})),
+        "<limit>": _limits(axis, "ball") != Limits(),
+    }
+    for word, is_there in lost.items():
+        if is_there:
+            axis.warn_together(f"{word} of a ball joint is not honoured.")
+    return Friction(friction.viscous)
 
 
 def _axis(

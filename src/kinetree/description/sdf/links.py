@@ -16,6 +16,7 @@ from kinetree.description.sdf.parts import (
     flag_attribute,
     flag_of,
     number_of,
+    part_of,
     read_pose,
     text_of,
 )
@@ -34,13 +35,13 @@ def read_link(frame: Frame, findings: Findings) -> LinkDescription:
         link.warn_together("<gravity>false</gravity> is not honoured: gravity acts on every link.")
     if flag_of(link, "kinematic"):
         link.warn_together("<kinematic>true</kinematic> is not honoured.")
-    decay = child_of(link, "velocity_decay")
-    if decay is not None and (number_of(decay, "linear", 0) or number_of(decay, "angular", 0)):
+    decays = [part_of(x, link.owner, findings) for x in frame.element.all("velocity_decay")]
+    if any(number_of(x, "linear", 0) or number_of(x, "angular", 0) for x in decays):
         link.warn_together("<velocity_decay> is not honoured.")
-    return LinkDescription(frame.name, (_body(link),), frame.element.where)
+    return LinkDescription(frame.name, (_body(link, frame),), frame.element.where)
 
 
-def _body(link: Part) -> Body:
+def _body(link: Part, frame: Frame) -> Body:
     """Mass, centre and inertia about the centre, turned into the axes of the link."""
     inertial = child_of(link, "inertial")
     if inertial is None:
@@ -53,10 +54,14 @@ def _body(link: Part) -> Body:
         )
     T, relative_to = read_pose(child_of(inertial, "pose"))
     if relative_to:
-        raise inertial.fault(
-            f"<pose> of <inertial> is relative to {show(relative_to)}; expected it in the frame of "
-            "the link, without relative_to, since programs disagree about its meaning."
-        )
+        what = "relative_to of <pose>"
+        base = lookup(frame.scope, relative_to, inertial.element, link.owner, what)
+        if np.any(np.eye(4) != between(frame, base)):
+            raise inertial.fault(
+                f"<pose> of <inertial> is relative to {show(relative_to)}, which is not where the "
+                "link is; expected it in the frame of the link, without relative_to, since "
+                "programs disagree about its meaning."
+            )
     if child_of(inertial, "mass") is None:
         inertial.warn_together("no <mass>: 1 kg by the rules of SDF.")
     m = number_of(inertial, "mass", 1.0)
@@ -81,6 +86,9 @@ def _inertia_matrix(inertial: Part) -> Array:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
     pairs = zip(INERTIA, DEFAULTS, strict=True)
     xx, yy, zz, xy, xz, yz = (number_of(inertia, tag, default) for tag, default in pairs)
+    for tag, moment in zip(INERTIA, (xx, yy, zz), strict=False):
+        if moment < 0:
+            raise inertia.fault(f"<{tag}> is {moment:g} kg m^2, less than zero; correct it.")
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 

@@ -20,6 +20,7 @@ from kinetree.description.records import FrameDescription, JointDescription, Lim
 from kinetree.description.sdf.frames import unique_name
 from kinetree.description.sdf.joints import JointParts
 from kinetree.description.sdf.parts import WORLD
+from kinetree.description.sdf.structure import top_of
 from kinetree.description.xml import show
 from kinetree.spatial.se3 import inverse, pose
 from kinetree.spatial.so3 import cross
@@ -92,14 +93,7 @@ def _closing(parts: Sequence[JointParts]) -> list[int]:
 
 def _join(group: dict[str, str], a: str, b: str) -> bool:
     """Put two links into one group; False if they are in the same one already."""
-
-    def top(link: str) -> str:
-        while group.setdefault(link, link) != link:
-            group[link] = group[group[link]]
-            link = group[link]
-        return link
-
-    a, b = top(a), top(b)
+    a, b = top_of(group, a), top_of(group, b)
     group[a] = b
     return a != b
 

@@ -3,11 +3,11 @@
 Only names, poses and attachment are read here; `links` and `joints` read the rest of the elements.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from kinetree.description.findings import Findings
-from kinetree.description.sdf.files import Document, Files, NotFoundError
+from kinetree.description.sdf.files import Files, NotFoundError
 from kinetree.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
 from kinetree.description.sdf.parts import (
     SEPARATOR,
@@ -21,6 +21,7 @@ from kinetree.description.sdf.parts import (
     read_pose,
     text_of,
 )
+from kinetree.description.sdf.versions import FIRST_WITH_FRAMES, Document
 from kinetree.description.urdf.parts import Part
 from kinetree.description.xml import Element, show
 from kinetree.errors import InputError, ParseError
@@ -40,12 +41,25 @@ class Candidate:
     include: Element | None = None  # that names it
 
 
+@dataclass(frozen=True)
+class Absent:
+    """A model that an <include> of the world names and that is not there to be read."""
+
+    name: str
+    is_static: bool
+    reason: str
+
+
 @dataclass
 class Reader:
-    """Read models into scopes, with the files and findings of one robot."""
+    """Read models into scopes, with the files and findings of one robot.
+
+    absent: models of the world that are left out, known after `candidates`.
+    """
 
     files: Files
     findings: Findings
+    absent: list[Absent] = field(default_factory=list["Absent"])
 
     def candidates(self, outer: Document) -> list[Candidate]:
         """The models directly in <sdf> or in its <world>."""
@@ -60,6 +74,8 @@ class Reader:
                         found.append(self._included(part, outer))
                     except NotFoundError as error:
                         self.findings.warn(child, f"a model is left out: {error}")
+                        name = text_of(part, "name") or last_part(text_of(part, "uri"))
+                        self.absent.append(Absent(name, flag_of(part, "static"), str(error)))
         return found
 
     def _candidate(self, element: Element, owner: Document) -> Candidate:
@@ -89,7 +105,12 @@ class Reader:
         scope = new_world(outer.root, self.findings)
         for model in models:
             prefix = "" if model is chosen else f"{model.name}{SEPARATOR}"
-            self.model(model, outer, scope, model.name, prefix, 0)
+            try:
+                self.model(model, outer, scope, model.name, prefix, 0)
+            except NotFoundError as error:
+                if model is chosen:
+                    raise
+                self.findings.warn(model.element, f"a part of another model is left out: {error}")
         for holder in outer.root.all(WORLD):
             part_of(holder, WORLD, self.findings)
             for child in holder.all(FRAME):
@@ -141,11 +162,12 @@ class Reader:
         return inner
 
     def _content(self, given: Candidate, scope: Scope, depth: int) -> None:
+        links = {child.attributes.get("name", "") for child in given.element.all(LINK)}
         for child in given.element.children:
             if child.tag == LINK:
                 self._link(child, scope, given.document)
             elif child.tag == JOINT:
-                self.joint(child, scope, given.document)
+                self.joint(child, scope, given.document, links)
             elif child.tag == FRAME:
                 self._frame(child, scope, given.document)
             elif child.tag == MODEL:
@@ -176,8 +198,10 @@ class Reader:
         T, relative_to = read_pose(child_of(part, "pose"))
         scope.add(name, Frame(scope.prefix + name, LINK, element, scope, T, relative_to))
 
-    def joint(self, element: Element, scope: Scope, outer: Document) -> Frame:
-        """Add a joint to the scope that it stands in."""
+    def joint(
+        self, element: Element, scope: Scope, outer: Document, links: Collection[str] = ()
+    ) -> Frame:
+        """Add a joint to the scope that it stands in; `links`: names of the links beside it."""
         name = name_of(element, self.findings, outer.version >= NO_LEADING_NAMES)
         part = part_of(element, f"joint {show(scope.prefix + name)}", self.findings)
         T, relative_to = read_pose(child_of(part, "pose"))
@@ -186,7 +210,8 @@ class Reader:
         if not child or child == WORLD:
             found = "none" if not child else "'world'"
             raise part.fault(f"<child> is {found}; expected the name of a link or frame.")
-        scope.add(name, frame)
+        is_shared = name in links and outer.version < FIRST_WITH_FRAMES
+        scope.add(f"joint {name}" if is_shared else name, frame)
         return frame
 
     def _frame(self, element: Element, scope: Scope, outer: Document) -> None:
@@ -211,24 +236,45 @@ def _first_link(scope: Scope) -> str:
     return ""
 
 
-def choose(models: Sequence[Candidate], name: str | None, root: Element) -> Candidate:
-    """The model that is the robot: the one of that name, or the only one that can move."""
+def last_part(uri: str) -> str:
+    """The last word of a path: the name of the model of a URI."""
+    return uri.rstrip("/").rpartition("/")[2]
+
+
+def choose(
+    models: Sequence[Candidate], absent: Sequence[Absent], name: str | None, root: Element
+) -> Candidate:
+    """The model that is the robot: the one of that name, or the only one that can move.
+
+    A model that is absent may be the robot, unless it is static: then one that stands still is not
+    taken in its place.
+    """
+    names = ", ".join(show(x.name) for x in models[:12])
+    if name is not None:
+        found = [x for x in models if x.name == name]
+        lost = [x.reason for x in absent if x.name == name]
+        if not found and lost:
+            raise ParseError(f"model {show(name)} cannot be read: {lost[0]}")
+        if len(found) != 1:
+            raise InputError(
+                f"{root.file} has {len(found) or 'no'} model{'s' if len(found) > 1 else ''} "
+                f"{show(name)}; expected one of {names or 'none'}."
+            )
+        return found[0]
+    movable = [x for x in absent if not x.is_static]
+    is_alone = len(models) == 1 and not movable
+    moving = models if is_alone else [x for x in models if not x.is_static]
+    if len(moving) == 1:
+        return moving[0]
+    if not moving and movable:
+        raise ParseError(
+            f"{root.place}: the file has no model that can move, beside {show(movable[0].name)}, "
+            f"which cannot be read: {movable[0].reason}"
+        )
     if not models:
         raise ParseError(
             f"{root.place}: the file has no <model>; expected one in <sdf> or in its <world>."
         )
-    names = ", ".join(show(x.name) for x in models[:12])
-    if name is not None:
-        found = [x for x in models if x.name == name]
-        if len(found) != 1:
-            raise InputError(
-                f"{root.file} has {len(found) or 'no'} model{'s' if len(found) > 1 else ''} "
-                f"{show(name)}; expected one of {names}."
-            )
-        return found[0]
-    moving = models if len(models) == 1 else [x for x in models if not x.is_static]
-    if len(moving) == 1:
-        return moving[0]
     raise ParseError(
         f"{root.place}: the file has {len(models)} models, of which {len(moving)} can move; "
         f"expected one robot. The models are {names}. Choose one by its name (model= in Python, "

@@ -73,7 +73,7 @@ VOCABULARY = {
     "limit": _known("lower upper effort velocity", "", "stiffness dissipation"),
     "mimic": _known("multiplier offset reference", "joint axis"),
     "frame": _known("pose", "name attached_to"),
-    "pose": _known("", "relative_to rotation_format degrees"),
+    "pose": _known("", "relative_to frame rotation_format degrees"),
     "xyz": _known("", "expressed_in"),
 }
 WITH_TEXT = ("pose", "xyz")
@@ -194,9 +194,10 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
     if part is None:
         return np.eye(4), ""
     attributes, text = part.element.attributes, part.element.text
-    if "frame" in attributes:
+    if attributes.get("frame", "").strip():  # an empty one, as Gazebo writes it, has no effect
         raise part.fault(
-            "<pose> has the attribute frame of SDF 1.5 and 1.6; since 1.7 it is called relative_to."
+            f"<pose> has frame={show(attributes['frame'])}, which programs read in different ways; "
+            "expected relative_to, and version='1.7' or later of <sdf>."
         )
     form = attributes.get("rotation_format", "euler_rpy")
     if form not in ("euler_rpy", "quat_xyzw"):

@@ -5,7 +5,7 @@ that link to the other, with the opposite screw axis, so that its q means the sa
 with T_pc(q) = M exp(A q), T_cp(q) = M^-1 exp(-Ad(M) A q).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kinetree.description.findings import Findings
@@ -30,16 +30,16 @@ def check_joints(
 
 
 def away_from(
-    root: str, joints: Sequence[JointDescription], findings: Findings
+    roots: Iterable[str], joints: Sequence[JointDescription], findings: Findings
 ) -> list[JointDescription]:
-    """The joints, each from the link nearer to the root to the other one.
+    """The joints, each from the link nearer to the root of its tree to the other one.
 
     Raises:
         ParseError: joints form a loop; the message has their names.
     """
     neighbours = _neighbours(joints)
-    near = {root}
-    waiting = [root]
+    waiting = list(roots)
+    near = set(waiting)
     turned: dict[str, JointDescription] = {}
     while waiting:
         link = waiting.pop()
@@ -67,19 +67,32 @@ def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
     return replace(joint, parent=joint.child, child=joint.parent, M_pc=inverse(joint.M_pc), A=A)
 
 
+def trees(links: Sequence[str], joints: Sequence[JointDescription]) -> list[list[str]]:
+    """The links in groups that joints connect, in the order of their first links."""
+    group: dict[str, str] = {}
+    for joint in joints:
+        group[top_of(group, joint.parent)] = top_of(group, joint.child)
+    found: dict[str, list[str]] = {}
+    for link in links:
+        found.setdefault(top_of(group, link), []).append(link)
+    return list(found.values())
+
+
+def top_of(group: dict[str, str], link: str) -> str:
+    """The link that stands for the connected group of a link; `group` leads there."""
+    while group.setdefault(link, link) != link:
+        group[link] = group[group[link]]
+        link = group[link]
+    return link
+
+
 def _neighbours(joints: Sequence[JointDescription]) -> Neighbours:
     """The joints at each link, with the link at their other end; raise ParseError for a loop."""
     joined: Neighbours = {}
     group: dict[str, str] = {}  # each link -> another of the same connected group
 
-    def top(link: str) -> str:
-        while group.setdefault(link, link) != link:
-            group[link] = group[group[link]]
-            link = group[link]
-        return link
-
     for joint in joints:
-        a, b = top(joint.parent), top(joint.child)
+        a, b = top_of(group, joint.parent), top_of(group, joint.child)
         if a == b:
             loop = [joint, *_way(joined, joint.parent, joint.child)]
             names = ", ".join(show(x.name) for x in loop[:MOST_NAMES])

@@ -48,17 +48,19 @@ def read_urdf(
     package_paths: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
     arguments: Mapping[str, ArgumentValue] | None = None,
+    environment: bool = False,
 ) -> RobotDescription:
     """Read the robot of a URDF file, or of a .xacro file, which is expanded first.
 
     No other file is opened for a URDF: meshes are kept as paths. A xacro file reads the files that
-    it includes.
+    it includes, in its own package, in packages that it uses and in `package_paths`.
 
     Args:
         path: the file.
         package_paths: folders with ROS packages, for $(find ...) in xacro files.
         mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
         arguments: values of the <xacro:arg> elements of a xacro file.
+        environment: whether a xacro file sees environment variables.
 
     Raises:
         ParseError: the file is not a URDF; the message has file:line:column and the remedy.
@@ -67,7 +69,7 @@ def read_urdf(
     if not file.lower().endswith(".xacro"):
         refuse_arguments(file, arguments)
         return read_urdf_text(read_bytes(path), name=file, mimic=mimic)
-    return read_xacro(path, package_paths, mimic, arguments)
+    return read_xacro(path, package_paths, mimic, arguments, environment=environment)
 
 
 def read_xacro(
@@ -76,10 +78,11 @@ def read_xacro(
     mimic: bool = True,
     arguments: Mapping[str, ArgumentValue] | None = None,
     text: str | None = None,
+    environment: bool = False,
 ) -> RobotDescription:
     """Read the robot of a xacro file, or of a text called `path`; the rest as of `read_urdf`."""
     findings = Findings()
-    expanded = expand_xacro(path, package_paths, arguments, findings, text)
+    expanded = expand_xacro(path, package_paths, arguments, findings, text, environment)
     if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
         names = ", ".join(expanded.macros[:6])
         raise ParseError(

@@ -1,8 +1,9 @@
 """Xacro -> the elements of a URDF, by an interpreter without state between expansions.
 
 The language: https://github.com/ros/xacro/wiki. Elements keep the file and line that they come
-from. Expressions cannot run code (see `expressions`); a file can make the reader open the files
-that it includes, XML and YAML (see `files`), and can see environment variables that it names.
+from. Expressions cannot run code (see `expressions`). A file can make the reader open XML and YAML
+files in its own package, in packages that it uses and in folders that the caller names (see
+`files`), and sees environment variables only if the caller allows it.
 """
 
 import os
@@ -15,25 +16,25 @@ from typing import Any
 
 from kinetree.description.findings import Findings
 from kinetree.description.records import ArgumentValue
-from kinetree.description.source import MissingFileError, environment, path_text
+from kinetree.description.source import MissingFileError, path_text
 from kinetree.description.xacro.expressions import (
     Evaluator,
     ExpressionError,
     Function,
     Namespace,
-    bounded,
     literal,
     truth,
 )
 from kinetree.description.xacro.files import Files
-from kinetree.description.xacro.inputs import Arguments, load_yaml
+from kinetree.description.xacro.inputs import YAML_SIZE, Arguments, load_yaml
 from kinetree.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, scanned
+from kinetree.description.xacro.substitutions import Substitutions
 from kinetree.description.xml import Element, clip, show
 from kinetree.errors import ParseError
 
 PREFIX = "xacro:"
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MOST_ELEMENTS = 200_000  # visited, those of macros each time
-SUBSTITUTIONS = "find, arg, env, optenv, eval, dirname, cwd"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def expand_xacro(
     arguments: Mapping[str, ArgumentValue] | None = None,
     findings: Findings | None = None,
     text: str | None = None,
+    environment: bool = False,
 ) -> Expanded:
     """Expand a xacro file into the elements of a URDF.
 
@@ -61,15 +63,15 @@ def expand_xacro(
         findings: receives notes (packages and arguments taken) and warnings.
         text: the content, if it is not in a file; `path` is then its name in messages, and
             relative paths start from `folders`.
+        environment: whether $(env ...) and $(optenv ...) read environment variables.
 
     Raises:
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
-        InputError: the file does not have a given argument.
     """
     findings = Findings() if findings is None else findings
     place = Path(path_text(path))
     files = Files(place, folders, findings, text)
-    reader = _Reader(files, Arguments(place.name, arguments), findings)
+    reader = _Reader(files, Arguments(place.name, arguments), findings, environment)
     try:
         root = reader.expand()
     except ParseError as error:
@@ -84,7 +86,10 @@ def expand_xacro(
         ) from None
     finally:
         findings.notes += files.packages.notes
-    reader.arguments.check()
+    if unknown := reader.arguments.unknown():
+        findings.warn(
+            files.roots[files.main], f"{unknown} It is ignored. {reader.arguments.listed()}"
+        )
     if reader.arguments.values:
         findings.note(files.roots[files.main], reader.arguments.in_force())
     return Expanded(root, reader.arguments.values, tuple(reader.macros))
@@ -97,15 +102,22 @@ class _Reader:
     properties and macros of `scope`.
     """
 
-    def __init__(self, files: Files, arguments: Arguments, findings: Findings) -> None:
+    def __init__(
+        self, files: Files, arguments: Arguments, findings: Findings, sees_environment: bool
+    ) -> None:
         self.files = files
         self.arguments = arguments
         self.findings = findings
+        self.yaml: dict[Path, Any] = {}  # data of YAML files
+        self.yaml_left = YAML_SIZE  # bytes that may still be read
         self.macros: dict[str, None] = {}  # an ordered set
         self.count = 0  # of elements visited
         self.current = Element("", {}, "", 0, 0)  # that an expression stands in
         self.evaluator = Evaluator()
         self.evaluator.functions |= self._own_functions()
+        self.substitutions = Substitutions(
+            self.evaluator, files, arguments, findings, sees_environment
+        )
 
     def expand(self) -> Element:
         """The root of the expanded file."""
@@ -134,7 +146,7 @@ class _Reader:
     def inner(self, source: Element, out: Element, scope: Scope) -> None:
         """Expand text and children of `source` into `out`, without `source` itself."""
         if source.text:
-            out.text += self.text_of(source, scope)
+            out.text += self.text(source.text, scope, source, "the text")
         self.content(source, out, scope)
 
     def element(self, child: Element, out: Element, scope: Scope) -> None:
@@ -155,19 +167,24 @@ class _Reader:
     def plain(self, child: Element, tag: str, out: Element, scope: Scope) -> None:
         new = Element(tag, {}, child.file, child.line, child.column)
         new.attributes = self.attributes(child, scope)
-        new.text = self.text_of(child, scope) if child.text else ""
+        new.text = self.text(child.text, scope, child, "the text") if child.text else ""
         out.children.append(new)
         self.content(child, new, scope)
 
     def attributes(self, element: Element, scope: Scope) -> dict[str, str]:
         return {
-            key: str(self.evaluate(value, scope, element, key)) if "$" in value else value
+            key: self.text(value, scope, element, key) if "$" in value else value
             for key, value in element.attributes.items()
             if not key.startswith(PREFIX) and key != "xmlns:xacro"
         }
 
-    def text_of(self, element: Element, scope: Scope) -> str:
-        return str(self.evaluate(element.text, scope, element, "the text"))
+    def text(self, text: str, scope: Scope, element: Element, what: str) -> str:
+        """A text of the expanded file; raise ParseError if XML has no such characters."""
+        expanded = str(self.evaluate(text, scope, element, what))
+        if wrong := NOT_XML.search(expanded):
+            reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
+            raise self.fault(element, what, text, reason)
+        return expanded
 
     def if_(self, child: Element, out: Element, scope: Scope) -> None:
         (value,) = self.required(child, "value")
@@ -207,8 +224,8 @@ class _Reader:
                 self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
                 return
             target, lazy = scope.calling(), False
-        elif reach is not None:
-            raise self.fault(child, "scope", reach, "expected 'parent' or 'global'")
+        elif reach not in (None, "local"):
+            raise self.fault(child, "scope", str(reach), "expected 'local', 'parent' or 'global'")
         if isinstance(value, Block):
             target.values[f"**{name}"] = value
         elif not lazy:
@@ -291,7 +308,7 @@ class _Reader:
         name = str(self.evaluate(name, scope, child, "name"))
         if not re.fullmatch(r"[A-Za-z_][\w.:-]*", name):
             raise self.fault(child, "name", name, "expected the name of an attribute")
-        out.attributes[name] = str(self.evaluate(value, scope, child, "value"))
+        out.attributes[name] = self.text(value, scope, child, "value")
 
     def dynamic_call(self, child: Element, out: Element, scope: Scope) -> None:
         name = str(self.evaluate(child.attributes.get("macro", ""), scope, child, "macro"))
@@ -384,9 +401,13 @@ class _Reader:
             pieces = [
                 self._piece(kind, inside, scope, element, what) for kind, inside in scanned(text)
             ]
-            return pieces[0] if len(pieces) == 1 else bounded("".join(map(str, pieces)))
+            return pieces[0] if len(pieces) == 1 else self.joined(pieces)
         except ExpressionError as error:
             raise self.fault(element, what, text, str(error)) from None
+
+    def joined(self, pieces: list[Any]) -> str:
+        """The pieces of a text as one; counted as work, since each is a new text."""
+        return self.evaluator.made("".join(map(str, pieces)))
 
     def _piece(self, kind: str, inside: str, scope: Scope, element: Element, what: str) -> Any:
         if kind == "text":
@@ -394,7 +415,7 @@ class _Reader:
         inside = str(self.evaluate(inside, scope, element, what))
         if kind == "${":
             return self.expression(inside, scope, element)
-        return self.substitution(inside, scope, element)
+        return self.substitutions.value(inside, element, scope)
 
     def expression(self, text: str, scope: Scope, element: Element) -> Any:
         previous, self.current = self.current, element
@@ -421,29 +442,6 @@ class _Reader:
             value.busy = False
         home.values[name] = found
         return found
-
-    def substitution(self, text: str, scope: Scope, element: Element) -> str:
-        """The text that $(...) stands for."""
-        word, _, rest = text.strip().partition(" ")
-        values = rest.split()
-        if word == "eval":
-            return str(self.expression(rest, scope, element))
-        if word == "cwd" and not values:
-            self.findings.note(element, "$(cwd) is the current folder of the process.")
-            return os.getcwd()
-        if word == "dirname" and not values:
-            return str(self.files.folder)
-        if word == "optenv" and values:
-            return environment().get(values[0], " ".join(values[1:]))
-        if word in ("find", "arg", "env") and len(values) == 1:
-            if word == "find":
-                return str(self.files.packages.find(values[0], element.where))
-            if word == "arg":
-                return self.arguments.value(values[0])
-            if values[0] in environment():
-                return environment()[values[0]]
-            raise ExpressionError(f"the environment variable {values[0]!r} is not set")
-        raise ExpressionError(f"$({clip(text)}) is not known; expected one of {SUBSTITUTIONS}")
 
     def _why_missing(self) -> str:
         """A hint for a file that is not there: paths are often made of arguments."""
@@ -477,8 +475,12 @@ class _Reader:
 
     def _load_yaml(self, name: object) -> Any:
         path = self.files.located(str(name), self.current)
+        if path in self.yaml:
+            return self.yaml[path]
         try:
-            return load_yaml(path, self.evaluator)
+            self.yaml[path], size = load_yaml(path, self.evaluator, self.yaml_left)
+            self.yaml_left -= size
+            return self.yaml[path]
         except ParseError as error:
             missing = isinstance(error, MissingFileError) or path.is_dir()
             text = f"there is no file {path}. {self._why_missing()}" if missing else str(error)

@@ -20,6 +20,8 @@ T = TypeVar("T")
 MOST_STEPS = 1_000_000  # nodes evaluated for one description
 MOST_ENTRIES = 100_000  # characters and entries of one value, those of its entries included
 MOST_BITS = 4096  # of a whole number
+WEIGHT_OF_STEP = 4  # entries whose weighing takes the time of a step
+UNBOUNDED = ("factorial", "comb", "perm", "prod", "lcm")  # functions of math that are left out
 WIDE_FORMAT = re.compile(r"\*|[0-9]{4}")  # '%9999d' makes a text of that length
 
 
@@ -127,14 +129,23 @@ class Evaluator:
         """Call a function of the language."""
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
-        value = bounded(function.call(*values, **named))
-        self.steps += weight(value) // 64  # large values cost more than a step
+        self.spend([*values, *named.values()])
+        return self.made(function.call(*values, **named))
+
+    def made(self, value: T) -> T:
+        """`value`, which was just computed; raise if it is too large, and count its cost."""
+        self.spend(bounded(value))
         return value
+
+    def spend(self, value: object) -> None:
+        """Count the steps of work with a value: large ones cost more than a step."""
+        self.steps += weight(value) // WEIGHT_OF_STEP
+        if self.steps > MOST_STEPS:
+            raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
 
     def _node(self, node: ast.AST, names: Names) -> Any:
         self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
+        self.spend(None)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise ExpressionError(f"{type(node).__name__} is not allowed in expressions")
@@ -151,7 +162,8 @@ class Evaluator:
         except KeyError:
             if node.id in self.functions:
                 return self.functions[node.id]
-        raise ExpressionError(f"name {node.id!r} is not defined")
+        why = "left out, because its results have no bound" if node.id in UNBOUNDED else ""
+        raise ExpressionError(f"name {node.id!r} is {why or 'not defined'}")
 
     def _unaryop(self, node: ast.UnaryOp, names: Names) -> Any:
         return UNARY[type(node.op)](self._node(node.operand, names))
@@ -161,7 +173,7 @@ class Evaluator:
             raise ExpressionError(f"{type(node.op).__name__} is not allowed in expressions")
         a, b = self._node(node.left, names), self._node(node.right, names)
         _check_size(type(node.op), a, b)
-        return bounded(BINARY[type(node.op)](a, b))
+        return self.made(BINARY[type(node.op)](a, b))
 
     def _boolop(self, node: ast.BoolOp, names: Names) -> Any:
         value = None
@@ -175,6 +187,7 @@ class Evaluator:
         left = self._node(node.left, names)
         for sign, part in zip(node.ops, node.comparators, strict=True):
             right = self._node(part, names)
+            self.spend((left, right))
             if not COMPARE[type(sign)](left, right):
                 return False
             left = right
@@ -185,7 +198,7 @@ class Evaluator:
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set, names: Names) -> Any:
         kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-        return kind(self._each(node.elts, names))
+        return self.made(kind(self._each(node.elts, names)))
 
     _tuple = _set = _list
 
@@ -202,13 +215,14 @@ class Evaluator:
         keys = [key for key in node.keys if key is not None]
         if len(keys) != len(node.keys):
             raise ExpressionError("** is not allowed in expressions")
-        return dict(zip(self._each(keys, names), self._each(node.values, names), strict=True))
+        pairs = zip(self._each(keys, names), self._each(node.values, names), strict=True)
+        return self.made(dict(pairs))
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Any:
         value, index = self._node(node.value, names), self._node(node.slice, names)
         if not isinstance(value, str | list | tuple | dict):
             raise ExpressionError(f"{type(value).__name__} has no entries")
-        return value[index]
+        return self.made(value[index])
 
     def _slice(self, node: ast.Slice, names: Names) -> slice:
         parts = (node.lower, node.upper, node.step)
@@ -224,6 +238,7 @@ class Evaluator:
             method = OWN_METHODS[name]
             return Function(name, lambda *given: method(value, *given))
         if name in METHODS.get(type(value), ()):
+            self.spend(value)
             return Function(name, getattr(value, name))
         if isinstance(value, dict):
             if name in value:
@@ -256,18 +271,21 @@ class Evaluator:
         return Function("lambda", call)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
-        return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
+        found = [self._node(node.elt, local) for local in self._loops(node.generators, names)]
+        return self.made(found)
 
     _generatorexp = _listcomp
 
     def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
-        return {self._node(node.elt, local) for local in self._loops(node.generators, names)}
+        found = {self._node(node.elt, local) for local in self._loops(node.generators, names)}
+        return self.made(found)
 
     def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
-        return {
+        found = {
             self._node(node.key, local): self._node(node.value, local)
             for local in self._loops(node.generators, names)
         }
+        return self.made(found)
 
     def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterable[Names]:
         if not loops:
@@ -280,7 +298,7 @@ class Evaluator:
                 yield from self._loops(inner, local)
 
     def _joinedstr(self, node: ast.JoinedStr, names: Names) -> str:
-        return bounded("".join(str(self._node(part, names)) for part in node.values))
+        return self.made("".join(str(self._node(part, names)) for part in node.values))
 
     def _formattedvalue(self, node: ast.FormattedValue, names: Names) -> str:
         value = self._node(node.value, names)
@@ -298,7 +316,7 @@ class Evaluator:
             for name, value in vars(math).items()
             if not name.startswith("_")
         }
-        for name in ("factorial", "comb", "perm", "prod", "lcm"):  # whose results have no bound
+        for name in UNBOUNDED:
             mathematics.pop(name)
         python: dict[str, Any] = {
             function.__name__: Function(function.__name__, function)

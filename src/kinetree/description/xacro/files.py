@@ -3,6 +3,9 @@
 Relative paths are relative to the file that is being read, as in ROS; where the text stands in
 another file (the body of a macro, a property that is evaluated later) and only that file's folder
 has the path, it is taken from there. The current folder never counts.
+
+A file is opened only in the folders of `Packages.readable`; other names are errors whether or not
+there is such a file, so that a description cannot probe the disk.
 """
 
 import glob
@@ -10,15 +13,17 @@ import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 from kinetree.description.findings import Findings
 from kinetree.description.packages import Packages
-from kinetree.description.source import decode, read_bytes
+from kinetree.description.source import check_inside, decode, lies_in, read_bytes
 from kinetree.description.xml import Element, clip, parse_xml
 from kinetree.errors import ParseError
 
 MOST_FILES = 40  # that include each other in a row
+PATTERN = re.compile(r"[*?[]")
 
 
 class Files:
@@ -89,29 +94,35 @@ class Files:
 
     def matches(self, name: str, element: Element) -> list[Path]:
         """The files that a name means; several if it is a pattern with *, ? or [."""
-        if not re.search(r"[*?[]", name):
+        if not PATTERN.search(name):
             return [self.located(name, element)]
         pattern = self.packages.locate(name, self.folder, element.where)
+        fixed = list(takewhile(lambda part: not PATTERN.search(part), pattern.parts))
+        self.check(Path(*fixed), name, element)
         found = sorted(map(Path, glob.glob(str(pattern))))
         if not found:
             self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
-        return found
+        return [self.check(path, name, element) for path in found]
 
     def located(self, name: str, element: Element) -> Path:
-        """The file of a name in the text of `element`, relative to the file being read."""
+        """The file of a name in the text of `element`, relative to the file being read.
+
+        Raises:
+            ParseError: the file lies outside of the folders that may be read, or would do so.
+        """
         source = self.paths.get(element.file, self.reading[-1])
         if self.is_text(self.reading[-1]) or self.is_text(source):
             return self._located_from_text(name, element)
-        own = source.parent
         path = self.packages.locate(name, self.folder, element.where)
-        other = self.packages.locate(name, own, element.where)
-        if path == other or not other.is_file():
-            return path
-        if path.is_file():
+        other = self.packages.locate(name, source.parent, element.where)
+        if path == other:
+            return self.check(path, name, element)
+        candidates = [x for x in (path, other) if self.may_read(x)]
+        present = [x for x in candidates if x.is_file()]
+        if len(present) == 2:
             text = f"{clip(name, 200)!r} is {path}, from the file that is being read; not {other}."
             self.findings.warn(element, text)
-            return path
-        return other
+        return self.check((*present, *candidates, path)[0], name, element)
 
     def _located_from_text(self, name: str, element: Element) -> Path:
         """The file of a name in a text: in its package, absolute, or in one of the folders given.
@@ -122,8 +133,10 @@ class Files:
         if not self.is_text(self.reading[-1]):
             places.insert(0, self.reading[-1].parent)
         if "://" in name or Path(name).is_absolute():
-            return self.packages.locate(name, Path(os.sep), element.where)
-        found = [place / name for place in places if (place / name).is_file()]
+            path = self.packages.locate(name, Path(os.sep), element.where)
+            return self.check(path, name, element)
+        paths = [self.check(Path(os.path.normpath(x / name)), name, element) for x in places]
+        found = [path for path in paths if path.is_file()]
         if found:
             return found[0]
         searched = ", ".join(map(str, places)) or "no folder was given"
@@ -131,4 +144,24 @@ class Files:
             f"{element.place}: {clip(name, 200)!r} is a relative path, and a text lies in no "
             f"folder (searched: {searched}). Give the folder that the path starts from in folders=,"
             " or load the xacro file by its path."
+        )
+
+    def may_read(self, path: Path) -> bool:
+        """Return True if a file lies in a folder that the description may read, links followed."""
+        try:
+            return lies_in(path, self.packages.readable)
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that is not a path
+            return False
+
+    def check(self, path: Path, name: str, element: Element) -> Path:
+        """`path`; raise ParseError if it leads out of the folders that may be read."""
+        if self.may_read(path):
+            return path
+        check_inside(path)
+        places = ", ".join(map(str, dict.fromkeys(self.packages.readable)))
+        raise ParseError(
+            f"{element.place}: {clip(name, 200)!r} is {clip(str(path), 200)!r}, outside the folders"
+            f" that may be read ({places or 'a text has no folder of its own'}). If the "
+            f"description is to be trusted, give the folder {clip(str(path.parent), 200)!r} in "
+            "folders= of kt.load (--folder on the command line)."
         )

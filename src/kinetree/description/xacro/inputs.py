@@ -13,7 +13,12 @@ from typing import Any
 
 from kinetree.description.records import ArgumentValue
 from kinetree.description.source import decode, read_bytes
-from kinetree.description.xacro.expressions import Evaluator, ExpressionError, bounded
+from kinetree.description.xacro.expressions import (
+    MOST_ENTRIES,
+    Evaluator,
+    ExpressionError,
+    bounded,
+)
 from kinetree.description.xml import Element, clip
 from kinetree.errors import InputError, need
 
@@ -27,7 +32,7 @@ UNITS = {  # factor of the base unit: rad, m
     "foot": 0.3048,
     "inches": 0.0254,
 }
-YAML_SIZE = 4 * 2**20
+YAML_SIZE = 2**19  # bytes of all YAML files of a robot: PyYAML takes seconds for a megabyte
 
 
 def argument_texts(arguments: Mapping[str, ArgumentValue] | None) -> dict[str, str]:
@@ -97,6 +102,14 @@ class Arguments:
         ]
         return f"The arguments of {self.file} are {', '.join(each)}."
 
+    def converted(self, name: str) -> str | int | float | bool:
+        """The value of an argument in $(eval ...): a number or truth value if it looks like one."""
+        text = self.value(name)
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return {"true": True, "false": False}.get(text.lower(), text)
+
     def unknown(self) -> str:
         """A sentence about the first given argument that no file read so far has, or nothing."""
         for name in self.given:
@@ -105,12 +118,6 @@ class Arguments:
                 hint = f" Is {near[0]!r} meant?" if near else ""
                 return f"{self.file} has no argument {name!r}.{hint}"
         return ""
-
-    def check(self) -> None:
-        """Raise InputError if an argument was given that no file has."""
-        unknown = self.unknown()
-        if unknown:
-            raise InputError(f"{unknown} {self.listed()}")
 
     def in_force(self) -> str:
         """All values as a sentence for the report; empty without arguments."""
@@ -130,8 +137,8 @@ def all_elements(root: Element) -> Iterator[Element]:
         waiting += reversed(element.children)
 
 
-def load_yaml(path: Path, evaluator: Evaluator) -> Any:
-    """The data of a YAML file; !degrees, !millimeters and the like scale an expression.
+def load_yaml(path: Path, evaluator: Evaluator, limit: int) -> tuple[Any, int]:
+    """Data and size of a YAML file of at most `limit` bytes; !degrees and the like scale numbers.
 
     Raises:
         ExpressionError: the file is not YAML, or larger than any list of parameters.
@@ -142,6 +149,14 @@ def load_yaml(path: Path, evaluator: Evaluator) -> Any:
     class Loader(yaml.SafeLoader):
         """A class of this call alone: constructors added here do not affect other users of yaml."""
 
+        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.entries += len(node.value)
+            if self.entries > MOST_ENTRIES:
+                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
+
     def constructor(factor: float) -> Callable[[Any, Any], float]:
         def construct(loader: Any, node: Any) -> float:
             value = evaluator.value(str(loader.construct_scalar(node)), _no_names)
@@ -151,9 +166,10 @@ def load_yaml(path: Path, evaluator: Evaluator) -> Any:
 
     for unit, factor in UNITS.items():
         Loader.add_constructor(f"!{unit}", constructor(factor))
-    text = decode(read_bytes(path, YAML_SIZE), path.name)
+    data = read_bytes(path, limit)
     try:
-        return bounded(yaml.load(text, Loader))  # a subclass of SafeLoader: plain data only
+        # a subclass of SafeLoader: plain data only
+        return bounded(yaml.load(decode(data, path.name), Loader)), len(data)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise ExpressionError(f"{path.name} is not YAML that can be read: {reason[:300]}") from None

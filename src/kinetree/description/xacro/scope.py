@@ -133,6 +133,11 @@ def macro_of(element: Element) -> Macro:
                 f"{element.place}: params of macro {element.attributes.get('name')!r}: {rest!r} is "
                 "not a parameter; expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK."
             )
+        if match["name"] in parameters:
+            raise ParseError(
+                f"{element.place}: params of macro {element.attributes.get('name')!r} has "
+                f"{match['name']!r} twice; expected it once."
+            )
         has_default = match["forward"] or match["default"]
         parameters[match["name"]] = (
             (bool(match["forward"]), match["default"]) if has_default else None

@@ -9,6 +9,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike, array
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels, read_times
 from kinetree.base.labels import by_name, check_rows
+from kinetree.base.options import typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
@@ -27,6 +28,7 @@ from kinetree.samples.splines import (
 from kinetree.trajectory import Trajectory
 
 
+@typed
 def cubic(
     q0: StateLike,
     q1: StateLike,
@@ -63,6 +65,7 @@ def cubic(
     return planned(t, curve(t), robot, names, name, curve)
 
 
+@typed
 def quintic(
     q0: StateLike,
     q1: StateLike,
@@ -104,6 +107,7 @@ def quintic(
     return planned(t, curve(t), robot, names, name, curve)
 
 
+@typed
 def trapezoid(
     q0: StateLike,
     q1: StateLike,
@@ -189,6 +193,7 @@ def _least(bounds: Array, way: Array, name: str) -> float:
     return least
 
 
+@typed
 def spline(
     points: StateLike,
     times: ArrayLike,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
@@ -13,6 +14,7 @@ from kinetree.samples.inputs import check_screws, positive, sample_times
 from kinetree.trajectory import Trajectory
 
 
+@typed
 def sinusoid(
     center: StateLike,
     amplitude: StateLike,
@@ -56,6 +58,7 @@ def sinusoid(
     return planned(t, motion, robot, names, name)
 
 
+@typed
 def excitation(
     robot: Model | HasModel,
     duration: float,

@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.options import typed
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
@@ -94,6 +95,7 @@ class Follower:
         return self.moved.pose(q)[:3, :3].T @ (self.line.p_01 * ds)
 
 
+@typed
 def straight_line(
     robot: Model | HasModel,
     q0: StateLike,

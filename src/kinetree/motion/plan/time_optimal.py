@@ -7,6 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.base.arrays import StateLike
+from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
@@ -74,6 +75,7 @@ class TimeOptimal:
         return f"TimeOptimal({self.trajectory!r}, {'verified' if self.report.ok else 'violated'})"
 
 
+@typed
 def time_optimal(
     robot: Model | HasModel | None,
     trajectory: Trajectory,

@@ -1,7 +1,8 @@
 """Read recordings: one reader for every format, for Python and for the command line.
 
-`names` understands the name of one column, `layout` a whole header; `text` reads CSV in blocks,
-`arrays` NPZ and Parquet, `bags` ROS bags. All of them take a Wish, which says what to read and for
+`names` understands the name of one column, `header` all of them, `units` their units (the spellings
+are in `kinetree.base.units`); `text` reads CSV in blocks, `arrays` NPZ and Parquet, `bags` ROS
+bags; `sizes` limits what they take. All of them take a Wish, which says what to read and for
 which robot, and the whole files become a Table. `kinetree.motion.files` makes trajectories of it.
 """
 
@@ -51,7 +52,8 @@ class Wish:
 
     Args:
         model: the robot, whose joints give names and order; None takes the names of the file.
-        columns: columns mapped by hand: {header: "q:JOINT", "t", "t[ms]", or None to leave it out}.
+        columns: columns mapped by hand: {header: "q:JOINT", "q:JOINT [deg]", "t", "t[ms]", or None
+            to leave it out}.
         degrees: angles are in degrees.
         topic: of a ROS bag; None takes the only one of a suitable type.
         required: quantities that must be there, among t, q, dq, ddq, tau.

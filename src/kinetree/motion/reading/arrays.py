@@ -4,20 +4,37 @@ An array with two axes, and a Parquet column of lists, is a numbered set of colu
 (T, n) reads as q[0] to q[n-1].
 """
 
+import io
+import json
+import math
+import re
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
+from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError, need
-from kinetree.motion.reading import MOST, Table, Wish
+from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
 from kinetree.motion.reading.clocks import PER_SECOND, Clock, check_first, seconds_note
 from kinetree.motion.reading.header import named_layout
+from kinetree.motion.reading.sizes import check_columns, check_numbers
+
+UNIT_KEYS = ("unit", "units")
+UNITS_NAME = re.compile(r"(?i)(?:(.+)[_. ])?units?")
+NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
+# what the readers of ZIP and of arrays raise for damaged files
+DAMAGED = (
+    ValueError, zipfile.BadZipFile, zlib.error, EOFError, AttributeError, OSError, RuntimeError,
+    SyntaxError, TypeError, tokenize.TokenError,
+)  # fmt: skip
 
 
 def read_parquet(path: Path, wish: Wish) -> Table:
@@ -26,42 +43,183 @@ def read_parquet(path: Path, wish: Wish) -> Table:
     import pyarrow
 
     try:
-        found = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            _check_parquet(file, path.name)
+            texts = [x.name for x in file.schema_arrow if pyarrow.types.is_string(x.type)]
+        # a text that repeats takes its memory once
+        found = parquet.read_table(path, read_dictionary=texts)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, ParseError):
+            raise
         raise ParseError(f"{path.name} is not a Parquet file: {_line(error)}.") from None
+    stated = _attributes(found.schema, path.name)
     columns: dict[str, Array] = {}
-    for name, column in zip(found.column_names, found.columns, strict=True):
+    units: dict[str, Unit] = {}
+    for name in map(str, found.column_names):
         if name in columns:
             raise ParseError(f"{path.name}: two columns are called {name!r}.")
-        columns |= _expanded(str(name), _from_arrow(column, str(name), path.name), path.name)
-    return table_of(columns, wish, path.name)
+        own = _expanded(name, _from_arrow(found.column(0), name, path.name), path.name)
+        found = found.remove_column(0)  # frees its memory if the array is a copy
+        columns |= own
+        units |= {x: stated[name] for x in own if name in stated}
+    return table_of(columns, wish, path.name, units)
+
+
+def _check_parquet(file: Any, name: str) -> None:
+    """Refuse more numbers than the limit before any is read; repeated ones take few bytes there."""
+    metadata, count = file.metadata, 0
+    check_columns(metadata.num_columns, name)
+    check_numbers(8 * metadata.num_rows, name)
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        if group.num_rows:
+            # raises for damaged metadata of a column, for which column(j) would end the process
+            next(file.iter_batches(1, row_groups=[k]), None)
+            count += sum(group.column(j).num_values for j in range(metadata.num_columns))
+            check_numbers(8 * count, name)
+
+
+def _attributes(schema: Any, where: str) -> dict[str, Unit]:
+    """Units of columns in the metadata of a Parquet file: of each field, or of the whole table."""
+    found: dict[str, Unit | None] = {}  # None: in SI units, whatever they are
+    for field in schema:
+        for key, value in (field.metadata or {}).items():
+            if key.decode("utf-8", "replace").lower() in UNIT_KEYS:
+                _state(found, str(field.name), value.decode("utf-8", "replace"), where)
+    for key, value in (schema.metadata or {}).items():
+        name, text = key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+        if name == "PANDAS_ATTRS" or name.lower() in UNIT_KEYS:
+            stated = _json(text)
+            if name == "PANDAS_ATTRS":
+                attrs = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
+                stated = next((x for k, x in attrs.items() if k.lower() in UNIT_KEYS), {})
+            if not isinstance(stated, dict):
+                stated = dict.fromkeys(SIGNALS, str(stated))
+            for column, own in cast("dict[str, Any]", stated).items():
+                if column in schema.names:
+                    _state(found, column, str(own), where)
+                elif (unit := _attribute(column, str(own), where)) and not unit.si:
+                    raise ParseError(
+                        f"{where}: its attributes state {column} in {unit}, and no column is "
+                        "called so. State the unit in the names of the columns."
+                    )
+    return {column: unit for column, unit in found.items() if unit is not None}
+
+
+def _state(found: dict[str, Unit | None], column: str, text: str, where: str) -> None:
+    """Add the unit of a column to those that are stated; refuse two that contradict."""
+    if not text.strip():
+        return
+    unit = _attribute(column, text, where)
+    other = found.get(column, unit)
+    agree = unit.same(other) if unit and other else all(x.si for x in (unit, other) if x)
+    if not agree:
+        raise ParseError(
+            f"{where}: its attributes state {column!r} in {other or 'SI units'} and in "
+            f"{unit or 'SI units'}; expected one unit."
+        )
+    found[column] = unit or other
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _attribute(column: str, text: str, where: str) -> Unit | None:
+    """The unit of a column by an attribute, None for SI units of any kind ("rad or m")."""
+    units = [unit_of(x) for x in text.split(" or ")]
+    if not text.strip() or text.strip().upper() == "SI":
+        return None
+    if len(units) == 1 and units[0] is not None:
+        return units[0]
+    if not all(x is not None and x.si for x in units):
+        raise ParseError(
+            f"{where}: an attribute states {column!r} in {text[:40]!r}, a unit that is not read; "
+            "expected one such as rad, deg/s or N m."
+        )
+    return None
 
 
 def load_npz(path: Path) -> dict[str, Array]:
-    """The arrays of an NPZ file; nothing is unpickled."""
+    """The arrays of an NPZ file; nothing is unpickled, and sizes are checked before."""
     try:
+        with zipfile.ZipFile(path) as archive:
+            _check_npz(archive, path.name)
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError, OSError) as error:
+    except ParseError:
+        raise
+    except DAMAGED as error:
         raise ParseError(f"{path.name} is not an NPZ file of arrays: {_line(error)}.") from None
+
+
+def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse arrays that are larger than the limit or than their files, by their headers."""
+    members = archive.infolist()
+    check_columns(len(members), name)
+    total = 0
+    for member in members:
+        with archive.open(member) as stream:
+            start = io.BytesIO(stream.read(NPY_HEADER))
+        version = np.lib.format.read_magic(start)
+        readers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        if version not in readers:
+            raise ValueError(f"{member.filename} is of version {version}")
+        shape, _, kind = readers[version](start)
+        if any(x < 0 for x in shape):
+            raise ValueError(f"{member.filename} has shape {shape}")
+        count = math.prod(shape)
+        total += count * max(kind.itemsize, 8)  # all become 64-bit numbers
+        check_numbers(total, f"{name}: {member.filename} of shape {shape}, with those before it,")
+        if not kind.hasobject and count * kind.itemsize > member.file_size:
+            raise ValueError(
+                f"{member.filename} states shape {shape} and has {member.file_size} bytes"
+            )
+
+
+def unit_arrays(arrays: Mapping[str, Array]) -> dict[str, str]:
+    """Arrays of an NPZ file that hold texts on units, `q_units`: the name that they are of."""
+    found = {name: UNITS_NAME.fullmatch(name) for name, x in arrays.items() if x.dtype.kind in "US"}
+    return {name: match[1] or "" for name, match in found.items() if match is not None}
 
 
 def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
     """The table of the arrays of an NPZ file that other programs wrote."""
     columns: dict[str, Array] = {}
+    units: dict[str, Unit] = {}
+    texts = unit_arrays(arrays)
+    for name, of in texts.items():
+        if arrays[name].ndim or of not in arrays:
+            raise ParseError(
+                f"{where}: {name!r} is not read. State the unit of an array in its name, such as "
+                f"q_deg, or as one text beside it, such as q_units; or by hand: "
+                f"{wish.ways.column('q[*]', 'q [deg]')}."
+            )
     for name, x in arrays.items():
         if x.ndim > 0:
-            columns |= _expanded(name, x, where)
-    found = table_of(columns, wish, where)
-    single = [name for name, x in arrays.items() if x.ndim == 0]
+            own = _expanded(name, x, where)
+            columns |= own
+            for text, of in texts.items():
+                unit = _attribute(name, str(arrays[text]), where) if of == name else None
+                units |= dict.fromkeys(own, unit) if unit is not None else {}
+    found = table_of(columns, wish, where, units)
+    single = [name for name, x in arrays.items() if x.ndim == 0 and name not in texts]
     if not single:
         return found
     note = f"{listing(single, MOST)}, which have no axis, are not used"
     return replace(found, notes=(*found.notes, note))
 
 
-def table_of(columns: Mapping[str, Array], wish: Wish, where: str) -> Table:
-    """The table of named columns, (T,) each, numbers or texts."""
+def table_of(
+    columns: Mapping[str, Array], wish: Wish, where: str, units: Mapping[str, Unit]
+) -> Table:
+    """The table of named columns, (T,) each, numbers or texts, with units stated beside them."""
     if not columns:
         raise ParseError(f"{where} has no columns; expected t, q:JOINT and others.")
     lengths = {len(x) for x in columns.values()}
@@ -74,22 +232,21 @@ def table_of(columns: Mapping[str, Array], wish: Wish, where: str) -> Table:
     heads = list(columns)
     arrays = list(columns.values())
     first = [str(x[0]) for x in arrays]
-    layout = named_layout(heads, wish, where, first)
+    layout = named_layout(heads, wish, where, first, [units.get(x) for x in heads])
     notes = list(layout.notes)
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
-    used = layout.numeric
     values: dict[str, Array] = {}
     if layout.clock is not None:
         values["t"] = _times(layout.clock, heads, arrays, where, wish, notes)
-    position = {k: x for x, k in enumerate(used)}
-    clocks = () if layout.clock is None else (layout.clock.column, layout.clock.nanoseconds)
-    numbers = [
-        np.zeros(count) if k in clocks else _floats(arrays[k], heads[k], where) for k in used
-    ]
-    table = np.stack(numbers, axis=1)
-    for quantity in layout.columns:
-        values[quantity] = layout.in_si(quantity, table, position)
+    for quantity, own in layout.columns.items():
+        values[quantity] = np.empty((count, len(own)))
+        for k, column, numerator, denominator in zip(
+            range(len(own)), own, *layout.scales[quantity], strict=True
+        ):
+            x = _floats(arrays[column], heads[column], where)
+            np.multiply(x, numerator, out=values[quantity][:, k])
+            values[quantity][:, k] /= denominator
     return Table(
         values, layout.joints, lambda k: f"{where}, row {k + 1}", where, tuple(notes),
         layout.clock_name,
@@ -120,7 +277,7 @@ def _times(
         t = _floats(x, head, where)
         check_first(clock, head, float(t[0]), wish, where)
         notes += seconds_note(clock, head)
-        return t / per_second if per_second != 1 else t
+        return clock.in_seconds(t)
     whole = _whole(x, head, where)
     fine = np.zeros_like(whole)
     if clock.nanoseconds is not None:
@@ -145,10 +302,10 @@ def _whole(x: Array, head: str, where: str) -> Array:
 def _floats(x: Array, head: str, where: str) -> Array:
     if x.dtype.kind not in "fiub":
         raise ParseError(f"{where}, row 1: {head!r} is {x[0]!r:.40}; expected a number.")
-    found = x.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(found))
-    if bad.size:
-        k = int(bad[0])
+    found = x.astype(np.float64, copy=False)
+    finite = np.isfinite(found)
+    if not finite.all():
+        k = int(np.argmin(finite))
         raise ParseError(f"{where}, row {k + 1}: {head!r} is {found[k]}; expected a finite number.")
     return found
 
@@ -169,6 +326,7 @@ def _expanded(name: str, x: Array, where: str) -> dict[str, Array]:
         return {name: x}
     if x.ndim != 2:
         raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
+    check_columns(x.shape[1], f"{where}: {name!r}")
     return {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
 
 
@@ -176,13 +334,19 @@ def _from_arrow(column: Any, name: str, where: str) -> Array:
     """A column of Parquet as an array; lists of one length become (T, n)."""
     import pyarrow
 
+    compute = need("pyarrow.compute", "parquet", "a Parquet file")
+
     kind = column.type
     lists = pyarrow.types
     if lists.is_list(kind) or lists.is_large_list(kind) or lists.is_fixed_size_list(kind):
-        rows = column.to_pylist()
-        if len({len(x) for x in rows}) > 1:
+        if column.null_count:
+            row = column.is_null().to_numpy().argmax() + 1
+            raise ParseError(f"{where}, row {row}: {name!r} is missing; expected a list.")
+        lengths = compute.unique(compute.list_value_length(column)).to_pylist()
+        if len(lengths) > 1:
             raise ParseError(f"{where}: lists of {name!r} differ in length; expected one length.")
-        return np.array(rows)
+        flat = _from_arrow(compute.list_flatten(column), name, where)
+        return flat.reshape(len(column), -1) if lengths and lengths[0] else flat[:0]
     if lists.is_nested(kind):
         raise ParseError(f"{where}: {name!r} is of type {kind}; expected numbers or lists of them.")
     if lists.is_decimal(kind):

@@ -19,7 +19,10 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.reading import MOST, SIGNALS, Table, Wish, nearest
+from kinetree.motion.reading.bag_sizes import check_bag, check_messages
 from kinetree.motion.reading.by_hand import matching
+from kinetree.motion.reading.names import BRACKETED
+from kinetree.motion.reading.sizes import check_numbers
 
 STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 FIELDS = {
@@ -27,6 +30,7 @@ FIELDS = {
     PLAN: {"q": "positions", "dq": "velocities", "ddq": "accelerations", "tau": "effort"},
 }
 SECOND = 10**9  # ns
+OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 joints
 LONGEST_GAP = 10**8 * SECOND  # three years; clocks of simulations begin at 0, others in 1970
 REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
 
@@ -38,15 +42,19 @@ def read_bag(path: Path, wish: Wish) -> Table:
     the times at which the bag received them. Times of a trajectory are those from its start.
     """
     need("rosbags.highlevel", "ros", "a ROS bag")
+    check_bag(path)
     with _opened(path) as reader:
         topic, number = _topic(wish.topic, path.name)
         own = [x for x in reader.connections if x.msgtype in FIELDS]
         chosen = _chosen(own, reader, topic, path.name, wish)
         kind = chosen[0].msgtype
-        messages = [
-            (received, reader.deserialize(data, connection.msgtype))
-            for connection, received, data in reader.messages(connections=chosen)
-        ]
+        check_messages(reader, chosen[0].topic, path.name)
+        messages: list[tuple[int, Any]] = []
+        size = 0
+        for connection, received, data in reader.messages(connections=chosen):
+            size += len(data) + OVERHEAD
+            check_numbers(size, f"{path.name}, topic {chosen[0].topic}")
+            messages.append((received, reader.deserialize(data, connection.msgtype)))
     where = f"{path.name}, topic {chosen[0].topic}"
     if not messages:
         raise ParseError(f"{where} has no messages.")
@@ -221,6 +229,12 @@ class _Names:
                     f"{listing(names, MOST)}.{nearest(pattern, names)}"
                 )
             joint = (target or "").removeprefix("q:")
+            match = BRACKETED.fullmatch(joint)
+            if match and joint not in self.wish.names("q"):
+                raise ParseError(
+                    f"{self.where}: joint {pattern!r} is mapped to {target!r}; messages of joints "
+                    f"are in SI units by their definition. Leave out [{match[2]}]."
+                )
             if target and joint == target:
                 raise ParseError(
                     f"{self.where}: joint {pattern!r} is mapped to {target!r}; expected q:JOINT to "

@@ -1,8 +1,9 @@
 """Columns that are mapped by hand: {"name in the file": "q:JOINT", "t", "t[ms]" or None}.
 
 A star in a name stands for any signs. Several columns that a star matches may be mapped to one
-quantity, `actual_current_*` to `tau`; their numbers then give their order. A target without a unit
-keeps the unit that the name of the column states; one that is not known must be replaced.
+quantity, `actual_current_*` to `tau`; their numbers then give their order. A target may state a
+unit, `tau:JOINT [mN m]`, which is applied; without one, the unit that the file states is. The two
+must not contradict each other. A unit that no joint vector has, such as A or %, must be replaced.
 """
 
 import re
@@ -10,26 +11,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kinetree.base.tables import listing
+from kinetree.base.units import Unit, unit_of, units_in
 from kinetree.errors import ParseError
-from kinetree.model.units import RAD, kinds
+from kinetree.model.units import RAD
 from kinetree.motion.reading import MOST, SIGNALS, Wish, nearest
-from kinetree.motion.reading.names import (
-    BRACKETED,
-    TIME,
-    VOCABULARY,
-    Meaning,
-    own_meaning,
-    stated_unit,
-    unit_of,
-)
-from kinetree.motion.reading.units import UNITS
+from kinetree.motion.reading.names import BRACKETED, TIME, VOCABULARY, Meaning, own_meaning
+from kinetree.motion.reading.units import usual_unit
 
+# a power of ten beside a unit: tau_Nm_x10, q_e-3rad
+SCALE = re.compile(r"(?i)(?<![a-z])(x10+|10\^?-\d+|e-\d+|tenths?|hundredths?|pi)(?!\d)")
 DIGITS = re.compile(r"\d+(?=\D*$)")  # the last number of a name
 
 
-def mapped(heads: Sequence[str], wish: Wish, where: str) -> dict[int, Meaning | None]:
-    """Meanings of the columns that the wish maps; None for those that are left out."""
+def mapped(
+    heads: Sequence[str], wish: Wish, where: str, beside: Sequence[Unit | None]
+) -> tuple[dict[int, Meaning | None], list[str]]:
+    """Meanings of the columns that the wish maps, None for those that are left out; and notes.
+
+    beside: units that the file states beside the names, None for columns without one.
+    """
     found: dict[int, Meaning | None] = {}
+    notes: list[str] = []
+    silent: dict[str, list[str]] = {}  # by the SI unit that is assumed
     for pattern, target in wish.columns.items():
         own = matching(heads, pattern)
         if not own:
@@ -41,9 +44,45 @@ def mapped(heads: Sequence[str], wish: Wish, where: str) -> dict[int, Meaning | 
         for k in own:
             if k in found:
                 raise ParseError(f"{where}: column {heads[k]!r} is mapped twice; expected once.")
-            own_unit = _with_unit(heads[k], pattern, meaning, wish, where)
-            found[k] = _numbered(heads[k], pattern, own_unit, wish, where)
-    return found
+            if meaning is None:
+                found[k] = None
+                continue
+            stated = _with_unit(heads[k], pattern, (meaning, beside[k]), wish, where, notes, silent)
+            found[k] = _numbered(heads[k], pattern, stated, wish, where)
+    for unit, own in silent.items():
+        if wish.degrees and unit.startswith(RAD):
+            continue  # which the option states in degrees
+        notes.append(f"no unit is stated for {listing(own, MOST)}; taken in {unit}")
+    return found, notes
+
+
+def file_unit(
+    head: str, beside: Unit | None, where: str, joint: str = ""
+) -> tuple[str, Unit | None]:
+    """The name of a column without its unit, and the unit that the file states for it, or None.
+
+    joint: a name of a joint whose words are not units.
+    """
+    whole = rf"(?<![^\W_]){re.escape(joint)}(?![^\W_])"  # not the d of deg
+    plain = re.sub(whole, "\0" * len(joint), head) if joint else head
+    stated = units_in(plain)
+    units = [*(unit for _, unit in stated), *([beside] if beside is not None else [])]
+    for unit in units[1:]:
+        if not unit.same(units[0]):
+            raise ParseError(
+                f"{where}: column {head!r} states two units, {units[0]} and {unit}; expected one."
+            )
+    body = stated[0][0] if len(stated) == 1 and stated[0][0] else head
+    return body, units[0] if units else None
+
+
+def unknown_bracket(head: str, joints: Sequence[str] = ()) -> str:
+    """The text in brackets at the end of a name, if it may be a unit that is not known; or ""."""
+    match = BRACKETED.fullmatch(head)
+    if match is None or match[2] in joints or match[2].strip().isdigit() or unit_of(match[2]):
+        return ""
+    words = re.findall(r"[^\W\d_]+", match[2].lower())
+    return "" if words and VOCABULARY.issuperset(words) else match[2]
 
 
 def matching(heads: Sequence[str], pattern: str) -> list[int]:
@@ -64,6 +103,11 @@ def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
     own = own_meaning(text, known)
     if own is not None:
         names = wish.names(own.kind)
+        if own.joint not in names and (bracket := unknown_bracket(own.joint or "")):
+            raise ParseError(
+                f"{where}: column {pattern!r} is mapped to {target!r}, and {bracket!r} is not a "
+                f"unit that is read; expected one of {own.kind}, such as {usual_unit(own, wish)}."
+            )
         if wish.model is not None and own.joint not in names:
             raise ParseError(
                 f"{where}: column {pattern!r} is mapped to {target!r}; {wish.owner} has "
@@ -71,7 +115,7 @@ def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
             )
         return own
     match = BRACKETED.fullmatch(text)
-    body, unit = (match[1].strip(), unit_of(match[2])) if match else (text, "")
+    body, unit = (match[1].strip(), unit_of(match[2])) if match else (text, None)
     if body in (TIME, *SIGNALS) and (unit or not match):
         return Meaning(body, unit=unit)
     raise ParseError(
@@ -81,43 +125,46 @@ def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
 
 
 def _with_unit(
-    head: str, pattern: str, meaning: Meaning | None, wish: Wish, where: str
-) -> Meaning | None:
-    """The meaning with the unit of the column's name, if the target states none."""
-    if meaning is None or meaning.unit:
-        return meaning
-    if unit := stated_unit(head):
-        return replace(meaning, unit=unit)
-    target = wish.columns[pattern]
-    match = BRACKETED.fullmatch(head)
-    words = re.findall(r"[^\W\d_]+", match[2].lower()) if match else []
-    joints = {x for quantity in SIGNALS for x in wish.names(quantity)}
-    if match and match[2] not in joints and not VOCABULARY.issuperset(words):
-        usual = _usual_unit(meaning, wish)
+    head: str,
+    pattern: str,
+    target: tuple[Meaning, Unit | None],
+    wish: Wish,
+    where: str,
+    notes: list[str],
+    silent: dict[str, list[str]],
+) -> Meaning:
+    """The meaning with the unit of the target, or with the one that the file states."""
+    meaning, beside = target
+    usual = usual_unit(meaning, wish)
+    _, stated = file_unit(head, beside, where, meaning.joint or "")
+    bracket = unknown_bracket(head, [x for quantity in SIGNALS for x in wish.names(quantity)])
+    strange = bracket or (str(stated) if stated is not None and not stated.readable else "")
+    if stated is not None and (scale := SCALE.search(head)):
+        strange = strange or f"{stated} and {scale[0]}"
+    if meaning.unit is None:
+        if strange:
+            way = wish.ways.column(pattern, f"{wish.columns[pattern]} [{usual}]")
+            raise ParseError(
+                f"{where}: column {head!r} seems to be in {strange}, a unit that is not read. "
+                f"Convert it; or, if its numbers are in {usual}, state that: {way}."
+            )
+        if stated is None:
+            silent.setdefault(usual, []).append(head)
+        return replace(meaning, unit=stated)
+    if strange:
+        notes.append(f"column {head!r} is taken in {meaning.unit}, as its mapping states")
+    elif stated is not None and not stated.same(meaning.unit):
         raise ParseError(
-            f"{where}: column {head!r} seems to be in {match[2]}, a unit that is not read. Convert "
-            f"it; or, if its numbers are in {usual}, state that: "
-            f"{wish.ways.column(pattern, f'{target} [{usual}]')}."
+            f"{where}: column {head!r} is in {stated} by the file and is mapped to "
+            f"{wish.columns[pattern]!r}; expected one unit. Leave out that of the mapping, or "
+            "correct that of the file."
         )
     return meaning
 
 
-def _usual_unit(meaning: Meaning, wish: Wish) -> str:
-    """The SI unit of a column, as it is written in a target."""
-    if meaning.kind == TIME:
-        return "s"
-    names, kind = wish.names(meaning.kind), RAD
-    if wish.model is not None and meaning.joint in names:
-        kind = kinds(wish.model, meaning.kind)[names.index(meaning.joint)]
-    wanted = meaning.kind, kind, 1, 1
-    return next((unit for unit, entry in UNITS.items() if entry == wanted), "1")
-
-
-def _numbered(
-    head: str, pattern: str, meaning: Meaning | None, wish: Wish, where: str
-) -> Meaning | None:
+def _numbered(head: str, pattern: str, meaning: Meaning, wish: Wish, where: str) -> Meaning:
     """The meaning of one column: a quantity without a joint needs a number in the name."""
-    if meaning is None or meaning.kind == TIME or meaning.joint is not None:
+    if meaning.kind == TIME or meaning.joint is not None:
         return meaning
     number = DIGITS.search(head)
     if "*" not in pattern or number is None:

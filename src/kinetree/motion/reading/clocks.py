@@ -8,12 +8,15 @@ set of them, because others are the times at which a program received the messag
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
+from kinetree.base.units import Unit
 from kinetree.errors import ParseError
 from kinetree.motion.reading import MOST, SIGNALS, Wish
-from kinetree.motion.reading.names import TIME, Meaning
+from kinetree.motion.reading.names import NANOSECOND, TIME, Meaning
 
-PER_SECOND = {"": 1, "s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+SECOND = Unit("s", (("time", 1),))
 LATEST = 1e11  # s, three thousand years: larger times are in another unit
 
 
@@ -24,12 +27,25 @@ class Clock:
     column: int
     nanoseconds: int | None = None
     per_second: int = 1
+    seconds: int = 1  # in one unit, if it is longer than a second
     header: bool = False  # stamps of the messages
+    stated: bool = False  # the unit is, or is known from the names
 
     @property
     def exact(self) -> bool:
         """Whether the cells are whole numbers, too long for a float, counted from the first."""
         return self.nanoseconds is not None or self.per_second > 1000
+
+    @property
+    def unit(self) -> str:
+        """The unit of the cells, for messages."""
+        longer = {60: "min", 3600: "h"}
+        short = {count: unit for unit, count in PER_SECOND.items()}
+        return longer.get(self.seconds, short.get(self.per_second, "s"))
+
+    def in_seconds(self, x: Array) -> Array:
+        """Times in s that a float can hold; whole numbers of `exact` clocks are counted apart."""
+        return x * self.seconds / self.per_second if self.unit != "s" else x
 
     @property
     def columns(self) -> list[int]:
@@ -80,13 +96,13 @@ def find_clock(
 
 
 def seconds_note(clock: Clock, head: str) -> list[str]:
-    """A note on milliseconds that were converted."""
-    return [f"times in {head!r} were converted from ms to s"] if clock.per_second == 1000 else []
+    """A note on times that were converted."""
+    return [f"times in {head!r} were converted from {clock.unit} to s"] * (clock.unit != "s")
 
 
 def check_first(clock: Clock, head: str, first: float, wish: Wish, where: str) -> None:
     """Refuse times that cannot be seconds, such as nanoseconds since 1970."""
-    if abs(first) > LATEST and clock.per_second == 1:
+    if abs(first) > LATEST and clock.unit == "s":
         raise ParseError(
             f"{where}: {head!r} begins with {first:.16g}, which cannot be seconds. State its unit: "
             f"{wish.ways.column(head, 't[ns]')}, or t[us], or t[ms]."
@@ -114,20 +130,24 @@ def _clocks(
             )
         unit = _unit(heads, k, own[0], wish, where)
         header = own[0].origin == "header"
-        found.append(Clock(k, second.get(k), PER_SECOND[unit], header))
+        stated = own[0].unit is not None or own[0].origin == "%" or k in second
+        factors = int(unit.denominator), int(unit.numerator)
+        found.append(Clock(k, second.get(k), *factors, header, stated))
     return found
 
 
-def _unit(heads: Sequence[str], k: int, meaning: Meaning, wish: Wish, where: str) -> str:
+def _unit(heads: Sequence[str], k: int, meaning: Meaning, wish: Wish, where: str) -> Unit:
     if meaning.origin == "%":
         if any(x.startswith("field.") for x in heads):
-            return "ns"  # rostopic echo -p
+            return NANOSECOND  # rostopic echo -p
         raise ParseError(
             f"{where}: column {heads[k]!r} is a time whose unit is not certain. State it: "
             f"{wish.ways.column(heads[k], 't[ns]')} for nanoseconds, or t[s]."
         )
-    if meaning.unit not in PER_SECOND:
+    unit = meaning.unit or SECOND
+    if unit.dims != SECOND.dims:
         raise ParseError(
-            f"{where}: column {heads[k]!r} is a time in {meaning.unit}; expected s, ms, us or ns."
+            f"{where}: column {heads[k]!r} is a time stated in {unit}; expected s, ms, us, ns, min "
+            "or h."
         )
-    return meaning.unit
+    return unit

@@ -12,25 +12,35 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from kinetree.base.tables import counted, listing
+from kinetree.base.units import Unit, doubtful_word
 from kinetree.errors import ParseError
 from kinetree.motion.reading import MOST, SIGNALS, Wish, nearest
-from kinetree.motion.reading.by_hand import DIGITS, mapped
+from kinetree.motion.reading.by_hand import DIGITS, file_unit, mapped, unknown_bracket
 from kinetree.motion.reading.clocks import find_clock
 from kinetree.motion.reading.layout import Layout
-from kinetree.motion.reading.names import NAME, OTHER, Meaning, discovered, meanings
+from kinetree.motion.reading.names import NAME, OTHER, WORDS, Meaning, discovered, meanings
+from kinetree.motion.reading.sizes import check_names
 from kinetree.motion.reading.units import conversions, scales
 
 BARE_NUMBER = re.compile(r"(?i)(joints?|jnt|j|axis|dof)[ _.\[(]?\d+[\])]?")
 
 
 def named_layout(
-    heads: Sequence[str], wish: Wish, where: str, first: Sequence[str] | None = None
+    heads: Sequence[str],
+    wish: Wish,
+    where: str,
+    first: Sequence[str] | None = None,
+    beside: Sequence[Unit | None] = (),
 ) -> Layout:
     """The layout of a table from the names of its columns.
 
     first: the cells of the first row, for files whose cells name the joints (field.name0).
+    beside: units of the columns that the file states beside the names, in a line of units, a
+    comment or an attribute; None for columns without one.
     """
-    return _Header(tuple(x.strip() for x in heads), wish, where).layout(first)
+    check_names(heads, where)
+    names = tuple(x.strip() for x in heads)
+    return _Header(names, wish, where, tuple(beside) or (None,) * len(names)).layout(first)
 
 
 @dataclass
@@ -40,18 +50,20 @@ class _Header:
     heads: tuple[str, ...]
     wish: Wish
     where: str
+    beside: tuple[Unit | None, ...]
     found: dict[int, Meaning] = field(default_factory=dict[int, Meaning])
     notes: list[str] = field(default_factory=list[str])
 
     def layout(self, first: Sequence[str] | None) -> Layout:
         """Find the meaning of every column, and check that they fit together."""
         self.check_names()
-        by_hand = mapped(self.heads, self.wish, self.where)
+        by_hand, self.notes = mapped(self.heads, self.wish, self.where, self.beside)
         rest = [k for k in range(len(self.heads)) if k not in by_hand]
         joints = self.known_joints(rest)
-        readings = {k: meanings(self.heads[k], joints) for k in rest}
+        readings = {k: self.readings(k, joints) for k in rest}
         readings |= {k: [x] for k, x in by_hand.items() if x is not None}
-        clock, timed, self.notes = find_clock(self.heads, readings, self.wish, self.where)
+        clock, timed, notes = find_clock(self.heads, readings, self.wish, self.where)
+        self.notes += notes
         readings = {k: own for k, own in readings.items() if k not in timed}
         labels = self.labels(readings)
         order = self.order(labels, first)
@@ -61,11 +73,25 @@ class _Header:
         scaled = scales(self.wish, stated, self.where)
         notes = (*self.notes, *conversions(self.wish, stated))
         return Layout(
-            self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes
-        )
+            self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes,
+            stated,
+        )  # fmt: skip
 
     def fail(self, text: str) -> NoReturn:
         raise ParseError(f"{self.where}: {text}")
+
+    def readings(self, k: int, joints: Sequence[str]) -> list[Meaning]:
+        """All readings of the name of a column, with the unit that the file states beside it."""
+        found, beside = meanings(self.heads[k], joints), self.beside[k]
+        if beside is None:
+            return found
+        for x in found:
+            if x.unit is not None and not x.unit.same(beside):
+                self.fail(
+                    f"column {self.heads[k]!r} is in {x.unit} by its name and in {beside} by the "
+                    "units beside the names; expected one unit."
+                )
+        return [replace(x, unit=beside) for x in found]
 
     def check_names(self) -> None:
         """Refuse columns without a name, and two columns of the same name."""
@@ -140,9 +166,9 @@ class _Header:
                 if x.kind in SIGNALS and x.joint is None
                 and (key := (x.kind, x.origin)) in resolved and k in resolved[key]
             ]  # fmt: skip
-            both = {(x.kind, x.joint): x for x in [*by_number, *named]}
+            both = {(x.kind, x.joint, x.unit): x for x in [*by_number, *named]}
             if by_number and not named and (spelt := self.spelt_joint(k)):
-                both.setdefault((by_number[0].kind, spelt), by_number[0])
+                both.setdefault((by_number[0].kind, spelt, by_number[0].unit), by_number[0])
             if len(both) > 1:
                 self.refuse_ambiguous(k, list(both), bool(by_number))
             elif both:
@@ -212,7 +238,10 @@ class _Header:
         if self.wish.model is None and not any(x.kind == "q" for x in self.found.values()):
             for k in [k for k in unknown if not any(x.kind in SIGNALS for x in readings[k])
                       or not _has_quantity(self.heads[k])]:  # fmt: skip
-                self.found[k] = Meaning("q", joint=self.heads[k])
+                if unknown_bracket(self.heads[k]):
+                    continue
+                body, unit = file_unit(self.heads[k], self.beside[k], self.where)
+                self.found[k] = Meaning("q", joint=body, unit=unit)
                 unknown.remove(k)
 
     def columns(self) -> dict[str, list[int]]:
@@ -286,10 +315,10 @@ class _Header:
         )
 
     def refuse_ambiguous(
-        self, k: int, both: Sequence[tuple[str, str | None]], numbered: bool
+        self, k: int, both: Sequence[tuple[str, str | None, Unit | None]], numbered: bool
     ) -> NoReturn:
         head = self.heads[k]
-        texts = [f"{quantity}:{joint}" for quantity, joint in both]
+        texts = [f"{kind}:{joint}{f' [{unit}]' if unit else ''}" for kind, joint, unit in both]
         reason = ": by its number and by its name" if numbered else ""
         self.fail(
             f"column {head!r} has several readings, {' and '.join(texts)}{reason}. "
@@ -315,16 +344,28 @@ class _Header:
         words = sorted({*names, *(x for y in SIGNALS for x in self.wish.names(y))})
         subject = f"columns {listing((self.heads[x] for x in unknown), MOST)}"
         subject = subject if len(unknown) > 1 else subject.replace("columns", "column", 1)
-        quantity = next((x.kind for x in readings[k] if x.kind in SIGNALS), "q")
+        quantity, joint = self.likely(k, readings[k], names)
         verb = ("state", "belong") if len(unknown) > 1 else ("states", "belongs")
         why = f"{verb[0]} no joint, neither by name nor by number"
         why = why if readings[k] else f"{verb[1]} to nothing that is read"
+        letter = doubtful_word(head)
+        hint = self.wish.following(head) or nearest(head, words)
+        hint += f" If {letter} is its unit, write it in brackets: [{letter}]." if letter else ""
         self.fail(
             f"{subject} {why}; expected t and columns of {', '.join(names[:MOST])}, "
-            f"such as q:{names[0]}.{self.wish.following(head) or nearest(head, words)} State it by "
-            f"hand: {ways.column(head, f'{quantity}:{names[0]}')}; or leave it out: "
+            f"such as q:{names[0]}.{hint} State it by hand: "
+            f"{ways.column(head, f'{quantity}:{joint}')}; or leave it out: "
             f"{ways.column(head, '')}."
         )
+
+    def likely(self, k: int, readings: Sequence[Meaning], names: Sequence[str]) -> tuple[str, str]:
+        """The quantity and the joint that a name without a meaning suggests, for an advice."""
+        words = (WORDS.get(x.lower()) for x in re.findall("[A-Za-z]+", self.heads[k]))
+        own = [x.kind for x in readings if x.kind in SIGNALS]
+        number = DIGITS.search(self.heads[k])
+        place = int(number[0]) - 1 if number is not None and len(number[0]) < 4 else 0
+        joint = names[place] if 0 <= place < len(names) else names[0]
+        return next((x for x in [*own, *words] if x is not None), "q"), joint
 
     def refuse_set(
         self, quantity: str, numbers: Mapping[int, list[int]], own: Sequence[int]

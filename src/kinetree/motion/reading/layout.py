@@ -1,16 +1,17 @@
 """The layout of a table: which of its columns is which, and how their numbers become SI units."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
+from kinetree.base.units import Unit
 from kinetree.errors import ParseError
 from kinetree.motion.reading import SIGNALS, Wish
 from kinetree.motion.reading.clocks import Clock
-from kinetree.motion.reading.units import scales
+from kinetree.motion.reading.units import Stated, scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,8 @@ class Layout:
 
     heads: names of all columns. joints: names of the entries of q. columns: those of every
     quantity, in the order of the joints. scales: numerator and denominator that make SI units.
-    labels: columns whose cells are names of joints, which must not change.
+    labels: columns whose cells are names of joints, which must not change. stated: units of the
+    columns of every quantity, None for those without one.
     """
 
     heads: tuple[str, ...]
@@ -29,11 +31,17 @@ class Layout:
     clock: Clock | None = None
     labels: Sequence[int] = ()
     notes: tuple[str, ...] = ()
+    stated: Stated = field(default_factory=dict[str, Sequence[Unit | None]])
 
     @property
     def clock_name(self) -> str:
         """Name of the column of the times."""
         return "t" if self.clock is None else self.heads[self.clock.column]
+
+    @property
+    def silent_clock(self) -> str:
+        """Name of the column of the times if nothing states its unit, else ""."""
+        return "" if self.clock is None or self.clock.stated else self.clock_name
 
     @property
     def numeric(self) -> list[int]:
@@ -74,10 +82,11 @@ def unnamed_layout(width: int, wish: Wish, where: str) -> Layout:
                     f"{where}: the columns have no names, and {next(iter(wish.columns))!r} is to "
                     "be mapped; expected a first line that names them."
                 )
-            stated = {x: [""] * len(own) for x, own in columns.items()}
+            stated: Stated = {x: [None] * len(own) for x, own in columns.items()}
             return Layout(
-                tuple(heads), model.coordinate_names, columns, scales(wish, stated, where)
-            )
+                tuple(heads), model.coordinate_names, columns, scales(wish, stated, where),
+                stated=stated,
+            )  # fmt: skip
     raise ParseError(
         f"{where}: {counted(width, 'column')} without names; {model.name!r} takes "
         f"{' or '.join(expected)}. Or name them in the first line: {', '.join(heads[:2])}, ..."

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kinetree.base.units import Unit, unit_of, units_in
 from kinetree.motion.reading import SIGNALS
 
 TIME, NAME, OTHER = "t", "name", "other"  # kinds of columns besides SIGNALS
@@ -43,33 +44,9 @@ SPLIT = re.compile(r"[A-Za-z]+|\d+")
 CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LEVELS = re.compile(r"\('([^']*)', '([^']*)'\)")  # a name of two levels as pandas writes it
 SEPARATORS = " _.:/\\-[](){}"
-
-# unit as written, in lower case without blanks -> unit, one key of UNITS in `layout`
-SPELLINGS = {
-    "rad": "rad radian radians",
-    "deg": "deg degs degree degrees °",
-    "m": "m metre metres meter meters",
-    "mm": "mm",
-    "rad/s": "rad/s rad/sec radians/s rad_s rad_per_s rads/s radps",
-    "deg/s": "deg/s deg/sec degrees/s °/s deg_s deg_per_s degs/s degps",
-    "m/s": "m/s m/sec m_s",
-    "mm/s": "mm/s",
-    "rad/s^2": "rad/s^2 rad/s2 rad/s/s rad/s**2 rad/s² rad_s2 rad_per_s2",
-    "deg/s^2": "deg/s^2 deg/s2 deg/s/s deg/s**2 deg/s² °/s² °/s^2 deg_s2 deg_per_s2",
-    "m/s^2": "m/s^2 m/s2 m/s/s m/s**2 m/s²",
-    "N m": "nm n-m n*m n.m n·m newton-metre",
-    "N": "n newton",
-    "s": "s sec secs second seconds",
-    "ms": "ms msec msecs millisecond milliseconds",
-    "us": "us usec usecs µs μs microsecond microseconds",
-    "ns": "ns nsec nsecs nanosecond nanoseconds",
-}
-UNIT_OF = {text: unit for unit, texts in SPELLINGS.items() for text in texts.split()}
-# without brackets only what cannot be part of a name: q_m and q_n are not metres and newtons
-SUFFIXES = sorted((x for x in UNIT_OF if x.isascii() and len(x) > 1), key=len, reverse=True)
 BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
-NUMBER_AT_END = re.compile(r"[ _.]*[\[({]?\d+[\])}]?$")
-SUFFIXED = re.compile(rf"(?i)(.+?)[ _.]({'|'.join(map(re.escape, SUFFIXES))})|(t|time)_(s)")
+SECONDS = re.compile(r"(?i)(.+)[_ .]s")  # time_s: the one single letter that is read as a unit
+NANOSECOND = Unit("ns", (("time", 1),), 1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -80,7 +57,7 @@ class Meaning:
         kind: TIME, one of SIGNALS, NAME (the cells are names of joints) or OTHER (bookkeeping).
         joint: the joint that it names.
         number: the number in a numbered set, such as 1 of q1.
-        unit: stated unit, a value of UNIT_OF; "" if the name states none.
+        unit: stated unit; None if the name states none.
         origin: words such as "actual" or "target"; of times "header" or "%".
         part: of a time in two columns: "sec" or "nanosec"; joint is then their common name.
     """
@@ -88,7 +65,7 @@ class Meaning:
     kind: str
     joint: str | None = None
     number: int | None = None
-    unit: str = ""
+    unit: Unit | None = None
     origin: str = ""
     part: str = ""
 
@@ -124,19 +101,6 @@ def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
     return Meaning(quantity, joint=joint)
 
 
-def unit_of(text: str) -> str:
-    """The unit of a text such as `deg`, `rad/s` or `N m`; "" if it is not one."""
-    return UNIT_OF.get("".join(text.split()).lower(), "")
-
-
-def stated_unit(text: str) -> str:
-    """The unit at the end of any name, perhaps before a number: `enc [deg]`, `q_deg[0]`; or ""."""
-    for name in (text, NUMBER_AT_END.sub("", text)):
-        if units := [unit for _, unit in _with_units(name) if unit]:
-            return units[0]
-    return ""
-
-
 def discovered(texts: Iterable[str]) -> list[str]:
     """Joints that a file names itself, as in `JOINT_position` and `velocity/JOINT`."""
     found: dict[str, None] = {}
@@ -147,7 +111,7 @@ def discovered(texts: Iterable[str]) -> list[str]:
         if own := own_meaning(text):
             found[own.joint or ""] = None
             continue
-        for body, _ in _with_units(text):
+        for body in [body for body, _ in units_in(text)] or [text]:
             body = _without_topic(body)[0]
             if match := last.fullmatch(body):
                 found[match[1].lstrip("/")] = None
@@ -179,14 +143,12 @@ def joined_levels(levels: Sequence[str], joint_first: bool = False) -> str:
     return "/".join(levels)
 
 
-def _with_units(text: str) -> Iterator[tuple[str, str]]:
-    """The name as it is, and without the unit at its end, if it has one."""
-    yield text, ""
-    if (match := BRACKETED.fullmatch(text)) and (unit := unit_of(match[2])):
-        yield match[1].strip(), unit
-    if match := SUFFIXED.fullmatch(text):
-        body, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
-        yield body, UNIT_OF[unit.lower()]
+def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
+    """The name as it is, and without a unit that it states."""
+    yield text, None
+    yield from units_in(text)
+    if (match := SECONDS.fullmatch(text)) and any(x.kind == TIME for x in _times(match[1])):
+        yield match[1], unit_of("s")
 
 
 def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
@@ -219,7 +181,7 @@ def _times(body: str) -> Iterator[Meaning]:
     plain = plain.removeprefix("header")
     origin = "%" if rostopic else "header" if header else ""
     if plain in TIMES:
-        yield Meaning(TIME, origin=origin, unit="ns" if printed and header else "")
+        yield Meaning(TIME, origin=origin, unit=NANOSECOND if printed and header else None)
     elif match := PAIR.fullmatch(plain):
         part = "nanosec" if match[2].startswith("n") else "sec"
         yield Meaning(TIME, joint=match[1] or "", origin=origin, part=part)

@@ -3,7 +3,8 @@
 Columns are separated by commas, semicolons, tabs or blanks, whichever the first line has. The first
 line names the columns, or is a row of numbers itself if the wish allows it; names on two lines, as
 pandas writes columns of two levels, and a second line of units are read too. Lines that begin with
-# are comments. Memory does not grow with the length of the stream.
+# are comments; those above the first row may state units. Memory does not grow with the length of
+the stream.
 """
 
 import csv
@@ -17,17 +18,22 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
+from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
-from kinetree.motion.reading.clocks import Clock, check_first, seconds_note
+from kinetree.motion.reading.clocks import LATEST, Clock, check_first, seconds_note
 from kinetree.motion.reading.header import named_layout
 from kinetree.motion.reading.layout import unnamed_layout
-from kinetree.motion.reading.names import joined_levels, unit_of
+from kinetree.motion.reading.names import joined_levels
+from kinetree.motion.reading.sizes import check_columns, check_numbers
+from kinetree.motion.reading.units import check_comment
 
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
+MOST_COMMENTS, COMMENTS_PER_ROW = 20_000, 10  # lines, with blank ones
 MOST_LEVELS = 3  # lines of names: two levels of pandas, and the name of the index below them
 COMMENT = "#"
+UNITS_LINE = re.compile(r"(?i)#[#\s]*units?\s*(?:[:=]|\s)\s*(.*)")
 
 Lines = Sequence[tuple[int, str]]  # numbers of lines, and their texts
 
@@ -52,6 +58,8 @@ class _Head:
     separator: str
     trailing: bool  # every line ends with a separator
     rows: Lines
+    units: tuple[Unit | None, ...] = ()  # beside the names
+    comments: Lines = ()  # above the rows, without that of the names
 
 
 class TextTable:
@@ -63,17 +71,21 @@ class TextTable:
     def __init__(self, stream: BinaryIO, name: str, wish: Wish) -> None:
         self.name, self.wish = name, wish
         self._lines = _lines(stream, name)
+        self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
         where = f"{name}, line {self._head.line}"
         if self._head.heads:
             row = self._head.rows[0] if self._head.rows else None
             first = None if row is None else self._cells(row)
-            self.layout = named_layout(self._head.heads, wish, where, first)
+            units = self._head.units
+            self.layout = named_layout(self._head.heads, wish, where, first, units)
             self._labels = [(first or [])[k].strip() for k in self.layout.labels]
         else:
             width = len(self._cells(self._head.rows[0]))
             self.layout = unnamed_layout(width, wish, where)
             self._labels = list[str]()
+        self._check_comments(self._head.comments)
+        self._check_late(self._late)
         self.where = where
         self.notes = list(self.layout.notes)
         self._start: Decimal | None = None
@@ -90,7 +102,11 @@ class TextTable:
 
     def whole(self) -> Table:
         """The whole file."""
-        blocks = list(self.blocks())
+        blocks, size = list[Block](), 0
+        for block in self.blocks():
+            size += sum(x.nbytes for x in block.values.values())
+            check_numbers(size, self.name)
+            blocks.append(block)
         values = {
             key: np.concatenate([block.values[key] for block in blocks]) for key in blocks[0].values
         }
@@ -107,7 +123,24 @@ class TextTable:
     def _rest(self) -> Iterator[Lines]:
         yield self._head.rows
         for lines in self._lines:
+            self._check_late(lines)
             yield [(k, x) for k, x in lines if not x.startswith(COMMENT)]
+
+    def _check_late(self, lines: Lines) -> None:
+        """Check the comments among lines below the first row."""
+        comments = [x for x in lines if x[1].startswith(COMMENT)]
+        for line, text in comments:
+            if UNITS_LINE.fullmatch(text):
+                raise ParseError(
+                    f"{self.name}, line {line}: a comment on units below the first row; expected "
+                    "it above the rows."
+                )
+        self._check_comments(comments)
+
+    def _check_comments(self, comments: Lines) -> None:
+        clock = self.layout.silent_clock
+        for line, text in comments:
+            check_comment(self.wish, self.layout.stated, clock, text, f"{self.name}, line {line}")
 
     # ----- the first lines
 
@@ -116,8 +149,12 @@ class TextTable:
         for lines in self._lines:
             seen += lines
             if (found := self._decided(seen, ended=False)) is not None:
-                return found
-        if (found := self._decided(seen, ended=True)) is not None:
+                break
+        else:
+            found = self._decided(seen, ended=True)
+        if found is not None:
+            after = found.rows[0][0] if found.rows else seen[-1][0]
+            self._late = [x for x in seen if x[0] > after]
             return found
         raise ParseError(
             f"{self.name} is empty; expected rows of numbers, with a line of names or not."
@@ -134,15 +171,23 @@ class TextTable:
         names = {x for quantity in SIGNALS for x in self.wish.names(quantity)}
         mark = "," if text.strip() in names else separator(text, f"{self.name}, line {line}")
         cells = split(text, mark, f"{self.name}, line {line}")
+        check_columns(len(cells), f"{self.name}, line {line}")
         trailing = len(cells) > 1 and not cells[-1]
         if all(map(_is_number, filter(None, cells))):
             comments = [x for x in seen if x[0] < line and x[1].startswith(COMMENT)]
-            if comments:
-                at, comment = comments[-1]
-                heads = split(comment[1:].strip(), mark, f"{self.name}, line {at}")
-                if len(heads) == len(cells) and not any(map(_is_number, heads)):
-                    return _Head(at, tuple(heads), mark, False, rows)
-            return _Head(line, (), mark, False, rows)
+            names = self._comment_names(comments, mark, len(cells))
+            if names is None:
+                units = self._comment_units(comments, mark, len(cells))
+                if any(units):
+                    raise ParseError(
+                        f"{self.name}, line {line}: units, and columns without names; expected a "
+                        "line that names the columns."
+                    )
+                return _Head(line, (), mark, False, rows, (), comments)
+            at, heads = names
+            others = [x for x in comments if x[0] != at]
+            units = self._comment_units(others, mark, len(heads))
+            return _Head(at, heads, mark, False, rows, units, others)
         levels = [cells]
         for at, other in rows[1 : MOST_LEVELS + 1]:
             own = split(other, mark, f"{self.name}, line {at}")
@@ -153,8 +198,62 @@ class TextTable:
         else:
             if not ended and len(rows) <= MOST_LEVELS:
                 return None
-        heads, used = _combined(levels)
-        return _Head(line, tuple(heads[:-1] if trailing else heads), mark, trailing, rows[used:])
+        heads, used, units = _combined(levels)
+        heads = heads[:-1] if trailing else heads
+        end = rows[used][0] if used < len(rows) else seen[-1][0] + 1
+        comments = [x for x in seen if x[0] < end and x[1].startswith(COMMENT)]
+        stated = self._comment_units(comments, mark, len(heads))
+        both = [
+            self._one_unit(f"column {x!r} is in", below, "by the line of units", comment)
+            for x, below, comment in zip(heads, [*units, None], stated, strict=False)
+        ]
+        return _Head(line, tuple(heads), mark, trailing, rows[used:], tuple(both), comments)
+
+    def _comment_names(
+        self, comments: Lines, mark: str, width: int
+    ) -> tuple[int, tuple[str, ...]] | None:
+        """The last comment above rows of numbers that has as many names as these, not units."""
+        for at, comment in list(reversed(comments))[:2]:
+            heads = split(comment.strip("# \t"), mark, f"{self.name}, line {at}")
+            if UNITS_LINE.fullmatch(comment) or all(_is_unit(x) for x in heads):
+                continue
+            fits = len(heads) == width and not any(map(_is_number, heads))
+            return (at, tuple(heads)) if fits else None
+        return None
+
+    def _comment_units(self, comments: Lines, mark: str, width: int) -> tuple[Unit | None, ...]:
+        """Units of the columns that comments state, in the order of the columns."""
+        found: tuple[Unit | None, ...] = (None,) * width
+        for at, comment in comments:
+            match = UNITS_LINE.fullmatch(comment)
+            text = (match[1] if match else comment).strip("# \t")
+            for sign in dict.fromkeys((mark, ",", ";", "\t", " ")):
+                cells = [x for x in split(text, sign, f"{self.name}, line {at}")]
+                if len(cells) == width and all(map(_is_unit, cells)):
+                    units = [_unit_cell(x) for x in cells]
+                    found = tuple(
+                        self._one_unit(f"column {k} is in", x, f"by the comment of line {at}", y)
+                        for k, (y, x) in enumerate(zip(found, units, strict=True), 1)
+                    )
+                    break
+            else:
+                if match:
+                    raise ParseError(
+                        f"{self.name}, line {at}: {comment[:60]!r} does not state a unit for every "
+                        f"column; expected {width}, in the order of the columns, with - for none."
+                    )
+        return found
+
+    def _one_unit(
+        self, subject: str, new: Unit | None, source: str, comment: Unit | None
+    ) -> Unit | None:
+        """The unit of a column by a source and by the comments before it."""
+        if new is not None and comment is not None and not new.same(comment):
+            raise ParseError(
+                f"{self.name}: {subject} {new} {source} and in {comment} by a comment; expected "
+                "one unit."
+            )
+        return new if new is not None else comment
 
     # ----- rows
 
@@ -190,7 +289,7 @@ class TextTable:
         if layout.clock is not None and not exact:
             t = table[:, position[layout.clock.column]]
             self._check_unit(layout.clock, t)
-            values["t"] = t / layout.clock.per_second if layout.clock.per_second != 1 else t
+            values["t"] = layout.clock.in_seconds(t)
         for quantity in layout.columns:
             values[quantity] = layout.in_si(quantity, table, position)
         return Block([line for line, _ in rows], values)
@@ -251,6 +350,11 @@ class TextTable:
                 raise ParseError(
                     f"{self.name}, line {line}: {own[clock.column]!r} is not a time."
                 ) from None
+            if not abs(value) < LATEST:  # true for nan; a longer text than a time takes memory
+                raise ParseError(
+                    f"{self.name}, line {line}: {own[clock.column][:40]!r} is not a time in "
+                    f"{clock.unit}."
+                )
             found.append(value)
         if self._start is None:
             self._start = found[0]
@@ -289,20 +393,21 @@ def split(text: str, mark: str, where: str) -> list[str]:
     return text.split() if mark == " " else [x.strip() for x in text.split(mark)]
 
 
-def _combined(levels: Sequence[Sequence[str]]) -> tuple[list[str], int]:
-    """The names of columns from one line or several, and the number of lines that they take.
+def _combined(
+    levels: Sequence[Sequence[str]],
+) -> tuple[list[str], int, Sequence[Unit | None]]:
+    """The names of columns from one line or several, the number of lines, and a line of units.
 
     Two levels of pandas are joined with a slash; a line below them that has only its first cell is
-    the name of the index. A second line of units is put in brackets behind the names.
+    the name of the index.
     """
-    first, rest = list(levels[0]), levels[1:]
-    if rest and all(unit_of(x.strip("[]()")) or x in ("", "-") for x in rest[0]) and any(rest[0]):
-        units = [x.strip("[]()") if x != "-" else "" for x in rest[0]]
-        return [f"{x} [{u}]" if u else x for x, u in zip(first, units, strict=True)], 2
+    first, rest, bare = list(levels[0]), levels[1:], [None] * len(levels[0])
+    if rest and all(map(_is_unit, rest[0])) and any(map(_unit_cell, rest[0])):
+        return first, 2, [_unit_cell(x) for x in rest[0]]
     repeated = len({x for x in first[1:] if x}) < len(first[1:]) or not first[0]
     index = next((k for k, x in enumerate(rest) if x[0] and not any(x[1:])), None)
     if not rest or not (repeated or index is not None or _are_signals(first)):
-        return first, 1
+        return first, 1, bare
     depth = 2 if index is None else index + 1
     swapped = first[0] == "joint"
     joined = [
@@ -310,8 +415,18 @@ def _combined(levels: Sequence[Sequence[str]]) -> tuple[list[str], int]:
     ]
     if index is not None:
         joined[0] = rest[index][0]
-        return joined, index + 2
-    return joined, depth
+        return joined, index + 2, bare
+    return joined, depth, bare
+
+
+def _unit_cell(text: str) -> Unit | None:
+    """The unit in a cell, perhaps in brackets; None if it states none."""
+    return unit_of(text.strip("[](){}"))
+
+
+def _is_unit(text: str) -> bool:
+    """Whether a cell of a line of units states a unit, or that there is none."""
+    return text in ("", "-", "--") or _unit_cell(text) is not None
 
 
 def _are_signals(cells: Sequence[str]) -> bool:
@@ -345,10 +460,18 @@ def _number(text: str, head: str, where: str, mark: str) -> float:
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[Lines]:
     """Numbered lines that are not blank; a block ends where the stream paused or a chunk ended."""
-    line = 0
+    line, rows = 0, 0
     for texts in line_blocks(stream, name):
-        yield [(line + k, x) for k, x in enumerate(texts, 1) if x and not x.isspace()]
+        found = [(line + k, x) for k, x in enumerate(texts, 1) if x and not x.isspace()]
         line += len(texts)
+        rows += sum(1 for _, x in found if not x.startswith(COMMENT))
+        if line - rows > MOST_COMMENTS + COMMENTS_PER_ROW * rows:
+            raise ParseError(
+                f"{name}, line {line}: {line - rows:,} lines of comments and blank lines, and "
+                f"{counted(rows, 'other line')}; at most {MOST_COMMENTS:,} and {COMMENTS_PER_ROW} "
+                "for every row are read. Remove them."
+            )
+        yield found
 
 
 def line_blocks(stream: BinaryIO, name: str) -> Iterator[list[str]]:

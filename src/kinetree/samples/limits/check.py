@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
@@ -21,6 +22,7 @@ from kinetree.samples.record import Record
 POSITION, SPEED, TORQUE = "position", "speed", "torque"
 
 
+@typed
 def check_limits(
     robot: Model | HasModel | None,
     trajectory: Record,

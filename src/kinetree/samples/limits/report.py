@@ -6,7 +6,7 @@ from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
 from kinetree.base.tables import counted, notebook_table, short_number, text_table
-from kinetree.errors import KinetreeError, NameLookupError
+from kinetree.errors import KinetreeError, NameLookupError, visible
 from kinetree.samples.limits.scaling import UniformScaling
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class LimitReport:
         lines = [f"  {line}" for line in text_table([*heads, *rows], gap=" ")]
         notes = [f"  - {note}" for note in self.verdict()]
         text = [self.headline(), "", *lines, *([""] if notes else []), *notes]
-        return "\n".join(line.rstrip() for line in text)
+        return visible("\n".join(line.rstrip() for line in text))
 
     def _repr_html_(self) -> str:
         heads = [" ".join(filter(None, head)) for head in zip(*_heads(self), strict=True)]

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import typed
 from kinetree.description.drive import Curve
 from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model
@@ -69,6 +70,7 @@ class UniformScaling:
     overloads: tuple[Overload, ...] = ()
 
 
+@typed
 def scale_time(
     trajectory: AnyRecord, factor: float, robot: Model | HasModel | None = None
 ) -> AnyRecord:

@@ -1,6 +1,7 @@
 """Adaptive steps: results at given times, to a given error, for each rollout by itself."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from kinetree.model import Model
 from kinetree.model.units import units
 from kinetree.samples.inputs import positive
 from kinetree.simulate.core.closure import closing_kernel, rows
-from kinetree.simulate.core.events import Event, Events, Occurrence, read_events
-from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import check_steady, shown_parts
+from kinetree.simulate.core.events import Event, Events, Halt, Occurrence, read_events
+from kinetree.simulate.core.forces import shown_parts
 from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
+from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
-from kinetree.simulate.core.signals import Sampled
+from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.switches import (
     Breaks,
     merged,
@@ -43,12 +44,17 @@ NEAR = 1e-3  # of a speed: a motion that slides along it is at most so far from 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveOptions:
-    """Error allowed in a step, longest step, s, or None, and the events to find."""
+    """Error allowed in a step, longest step, s, or None, and the events to find.
+
+    functions: those of the events, with some of their calls. halts: ends from outside.
+    """
 
     rtol: float
     atol: float
     max_step: float | None
     events: list[Event]
+    functions: list[UserFunction]
+    halts: list[Halt]
 
 
 def read_options(
@@ -63,7 +69,25 @@ def read_options(
             f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
             "different times; give one rollout, or an event that is not terminal."
         )
-    return AdaptiveOptions(rtol, atol, longest, listed)
+    halts = [event for event in listed if isinstance(event, Halt)]
+    listed = [event for event in listed if not isinstance(event, Halt)]
+    functions = [watched(event) for event in listed]
+    pairs = zip(listed, functions, strict=True)
+    noted = [replace(event, function=partial(_number, function)) for event, function in pairs]
+    return AdaptiveOptions(rtol, atol, longest, noted, functions, halts)
+
+
+def watched(event: Event) -> UserFunction:
+    """The function of an event, which notes some of its calls."""
+
+    def value(t: float, q: Array, dq: Array) -> Parts:
+        return (np.array(event.value(t, q, dq)),)
+
+    return UserFunction(f"the event {event.name!r}", value)
+
+
+def _number(function: UserFunction, t: float, q: Array, dq: Array) -> float:
+    return float(function(t, q, dq)[0])
 
 
 class AdaptiveSteps:
@@ -114,21 +138,26 @@ class AdaptiveSteps:
         integration = Integration(
             rollouts=self.rollouts(setup),
             outputs=times,
-            breaks=self.breaks(setup.external, float(times[-1])),
+            breaks=self.breaks(setup, float(times[-1])),
             rtol=options.rtol,
             atol=options.atol,
             max_step=float(times[-1]) / fewest if longest is None else longest,
             events=options.events,
             log=log,
+            sampling=setup.sampling,
         )
         integration.begin(setup.x0)
         while integration.alive.any():
             integration.advance()
             t = integration.t[integration.alive].min(initial=times[-1])
             bar.update(float(t))
+            if any(halt.asked() for halt in options.halts):
+                integration.halt()
+        for function in options.functions:
+            function.repeat()
         return self._outcome(integration, log is None), _meta(integration, setup.batch)
 
-    def breaks(self, external: ExternalInputs, end: float) -> Breaks:
+    def breaks(self, setup: Setup, end: float) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
         graph = self.system.laws or self.system.graph
         if end not in self.switches:
@@ -136,11 +165,13 @@ class AdaptiveSteps:
             traced += [] if graph is None else traced_activity(graph, end)
             self.switches = {end: traced}
         found = list(self.switches[end])
-        for source in external.sampled.values():
+        if setup.sampling is not None:
+            found += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
+        for source in setup.external.sampled.values():
             found += [(float(t), float(t)) for t in source.breaks]
             if not len(source.breaks):
 
-                def values(t: Array, source: Sampled = source) -> Array:
+                def values(t: Array, source: TimeSource = source) -> Array:
                     parts = source.at(t, np.zeros(len(t), bool))
                     return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
@@ -185,11 +216,11 @@ def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
     if np.isfinite(ended):
         meta["ended"] = ended
     if run.stuck.any():
-        meta |= _stuck(run)
+        meta |= _jammed(run)
     return meta
 
 
-def _stuck(run: Integration) -> dict[str, Any]:
+def _jammed(run: Integration) -> dict[str, Any]:
     """Entries of `meta` on the first place where forces jump back and forth without end.
 
     They are the time, the joint, and the force that its drive loses there, "" if it is no drive.
@@ -206,7 +237,7 @@ def _stuck(run: Integration) -> dict[str, Any]:
         if abs(abs(dq[joint.dofs[0]]) - last) <= NEAR * last:
             unit = units(space.model, "tau")[joint.dofs[0]]
             name, lost = joint.name, f"{number(force)} {unit}"
-    return {"stuck": float(run.t[row]), "stuck_joint": name, "stuck_drive": lost}
+    return {"jammed": float(run.t[row]), "jammed_joint": name, "jammed_drive": lost}
 
 
 def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
@@ -226,5 +257,4 @@ def adaptive_steps(model: Model, setup: Setup, plan: Plan) -> AdaptiveSteps:
         ranges = () if actuation is None else actuation.ranges(model)
         return AdaptiveSteps(StateSpace(model, setup.extra, ranges=ranges), setup, plan)
 
-    check_steady(setup.acting.verdict, ADAPTIVE, None)
     return remembered_loop(model, setup, (ADAPTIVE, len(plan.bounds)), make)

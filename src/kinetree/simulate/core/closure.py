@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.stepping import CLOSED
+from kinetree.algorithms.constraints.regularity import margin, weakest
+from kinetree.algorithms.constraints.solve import MARGIN
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
@@ -26,10 +27,12 @@ from kinetree.errors import InputError
 from kinetree.kernels.memo import kernel
 from kinetree.kernels.step import lean_closing
 from kinetree.model import Model
+from kinetree.model.constraints import CLOSED
 from kinetree.samples.inputs import positive
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
 
+NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
 PULLED = 1e-3  # rad or m: the same with a time constant, which leaves errors by design
 SHORTEST = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
 PART = "closure time"  # the name of the time constant among the inputs
@@ -81,7 +84,7 @@ def closure_bounds(model: Model, closure_time: float | None, method: str) -> tup
         first += len(dry_dofs(model))  # whose friction follows tau in y
     elif METHODS[method].implicit:
         first += model.n  # and here ddq does
-    most = CLOSED if closure_time is None else PULLED
+    most = model.constraints.tolerance if closure_time is None else PULLED
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
         for k, name in enumerate(model.constraints.row_names)
@@ -101,12 +104,12 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
         return
     errors = np.abs(kernel(model, "constraint_errors")(q0))
     at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
-    if not errors[at] <= CLOSED:
+    if not errors[at] <= given.tolerance:
         row = int(at[-1])
         raise InputError(
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{given.owner(row)!r} is open by {errors[at]:.3g} (row {given.row_names[row]!r}, rad "
-            f"or m); expected at most {CLOSED:g}. robot.project(q0) gives a position near "
+            f"or m); expected at most {given.tolerance:g}. robot.project(q0) gives a position near "
             "it that does."
         )
     J = np.asarray(kernel(model, "constraint_jacobian")(q0))
@@ -120,6 +123,33 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"{given.owner(row)!r} opens at {rates[at]:.3g} (row {given.row_names[row]!r}, rad/s "
             "or m/s); expected 0. robot.project_rates(q0, dq0) gives the nearest rates that do not."
         )
+    away = margin(given, J, np.asarray(kernel(model, "mass_matrix")(q0)))
+    for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):
+        name, pivot = weakest(model, q0[at])
+        if pivot <= MARGIN:
+            raise InputError(
+                f"q0 is a singular position of {model.name!r}{_rollout((*at, 0))}, or nearly: "
+                f"{singular_words(name, pivot)}"
+            )
+
+
+def singular_words(name: str, pivot: float) -> str:
+    """Why a simulation cannot be in a singular position, and what to do."""
+    return (
+        f"constraint {name!r} loses its effect there ({pivot:.2g} of it is left, and results need "
+        f"{MARGIN:.2g}), and accelerations do not follow from it. Start elsewhere, for example at "
+        "robot.neutral(), and keep the mechanism away from stretched and folded bars."
+    )
+
+
+def singular_end(model: Model, q: Array) -> str | None:
+    """The sentence for a simulation that ended next to a singular position; None elsewhere."""
+    if model.constraints is None or not np.isfinite(q).all():
+        return None
+    name, pivot = weakest(model, q)
+    if pivot > NEARLY_SINGULAR:
+        return None
+    return f"The mechanism was next to a singular position: {singular_words(name, pivot)}"
 
 
 def _rollout(at: tuple[Any, ...]) -> str:
@@ -151,7 +181,7 @@ def check_closed(model: Model, t: Array, y: Array) -> None:
     first = model.n + len(dry_dofs(model)) + m
     Phi = np.abs(y[:, first : first + m])
     at = np.unravel_index(int(np.argmax(np.where(np.isfinite(Phi), Phi, np.inf))), Phi.shape)
-    if not Phi[at] <= CLOSED:
+    if not Phi[at] <= given.tolerance:
         row = int(at[1])
         raise SimulationError(
             f"the simulation ended at t = {t[at[0]]:.6g} s: constraint {given.owner(row)!r} of "

@@ -14,14 +14,17 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.memory import label
-from kinetree.simulate.core.purity import call
+from kinetree.simulate.core.laws import call, check_real, label
 from kinetree.trajectory import Trajectory
 
 NamedFields = Mapping[str, Callable[[Model], Axis]]
 SignalValues = Mapping[str, tuple[Array, ...]]
 # a reference over time: a constant, a function of t, or a planned motion
 Reference = ArrayLike | Trajectory | Callable[[Scalar], ArrayLike | tuple[ArrayLike, ...]]
+
+OPAQUE = {
+    "opaque": True
+}  # metadata of a field with an object of the user, which is not looked into
 
 
 @runtime_checkable
@@ -105,6 +108,7 @@ class Law(Stateless):
         law = self.function
         given_back = call(label(law), law, t, q, dq, *given.get("reference", ()))
         found = np.array(by_name(given_back, dof_axis(model), "tau"))
+        check_real(found, label(law))
         if found.shape != (model.n,):
             name = getattr(self.function, "__name__", "the control law")
             raise ShapeError(
@@ -127,7 +131,7 @@ def aligned(controller: Any, model: Model) -> Any:
         value = getattr(controller, own.name)
         if hasattr(type(value), "named_fields"):
             found = aligned(value, model)
-        elif own.init and has_labels(value):
+        elif own.init and own.metadata != OPAQUE and has_labels(value):
             if own.name not in axes:
                 refuse_labels(value, f"{own.name} of {type(controller).__name__}")
             read = by_name if own.name == "reference" else vector_by_name

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from kinetree.base.arrays import Array, read_only
+from kinetree.compiler.law import law_name
 from kinetree.errors import InputError
+from kinetree.simulate.core.laws import check_arguments
 
 DEGREE = 16
 RESOLVED = 1e-7  # of the largest coefficient: the last ones must be below
@@ -55,6 +57,11 @@ class Event:
             dq: joint rates, shape (n,), rad/s or m/s.
         """
         found = self.function(t, read_only(q), read_only(dq))
+        if isinstance(found, bool | np.bool_):
+            raise InputError(
+                f"the event {self.name!r} returned {found} at t = {t:.6g} s; expected a number "
+                "whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
+            )
         try:
             value = float(found)
         except (TypeError, ValueError):
@@ -75,6 +82,28 @@ class Event:
             rising: whether g rises.
         """
         return self.direction == 0 or rising == (self.direction > 0)
+
+
+def _nowhere(t: float, q: Array, dq: Array) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Halt(Event):
+    """An end of the motion from outside, such as a limit of computing time; not for users.
+
+    It depends on no state, so that it has no zero to find and no contract to keep: `asked` is
+    looked at after every step, and the motion ends where it is.
+
+    Args:
+        function: has no zero.
+        terminal: True.
+        asked: returns True if the motion is to end.
+    """
+
+    function: EventFunction = _nowhere
+    terminal: bool = True
+    asked: Callable[[], bool] = bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +150,7 @@ def event(
         raise InputError(f"an event is {function!r}; expected a function g(t, q, dq).")
     if direction not in (-1, 0, 1):
         raise InputError(f"direction of the event is {direction!r}; expected 1, -1 or 0 for both.")
+    check_arguments(function, f"the event {law_name(function)!r}", ("t", "q", "dq"))
     label = getattr(function, "__name__", "event") if name is None else name
     return Event(function, direction, bool(terminal), label)
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.simulate.core.signals import Sampled, is_on_gpu
+from kinetree.simulate.core.laws import Parts
+from kinetree.simulate.core.signals import TimeSource, is_on_gpu
 
-Parts = tuple[Array, ...]
 NamedParts = Mapping[str, Parts]
 
 
@@ -26,13 +26,20 @@ class ExternalInputs:
     """Constants, each (*batch, *shape) with its shape, and functions of time, by name."""
 
     constants: Mapping[str, tuple[Array, tuple[int, ...]]] = field(default_factory=dict)
-    sampled: Mapping[str, Sampled] = field(default_factory=dict)
+    sampled: Mapping[str, TimeSource] = field(default_factory=dict)
 
     @property
     def batches(self) -> list[tuple[int, ...]]:
         """Leading shapes of all constants and functions."""
         found = [x.shape[: x.ndim - len(shape)] for x, shape in self.constants.values()]
         return found + [source.batch for source in self.sampled.values()]
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether any of the numbers lie on a GPU."""
+        start = np.zeros(1), np.zeros(1, bool)
+        values = [x for source in self.sampled.values() for x in source.at(*start)]
+        return any(map(is_on_gpu, [*values, *(x for x, _ in self.constants.values())]))
 
     @property
     def params_size(self) -> int:

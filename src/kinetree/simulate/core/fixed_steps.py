@@ -21,6 +21,7 @@ from kinetree.algorithms.steps import METHODS, Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
+from kinetree.base.options import is_one_of
 from kinetree.base.progress import Progress
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
@@ -29,11 +30,11 @@ from kinetree.kernels.step import stage_graph
 from kinetree.model import Model
 from kinetree.simulate.core.closure import rows, with_closure_time
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import ActingForces, check_steady, shown_parts
+from kinetree.simulate.core.forces import ActingForces, shown_parts
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
-from kinetree.simulate.core.signals import Sampled
+from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import Plant, System, make_system
 
 WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a second
@@ -43,9 +44,9 @@ SLOW = 2_000  # evaluations by Python in one call
 
 def find_method(name: str) -> Method | None:
     """Return the method of that name; None is the adaptive one."""
-    if name == ADAPTIVE:
+    if is_one_of(name, (ADAPTIVE,)):
         return None
-    if name not in METHODS:
+    if not is_one_of(name, METHODS):
         known = ", ".join([*METHODS, ADAPTIVE])
         raise InputError(f"method is {name!r}; choose one of {known}.")
     return METHODS[name]
@@ -102,8 +103,16 @@ class FixedSteps:
         records = [xp.empty((len(kept), count, x.size), dtype) for x in self.stepping.fields]
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
-        for begin in range(0, len(times), length):
-            part = slice(begin, min(begin + length, len(times)))
+        sampling = setup.sampling
+        period = len(times) if sampling is None else sampling.steps(times)
+        part = slice(0, 0)
+        while part.stop < len(times):
+            begin = part.stop
+            until = begin - begin % period + period  # the next sample
+            part = slice(begin, min(begin + length, until, len(times)))
+            if sampling is not None and begin < len(times) - 1:  # the end begins the next run
+                for row in range(count if begin % period == 0 else 0):
+                    sampling.update(row, float(times[begin]), state[row], params[row])
             stages = times[part, None] + h[part, None] * np.array(self.method.times)
             run = Run(
                 state=state,
@@ -184,7 +193,6 @@ def fixed_steps(
         stepping = make_stepping(system, method, plan, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
-    check_steady(setup.acting.verdict, method.name, len(method.stages))
     rest = target, method.name, len(plan.bounds), plan.closure_time is None
     return remembered_loop(model, setup, rest, make)
 
@@ -212,7 +220,7 @@ def with_step(external: ExternalInputs, wanted: bool, times: Array | None = None
         k = np.clip(np.searchsorted(grid, t, "right") - 1, 0, len(h) - 1)
         return (h[k][:, None],)
 
-    return replace(external, sampled={**external.sampled, "step": Sampled(at, ((1,),))})
+    return replace(external, sampled={**external.sampled, "step": TimeSource(at, ((1,),))})
 
 
 def recorded_fields(

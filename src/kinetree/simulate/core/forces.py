@@ -1,13 +1,13 @@
 """ActingForces: everything that moves a robot, and the key under which its code is remembered.
 
 Compiled code is remembered by what it computes, never by the identity of a user's function. A
-function counts as its traced graph with all constants; a controller of kinetree as the values of
-its fields; arrays, signals and sampled references as their shapes, since their numbers are inputs
-of the loop. Only the robot counts by identity, because a model never changes.
+function counts as its graph with all constants, traced at the beginning of each run; a controller
+of kinetree as the values of its fields; arrays, signals and sampled references as their shapes,
+since their numbers are inputs of the loop. Only the robot counts by identity: it never changes.
 """
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,52 +16,50 @@ from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.base.labels import by_name
 from kinetree.compiler.graph import Port
-from kinetree.errors import InputError, warn
-from kinetree.kernels.fingerprint import fingerprint, model_token
+from kinetree.compiler.law import TracedLaw
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.memo import Recent, remembered
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import Actuation
-from kinetree.simulate.core.controller import Controller, SignalValues
-from kinetree.simulate.core.external import ExternalInputs, NamedParts, Parts
-from kinetree.simulate.core.memory import label
-from kinetree.simulate.core.purity import Examined, call, examine
-from kinetree.simulate.core.sources import Source
+from kinetree.simulate.core.controller import Controller, Law, SignalValues, Stateless
+from kinetree.simulate.core.external import ExternalInputs, NamedParts
+from kinetree.simulate.core.laws import (
+    Parts,
+    UserFunction,
+    call,
+    check_arguments,
+    label,
+    user_function,
+)
+from kinetree.simulate.core.sampling import HELD, Sampled
+from kinetree.simulate.core.sources import Source, shaped, with_results
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
-REFERENCE = "reference"  # the field that is a signal, and is examined as such
+REFERENCE = "reference"  # the field that is a signal, and is read as such
 RECENT = 32  # pieces of compiled code that are kept for each model
-REMEDY = (
-    "Declare what it remembers as the state of kinetree.controllers.Stateful, and give noise as "
-    "kinetree.simulate.signal(t, values)."
-)
+CHECKED = 5  # states of a run at which laws are compared with what was compiled
 Key = tuple[Any, ...]
-State = tuple[Array, Array, Array]  # q, dq and z of one rollout
 Code = TypeVar("Code")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The examination of everything that acts on a robot.
+    """How everything that acts on a robot is computed.
 
-    robot: key of the robot with its friction functions. key: of everything that is compiled, None
-    if forces come from Python. note: why numbers come from Python. doubt: evidence that a function
-    is impure. unsteady: equal arguments gave different numbers.
+    key: of everything that is compiled, None if forces come from Python. note: why they do.
     """
 
-    robot: Key
     key: Key | None
     note: str | None = None
-    doubt: str | None = None
-    unsteady: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class ActingForces:
     """Everything that moves the robot: its controller, further forces, wrenches, changed data.
 
+    law: the controller as a function of the user, None if it is one of kinetree's.
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
     controls: of the actuators. actuation: what stands between commands and joint forces.
     """
@@ -74,6 +72,7 @@ class ActingForces:
     verdict: Verdict | None = None
     controls: Source | None = None
     actuation: Actuation | None = None
+    law: UserFunction | None = None
 
     @property
     def constant(self) -> bool:
@@ -86,20 +85,71 @@ class ActingForces:
         return self.controller is None and (self.tau is None or self.tau.constant is not None)
 
     def joint_forces(
-        self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: NamedParts
+        self,
+        model: Model,
+        t: Scalar,
+        q: Array,
+        dq: Array,
+        z: Array,
+        given: NamedParts,
+        other_model: bool = False,
     ) -> tuple[Array, Array]:
-        """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write."""
+        """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write.
+
+        other_model: the robot has data besides `parameters` that a graph of the controller does
+        not know as inputs.
+        """
         q, dq = read_only(q), read_only(dq)
         tau, dz = np.zeros(model.n, int), z
-        if self.controller is not None:
-            values = {
-                name: tuple(map(read_only, source.evaluate(t, q, dq, given.get(f"signal {name}"))))
-                for name, source in self.signals.items()
-            }
-            tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
+        if HELD in given:
+            (tau,) = given[HELD]
+        elif self.controller is not None:
+            values = self.signal_values(t, q, dq, given)
+            if self.law is None or other_model:
+                tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
+            else:
+                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, given))
         if self.tau is not None:
             tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
         return tau, dz
+
+    def signal_values(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> SignalValues:
+        """Return the values of the controller's signals, by name."""
+        return {
+            name: tuple(map(read_only, source.evaluate(t, q, dq, given.get(f"signal {name}"))))
+            for name, source in self.signals.items()
+        }
+
+    def law_arguments(
+        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, given: NamedParts
+    ) -> list[Any]:
+        """Return the arguments of `law`: the state, values of signals, data of the robot."""
+        data = [given[f"parameter {name}"][0] for name in self.parameters]
+        return [t, q, dq, read_only(z), *(x for own in values.values() for x in own), *data]
+
+    def sources(self) -> list[Source]:
+        """Return all sources of forces and references."""
+        found = (*self.signals.values(), self.tau, self.F_ext, self.controls)
+        return [source for source in found if source is not None]
+
+    def functions(self) -> Iterator[UserFunction]:
+        """Iterate over all functions of the user."""
+        for source in self.sources():
+            yield from (x for x in (source.law, source.called) if x is not None)
+        if self.law is not None:
+            yield self.law
+
+    def verify(self, states: Sequence[tuple[float, Array, Array, Array, NamedParts]]) -> None:
+        """Compare functions of the user with their graphs.
+
+        states: t, q, dq, z of the controller and external inputs, plain numbers.
+        """
+        for source in self.sources():
+            if source.law is not None and source.law.comparable:
+                source.law.verify([x[:1] if source.timed else x[:3] for x in states])
+        if self.law is not None and self.law.comparable:
+            given = [(x, self.signal_values(*x[:3], x[4])) for x in states]
+            self.law.verify([self.law_arguments(*x[:4], values, x[4]) for x, values in given])
 
     def control(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
         """Return the controls of the actuators, (u,), or None."""
@@ -135,68 +185,40 @@ def _control(
     return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
 
-def examine_forces(
-    model: Model, acting: ActingForces, external: ExternalInputs, start: State
-) -> Verdict:
-    """Examine everything that acts; start: q, dq and z of one rollout, (nq,), (n,), (m,)."""
-    robot = model_key(model)
-    found = {f"signal {name}": source.examined for name, source in acting.signals.items()}
-    forces = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
-    for name, source in forces.items():
-        found[name] = None if source is None else _examined_force(model, name, source, start)
+def judged(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
+    """The forces with the key of their code: everything that acts, as it is now."""
     own = None if acting.controller is None else value_key(acting.controller)
-    if acting.controller is not None and own is None:
-        found["controller"] = _examined_controller(model, acting, external, start)
-    kinds = [(name, input_kind(external, name, x)) for name, x in found.items()]
-    noted = [x for x in found.values() if x is not None and x.note is not None]
-    doubts = [x.doubt for x in noted if x.doubt is not None]
-    by_python = any(x is not None and x.digest is None and not x.sampled for x in found.values())
-    return Verdict(
-        robot=robot,
-        key=None if by_python else (robot, own, *kinds),
-        note=None if not noted else noted[0].note,
-        doubt=doubts[0] if doubts else None,
-        unsteady=any(x.unsteady for x in noted),
-    )
+    if acting.controller is not None and own is None and HELD not in external.constants:
+        acting = replace(acting, law=_controller_law(model, acting, external))
+    sources = {f"signal {name}": source for name, source in acting.signals.items()}
+    sources |= {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
+    laws = {name: source.law for name, source in sources.items() if source is not None}
+    laws |= {"controller": acting.law}
+    kinds = [(name, input_kind(external, name, law)) for name, law in laws.items()]
+    notes = [law.note for law in laws.values() if law is not None and law.traced is None]
+    key = None if notes else (model, own, *kinds)
+    return replace(acting, verdict=Verdict(key, notes[0] if notes else None))
 
 
-def input_kind(external: ExternalInputs, name: str, found: Examined | None) -> str | None:
+def input_kind(external: ExternalInputs, name: str, law: UserFunction | None) -> str | None:
     """Return what decides the code for one input: its graph, or that its numbers are given."""
-    if found is not None and not found.sampled:
-        return found.digest
+    if law is not None:
+        return law.key
     if name in external.constants:
         return "constant"
     return "sampled" if name in external.sampled else None
 
 
-def _examined_force(model: Model, name: str, source: Source, start: State) -> Examined | None:
-    """Examine a law of t, q and dq; functions of time were examined when they were read."""
-    if source.law is None:
-        return source.examined
-    q, dq, _ = start
-
-    def function(t: Scalar, q: Array, dq: Array) -> Parts:
-        return source.evaluate(t, read_only(q), read_only(dq), None)
-
-    ports = [Port("t", ()), Port("q", q.shape), Port("dq", dq.shape)]
-    context = name, model_token(model)
-    return examine(label(source.law), function, ports, source.law, (0.0, q, dq), context)
-
-
-def _examined_controller(
-    model: Model, acting: ActingForces, external: ExternalInputs, start: State
-) -> Examined:
-    """Examine a controller as a function of t, q, dq, z, its signals and the robot's data."""
+def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs) -> UserFunction:
+    """A controller as a function of t, q, dq, z, its signals and the robot's data."""
     controller = acting.controller
     assert controller is not None
-    q, dq, z = start
+    size = np.shape(controller.start(model))[-1]
     signals = {name: source.start_values() for name, source in acting.signals.items()}
-    data = free_ports(model, acting.parameters)
-    ports = [Port("t", ()), Port("q", q.shape), Port("dq", dq.shape), Port("z", z.shape)]
+    state = [Port("t", ()), Port("q", (model.nq,)), Port("dq", (model.n,))]
+    ports = [*state, Port("z", (size,))]
     ports += [Port(name, x.shape) for name, parts in signals.items() for x in parts]
-    ports += data
-    example = [0.0, q, dq, z, *(x for parts in signals.values() for x in parts)]
-    example += [first_row(*external.constants[f"parameter {port.name}"]) for port in data]
+    ports += free_ports(model, acting.parameters)
 
     def function(t: Scalar, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
         values: dict[str, Parts] = {}
@@ -205,15 +227,34 @@ def _examined_controller(
             values[name] = tuple(map(read_only, rest[at : at + len(parts)]))
             at += len(parts)
         own = with_free(model, acting.parameters, rest[at:])
-        state = read_only(q), read_only(dq), read_only(z)
-        return _control(controller, own, t, *state, values)
+        return _control(controller, own, t, read_only(q), read_only(dq), read_only(z), values)
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
-    value, parts = fingerprint(controller), [len(parts) for parts in signals.values()]
-    context = "controller", value, tuple(signals), *parts, model_token(model), acting.parameters
-    known = None if value is None else context
-    return examine(label(owner), function, ports, owner, example, known)
+    alone = type(controller) is Law and not signals and not acting.parameters
+    if alone and isinstance(owner, TracedLaw):
+        return _kept_law(model, owner, state)
+    if owner is not controller and not isinstance(controller, Sampled):
+        parts = [name for name, values in signals.items() for _ in values]
+        named = ("t", "q", "dq", *([] if isinstance(controller, Stateless) else ["z"]), *parts)
+        check_arguments(owner, label(owner), named)
+    found = user_function(label(owner), function, ports)
+    return replace(found, plain=None) if isinstance(owner, TracedLaw) else found
+
+
+def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
+    """A law of t, q and dq that was traced before (`kinetree.law`), as a controller."""
+    with_results(label(law), law, lambda x: shaped(x, (model.n,), "controller"), state)
+    return ControllerLaw(label(law), None, law)
+
+
+class ControllerLaw(UserFunction):
+    """A law of t, q and dq with the empty state z of a controller."""
+
+    def __call__(self, *args: Any) -> Parts:
+        """Return tau, and z as it is."""
+        t, q, dq, z = args
+        return (*super().__call__(t, q, dq), z)
 
 
 def shown_parts(acting: ActingForces, start: int, model: Model) -> dict[str, tuple[int, int]]:
@@ -233,27 +274,6 @@ def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The numbers of the first rollout of an array (..., *shape)."""
     x = np.asarray(x, float)
     return x[(0,) * (x.ndim - len(shape))]
-
-
-def model_key(model: Model) -> Key:
-    """Key of a robot: itself, and the graphs of its friction functions, which users write."""
-    found: list[str | None] = []
-    for joint in model.joints:
-        function = joint.friction.function
-        if function is not None:
-            name = f"the friction function of joint {joint.name!r}"
-
-            def friction(dq: Scalar, f: Callable[..., Any] = function) -> Parts:
-                return (np.asarray(f(dq)),)
-
-            seen = examine(name, friction, [Port("dq", ())], function, (0.1,), "friction")
-            if seen.doubt is not None:
-                raise InputError(
-                    f"{seen.doubt}; expected a force that depends on dq alone. Give forces that "
-                    "remember something as a controller, kinetree.controllers.Stateful."
-                )
-            found.append(seen.digest)
-    return model, *found
 
 
 def value_key(controller: object) -> Key | None:
@@ -281,7 +301,7 @@ def field_key(x: Any) -> Key | None:
     if isinstance(x, str | bool | type(None)):
         return type(x).__name__, x
     if isinstance(getattr(x, "model", x), Model):
-        return model_key(getattr(x, "model", x))
+        return (getattr(x, "model", x),)
     if is_own(x, OWN):
         return value_key(x)
     if callable(x) or has_labels(x):
@@ -293,33 +313,37 @@ def field_key(x: Any) -> Key | None:
     return numbers.shape, numbers.tobytes()
 
 
-def python_note(verdict: Verdict | None) -> str | None:
-    """Why numbers come from Python although the loop itself is compiled, or None."""
-    if verdict is None or verdict.note is None:
-        return None
-    return f"values over time come from Python, not from compiled code: {verdict.note}"
+def check_laws(
+    model: Model,
+    acting: ActingForces,
+    external: ExternalInputs,
+    batch: tuple[int, ...],
+    states: Iterable[tuple[float, int, Array]],
+) -> None:
+    """Compare functions of the user with what was compiled, and repeat calls in Python.
 
-
-def check_steady(verdict: Verdict | None, method: str, calls: int | None) -> None:
-    """Warn of laws that are not functions of t, q and dq; refuse them for adaptive steps.
-
-    calls: of a law in a step; None for the adaptive method, whose error control would shorten its
-    steps without end if a repeated call gave other numbers.
+    states: time, number of the rollout and (q, dq, z of the controller) of some states.
     """
-    if verdict is None or verdict.doubt is None:
-        return
-    if calls is None and verdict.unsteady:
-        raise InputError(
-            f"{verdict.doubt}: it is not a function of t, q and dq, so {method!r} can neither "
-            f"repeat a step nor estimate its error. {REMEDY} Fixed steps such as method='euler' "
-            "run it as it is."
-        )
-    times = {None: "also at trial states", 1: "once a step"}.get(calls, f"{calls} times a step")
-    depends = "" if verdict.unsteady else "where its values depend on it, "
-    warn(
-        f"{verdict.doubt}. It is run as it is, in Python, and {depends}the motion depends on how "
-        f"often it is called: {method!r} calls it {times}, for each rollout of a batch. {REMEDY}"
-    )
+    functions = list(acting.functions())
+    if any(function.comparable for function in functions):
+        chosen = list(states)
+        given: Sequence[NamedParts] = [{}] * len(chosen)
+        if acting.law is not None and (acting.signals or acting.parameters):
+            if external.on_gpu:
+                return  # what the controller is given would have to be copied
+            params, times = external.params(batch), np.array([t for t, _, _ in chosen])
+            table = external.table(times, np.zeros(len(times), bool), batch)
+            rows = [(params[row % len(params)], row % table.shape[1]) for _, row, _ in chosen]
+            pairs = zip(rows, table, strict=True)
+            given = [external.named(p, samples[row]) for (p, row), samples in pairs]
+        found: list[tuple[float, Array, Array, Array, NamedParts]] = []
+        for (t, _, x), parts in zip(chosen, given, strict=True):
+            q, dq, z = np.split(x, (model.nq, model.nq + model.n))
+            found.append((t, read_only(q), read_only(dq), z, parts))
+        if found:
+            acting.verify(found)
+    for function in functions:
+        function.repeat()
 
 
 def recent(

@@ -38,6 +38,7 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.sampling import Sampling
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.switches import Breaks
 from kinetree.simulate.core.system import System
@@ -284,7 +285,7 @@ class Integration:
     """The state of all rollouts, t, h (B,), x, k (B, x), and the results so far.
 
     outputs: times of the results, (T,). breaks: times at which steps end. log: receives all
-    accepted steps, if it is a list.
+    accepted steps, if it is a list. sampling: of a digital controller.
     """
 
     rollouts: Rollouts
@@ -295,6 +296,7 @@ class Integration:
     max_step: float
     events: list[Event] = field(default_factory=list)
     log: list[AcceptedSteps] | None = None
+    sampling: Sampling | None = None
     found: list[tuple[int, Occurrence]] = field(default_factory=list)
     steps: int = 0
     rejected: int = 0
@@ -304,6 +306,7 @@ class Integration:
         count, rows = len(x), np.arange(len(x))
         self.t = np.zeros(count)
         self.x = x.copy()
+        self._sample(rows)
         if self.rollouts.dry is not None:
             for row in rows:
                 self.rollouts.settle(int(row), 0.0, self.x[row])
@@ -352,6 +355,21 @@ class Integration:
         lost = ~good & (next_h < SHORTEST * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
+
+    def halt(self) -> None:
+        """End the motion of every rollout that is under way where it is."""
+        rows = np.flatnonzero(self.alive)
+        k, y = self.rollouts.rate(self.t[rows], self.x[rows], rows)
+        for i, row in enumerate(rows.tolist()):
+            last = self.last[row] = self.x[row], k[i], y[i]
+            due = self.done[row]
+            if due < len(self.outputs) and self.outputs[due] <= self.t[row]:  # it waits for a step
+                for records, value in zip(
+                    (self.result, self.rates, self.forces), last, strict=True
+                ):
+                    records[due, row] = value
+        self.ended[rows] = self.t[rows]
+        self.alive[rows] = False
 
     def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
         """Whether rollouts do not get on because forces jump back and forth in their steps."""
@@ -414,6 +432,7 @@ class Integration:
         self.taken[went] += 1
         self.t[went], self.x[went] = times[kept], states[kept]
         self.k[went] = step.rates[STAGES][kept]
+        self._sample(own[kept & again & ~cut & (self.t[own] < self.ended[own])])
         for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
             self.rollouts.settle(int(own[i]), float(times[i]), states[i])
         moved = own[kept & (cut | again | (states != step.end).any(-1))]
@@ -422,6 +441,13 @@ class Integration:
             check_closed(self.rollouts.space.model, self.t[moved], y)
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
         self.alive &= ~over
+
+    def _sample(self, rows: Array) -> None:
+        """Call a digital controller for rollouts that have come to a sample."""
+        if self.sampling is not None:
+            for row in rows.tolist():
+                t, x, p = float(self.t[row]), self.x[row], self.rollouts.params[row]
+                self.sampling.update(row, t, x, p)
 
     def _check(self, own: Array, polynomial: DenseOutput, ends: Array) -> Checked:
         """The equations of motion at points between the stages, and at the results in a step."""

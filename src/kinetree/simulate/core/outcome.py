@@ -5,7 +5,7 @@ The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumP
 arrays on the GPU stay there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -14,7 +14,8 @@ import numpy as np
 
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
-from kinetree.simulate.core.closure import constraint_results
+from kinetree.simulate.core.closure import constraint_results, singular_end
+from kinetree.simulate.core.forces import CHECKED, check_laws
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError, Violation
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup
 from kinetree.simulate.core.signals import on_cpu
@@ -66,8 +67,11 @@ def finish(
 ) -> Record:
     """Return the record, or raise a SimulationError with the part of it before.
 
-    meta: how the motion was found; the violations that are to be listed are added to it.
+    meta: how the motion was found; the violations that are to be listed are added to it. Before
+    that, functions of the user are compared with what was compiled, at some states of the motion.
     """
+    acting, external = setup.acting, setup.external
+    check_laws(space.model, acting, external, setup.batch, checked_states(space, setup, outcome))
     t = outcome.times[outcome.kept]
 
     def record(count: int) -> Record:
@@ -86,10 +90,13 @@ def finish(
     broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
     wrong = noted if plan.limits == "stop" else sorted(lost + broken, key=lambda v: v.t)
     if wrong and (plan.limits == "stop" or broken or not setup.batch):
-        error = SimulationError(explanation(wrong[0], meta, len(wrong)))
-        limit = wrong[0].by is not None and wrong[0].quantity != CLOSURE
-        error.violations = tuple(wrong) if limit else ()
         before = _finite_rows(outcome, int(np.searchsorted(t, wrong[0].t, "left")))
+        limit = wrong[0].by is not None and wrong[0].quantity != CLOSURE
+        rollout = int(np.ravel_multi_index(wrong[0].rollout, setup.batch)) if setup.batch else 0
+        last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
+        singular = None if limit else singular_end(space.model, np.asarray(last, float))
+        error = SimulationError(explanation(wrong[0], meta, len(wrong), singular))
+        error.violations = tuple(wrong) if limit else ()
         if before:
             error.trajectory = record(before)
         raise error
@@ -98,6 +105,24 @@ def finish(
     if plan.limits == "record":
         meta["violations"] = tuple(noted)
     return record(len(t))
+
+
+def checked_states(
+    space: StateSpace, setup: Setup, outcome: Outcome
+) -> Iterator[tuple[float, int, Array]]:
+    """Time, rollout and (q, dq, z of the controller) of some states, from the last to the first."""
+    wrong = on_cpu(outcome.first[outcome.first >= 0])  # from there on there may be no numbers
+    end = int(np.searchsorted(outcome.kept, int(wrong.min()), "right")) if len(wrong) else None
+    count, rollouts = len(outcome.kept[:end]), len(setup.x0)
+    actuation = setup.acting.actuation
+    own = setup.extra - (0 if actuation is None else actuation.size)
+    for k, row in enumerate(np.unique(np.linspace(0, count - 1, CHECKED).astype(int))[::-1]):
+        b = k * (rollouts - 1) // (CHECKED - 1)
+        parts = [on_cpu(outcome.records[name][row, b]) for name in ("q", "dq")]
+        parts += [on_cpu(outcome.records["z"][row, b])[:own]] if own else []
+        x = np.concatenate([np.asarray(part, float) for part in parts])
+        if np.isfinite(x).all():
+            yield float(outcome.times[outcome.kept[row]]), b, x
 
 
 def _memory(space: StateSpace, setup: Setup, found: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +134,8 @@ def _memory(space: StateSpace, setup: Setup, found: dict[str, Any]) -> dict[str,
     own = setup.extra - (0 if actuation is None else actuation.size)
     if z is not None and own:
         meta["controller_state"] = z[..., :own]
+    if setup.sampling is not None and setup.sampling.controller.initial is not None:
+        meta["controller_state"] = setup.sampling.final()
     if actuation is None:
         return meta
     if z is not None:
@@ -188,14 +215,18 @@ def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ..
         x[:, at] = part
 
 
-def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
-    """Why a simulation ended, and what to do."""
+def explanation(
+    first: Violation, meta: Mapping[str, Any], count: int, singular: str | None = None
+) -> str:
+    """Why a simulation ended, and what to do; singular: the sentence for a singular position."""
     more = f" ({count} such events in all)" if count > 1 else ""
-    if first.quantity == CLOSURE:
+    if singular is not None:
+        way = singular
+    elif first.quantity == CLOSURE:
         way = "Take smaller steps, and look for a position in which the mechanism is singular."
     elif first.by is not None:
         way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
-    elif "stuck" in meta:
+    elif "jammed" in meta:
         return _endless(meta, first.rollout)
     elif meta["method"] == ADAPTIVE:
         way = "Look for forces that grow with the motion, and for masses near zero."
@@ -206,7 +237,7 @@ def explanation(first: Violation, meta: Mapping[str, Any], count: int) -> str:
 
 def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
     """Why steps became too short to go on, and what to do."""
-    joint, force = meta["stuck_joint"], meta["stuck_drive"]
+    joint, force = meta["jammed_joint"], meta["jammed_drive"]
     if force:
         way = (
             "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
@@ -219,7 +250,7 @@ def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
         )
     where = f" in rollout {list(rollout)}" if rollout else ""
     return (
-        f"the simulation ended near t = {meta['stuck']:.9g} s{where}, where steps became too short "
-        f"to go on: forces jump back and forth, or change without end, most at joint {joint!r}. "
-        f"{way}"
+        f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
+        f"short to go on: forces jump back and forth, or change without end, most at joint "
+        f"{joint!r}. {way}"
     )

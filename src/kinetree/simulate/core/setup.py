@@ -12,12 +12,12 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
+from kinetree.base.options import is_one_of, numbers, switch
 from kinetree.base.progress import Progress
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
 from kinetree.kernels.compile import check_model
-from kinetree.kernels.fingerprint import model_token
 from kinetree.kernels.free import free_ports
 from kinetree.model import Model
 from kinetree.model.inputs import (
@@ -32,10 +32,12 @@ from kinetree.simulate.core.actuation import Actuation, first_memory
 from kinetree.simulate.core.closure import check_start, closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import ActingForces, Code, examine_forces, python_note, recent
+from kinetree.simulate.core.forces import ActingForces, Code, judged, recent
 from kinetree.simulate.core.limits import Bound, joint_bounds
-from kinetree.simulate.core.signals import Sampled, Signal
+from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
+from kinetree.simulate.core.signals import Signal, TimeSource
 from kinetree.simulate.core.sources import ForceInput, constant, force_source, time_source
+from kinetree.simulate.core.switches import PYTHON_SAMPLES
 from kinetree.trajectory import Trajectory
 
 ADAPTIVE = "dop853"
@@ -63,7 +65,7 @@ class Setup:
     """Initial states x0 (B, x) of rollouts with leading axes `batch`, and all that acts on them.
 
     extra: count of numbers in the controller's own state, and in the memory of actuators and
-    drives that follows it.
+    drives that follows it. sampling: of a digital controller.
     """
 
     x0: Array
@@ -71,6 +73,7 @@ class Setup:
     acting: ActingForces
     external: ExternalInputs
     extra: int
+    sampling: Sampling | None = None
 
     def described(
         self, method: str, note: str | None, extra: Mapping[str, object]
@@ -78,14 +81,30 @@ class Setup:
         """How a motion was found, for its `meta`."""
         controller = self.acting.controller
         name = "" if controller is None else type(controller).__name__
-        note = note or python_note(self.acting.verdict)
+        note = self.sampling.note if note is None and self.sampling is not None else note
+        compiled = note is None
+        if compiled and method == ADAPTIVE:
+            note = self.sampled_note
         return {
             "method": method,
             "controller": name,
             **extra,
             "note": note,
-            "compiled": note is None,
+            "compiled": compiled,
         }
+
+    @property
+    def sampled_note(self) -> str | None:
+        """What adaptive steps may miss of a function of time that cannot be traced, for `meta`."""
+        for source in self.acting.sources():
+            if source.called is not None:
+                return (
+                    f"{source.called.name} runs in Python: it is sampled at "
+                    f"{PYTHON_SAMPLES + 1:,} times of the run, and a pulse shorter than the "
+                    f"duration / {PYTHON_SAMPLES:,} can be missed. Write it with where, or give a "
+                    "max_step shorter than the pulse."
+                )
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +148,7 @@ def read_plan(
     """Check the times and options of a simulation."""
     default = RESULT_STEP if method == ADAPTIVE else FIXED_STEP
     times = grid(duration, default if dt is None else dt)
-    if limits not in LIMITS:
+    if not is_one_of(limits, LIMITS):
         raise InputError(f"limits is {limits!r}; expected one of {', '.join(LIMITS)}.")
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
@@ -137,7 +156,8 @@ def read_plan(
     T = read_closure_time(model, closure_time, method, step)
     bounds = () if limits == "ignore" else joint_bounds(model)
     bounds += closure_bounds(model, T, method)
-    return Plan(method, times, int(every), limits, bounds, progress, T)
+    bar = None if progress is None else switch(progress, "progress")
+    return Plan(method, times, int(every), limits, bounds, bar, T)
 
 
 def aligned_arguments(model: Model, arguments: Arguments) -> Arguments:
@@ -175,8 +195,9 @@ def read_setup(model: Model, arguments: Arguments, actuation: Actuation | None =
     q0 = read_positions(model, arguments.q0)
     dq0 = np.zeros(model.n) if arguments.dq0 is None else read_rates(model, arguments.dq0)
     acting = replace(read_forces(model, arguments), actuation=actuation)
-    external = external_inputs(model, acting, arguments.parameters or {})
-    z0, own = first_states(model, acting, arguments)
+    inputs = replace(acting, signals={}) if isinstance(acting.controller, Sampled) else acting
+    external = external_inputs(model, inputs, arguments.parameters or {})
+    z0, _ = first_states(model, acting, arguments)
     batch = common_batch(q0, dq0, external, z0)
     if 0 in batch:
         raise ShapeError(
@@ -186,31 +207,41 @@ def read_setup(model: Model, arguments: Arguments, actuation: Actuation | None =
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     check_start(model, parts[0], parts[1])
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
-    q, dq, z = np.split(x0[0], (model.nq, model.nq + model.n))
-    acting = replace(acting, verdict=examine_forces(model, acting, external, (q, dq, z[:own])))
-    return Setup(x0, batch, acting, external, z0.shape[-1])
+    sampling = None
+    if isinstance(acting.controller, Sampled):
+        held = np.zeros((*batch, model.n)), (model.n,)
+        external = replace(external, constants={**external.constants, HELD: held})
+        sampling = Sampling(acting.controller, model, batch, external, acting.signals)
+        acting = replace(acting, signals={})
+    acting = judged(model, acting, external)
+    return Setup(x0, batch, acting, external, z0.shape[-1], sampling)
 
 
 def read_forces(model: Model, arguments: Arguments) -> ActingForces:
-    """Everything that acts on the robot, not yet examined."""
+    """Everything that acts on the robot, as it is now."""
     given = arguments.controller
     controller = None if given is None else aligned(as_controller(given), model)
     signals = {} if controller is None else controller.signals
     wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
-    token = model_token(model)
+    shapes = (model.nq,), (model.n,)
     for name, value in signals.items():
         if isinstance(value, Trajectory):
             check_order(value, model, name)
     return ActingForces(
         controller=controller,
         signals={
-            name: time_source(value, name, partial(_by_name, model, name), (name, token))
+            name: time_source(value, name, partial(_by_name, model, name))
             for name, value in signals.items()
         },
         tau=force_source(
-            arguments.tau, (model.n,), "tau", ", ".join(model.dof_names), dof_axis(model)
+            arguments.tau,
+            (model.n,),
+            "tau",
+            ", ".join(model.dof_names),
+            dof_axis(model),
+            state=shapes,
         ),
-        F_ext=force_source(arguments.F_ext, *wrenches),
+        F_ext=force_source(arguments.F_ext, *wrenches, state=shapes),
         parameters=tuple(arguments.parameters or ()),
         controls=force_source(
             arguments.controls,
@@ -218,6 +249,7 @@ def read_forces(model: Model, arguments: Arguments) -> ActingForces:
             "controls",
             ", ".join(model.actuator_names),
             actuator_axis(model),
+            state=shapes,
         ),
     )
 
@@ -264,7 +296,7 @@ def first_states(model: Model, acting: ActingForces, arguments: Arguments) -> tu
         else constant(arguments.activation, (size,), "activation", states),
         "drive_state": None
         if arguments.drive_state is None
-        else np.asarray(arguments.drive_state, float),
+        else numbers(arguments.drive_state, "drive_state", "an array of numbers"),
     }
     memory = first_memory(model, acting.actuation, given)
     if not memory.shape[-1]:
@@ -285,7 +317,7 @@ def external_inputs(
 ) -> ExternalInputs:
     """The numbers that all sources need, by name."""
     constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
-    sampled: dict[str, Sampled] = {}
+    sampled: dict[str, TimeSource] = {}
     forces = (
         ("tau", acting.tau, (model.n,)),
         ("F_ext", acting.F_ext, (len(model.links), 6)),

@@ -18,7 +18,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class TimeSource:
     """A function of time that is evaluated outside the compiled loop.
 
     at(times, ends), both (K,), returns one array (K, *batch, *shape) for each part; `batch` is that
@@ -123,7 +123,7 @@ def _check_times(t: Array, shape: tuple[int, ...]) -> None:
         )
 
 
-def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> Sampled:
+def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> TimeSource:
     """The signal as a function of time; `shape`: of one value, after the axes of the batch."""
     each = found.values.shape[1:]
     split = len(each) - len(shape)
@@ -133,7 +133,7 @@ def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> Sampled:
             f"{', '.join(map(str, shape))}), with any axes of a batch between."
         )
     at = hold if found.kind == "hold" else line
-    return Sampled(
+    return TimeSource(
         lambda times, ends: (at(found, times, ends),), (shape,), each[:split], breaks=found.t
     )
 

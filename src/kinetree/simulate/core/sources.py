@@ -1,50 +1,65 @@
 """Sources: torques, wrenches and references as a user gives them, made ready for a loop.
 
 A source is a constant, a signal, a trajectory, a function of time or a law of t, q and dq. Each
-becomes a function (t, q, dq, given) -> parts that can be traced; a function that cannot be traced
-but depends on time alone is sampled outside the loop.
+becomes a function (t, q, dq, given) -> parts that can be traced; a function of time that cannot be
+traced is sampled outside the loop.
 """
 
-import inspect
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.axis import Axis
 from kinetree.base.containers import refuse_labels
 from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
+from kinetree.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
 from kinetree.samples.interpolation import warn_of_excess
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.external import Parts
-from kinetree.simulate.core.memory import Memory, label
-from kinetree.simulate.core.purity import Examined, call, examine
-from kinetree.simulate.core.signals import Sampled, Signal, sample_signal
+from kinetree.simulate.core.laws import (
+    Parts,
+    UserFunction,
+    argument_count,
+    as_parts,
+    call,
+    check_arguments,
+    check_real,
+    label,
+    user_function,
+)
+from kinetree.simulate.core.signals import Signal, TimeSource, sample_signal
 from kinetree.trajectory import Trajectory
 
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
-Evaluate = Callable[[Scalar, Array, Array, Parts | None], Parts]
-PORTS = (Port("t", ()),)
+TIME = Port("t", ())
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """How to evaluate a source, and the numbers it needs: a constant, or samples over time.
+    """A source, and the numbers it needs: a constant, or samples over time.
 
-    examined: the examination of a function of time. law: a user's function of t, q and dq.
+    law: a function of the user, of t, q and dq, or of t alone if it is `timed`. called: a function
+    of time that cannot be traced, and is sampled outside the loop.
     """
 
-    evaluate: Evaluate
     constant: Array | None = None
-    sampled: Sampled | None = None
-    examined: Examined | None = None
-    law: Callable[..., ArrayLike] | None = None
+    sampled: TimeSource | None = None
+    law: UserFunction | None = None
+    timed: bool = False
+    called: UserFunction | None = None
+
+    def evaluate(self, t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
+        """Return the parts at a time and state; given: the constants or samples of the loop."""
+        if self.law is not None:
+            return self.law(t) if self.timed else self.law(t, q, dq)
+        assert given is not None
+        return given
 
     def start_values(self) -> list[Array]:
         """The parts at t = 0 for the first rollout; zeros for values on a GPU."""
@@ -68,6 +83,8 @@ def force_source(
     name: str,
     names: str,
     axis: Axis | None = None,
+    *,
+    state: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> Source | None:
     """Read torques or wrenches of the given shape; None if there are none.
 
@@ -77,77 +94,91 @@ def force_source(
         name: of the argument, for messages.
         names: of the entries, for messages.
         axis: the names by which labelled values of functions are aligned; None: they are refused.
+        state: shapes of q and dq.
     """
     if value is None:
         return None
     if isinstance(value, Signal):
-        return Source(fed, sampled=sample_signal(value, shape, name))
+        return Source(sampled=sample_signal(value, shape, name))
     if callable(value):
-        if arguments(value) >= 3:
-            return Source(_law(value, shape, name, axis), law=value)
-        names_of = None if axis is None else axis.names
-        checked = partial(_shaped_as, shape, name, axis)
-        return time_source(value, name, checked, (name, shape, names_of))
-    return Source(fed, constant=constant(value, shape, name, names))
+        checked = partial(shaped, shape=shape, name=name, axis=axis)
+        words = label(value, f"the function {name} =")
+        check_arguments(value, words, ("t",), ("t", "q", "dq"))
+        if argument_count(value) < 3:
+            return time_source(value, name, checked)
+        ports = [Port("t", ()), Port("q", state[0]), Port("dq", state[1])]
+        return Source(law=force_law(value, checked, ports))
+    return Source(constant=constant(value, shape, name, names))
 
 
-def _shaped_as(shape: tuple[int, ...], name: str, axis: Axis | None, value: ArrayLike) -> Array:
-    return shaped(value, shape, name, axis)
+def force_law(
+    value: Callable[..., ArrayLike], checked: Callable[[Any], Array], ports: Sequence[Port]
+) -> UserFunction:
+    """A user's function of t, q and dq; `checked` is applied to its results."""
+    words = label(value)
+    if isinstance(value, TracedLaw):
+        return with_results(words, value, checked, ports)
+
+    def plain(t: Scalar, q: Array, dq: Array) -> Parts:
+        return (checked(call(words, value, t, read_only(q), read_only(dq))),)
+
+    return user_function(words, plain, ports)
 
 
-def _law(
-    law: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, axis: Axis | None
-) -> Evaluate:
-    """A user's function of t, q and dq as a source."""
-
-    def evaluate(t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
-        return (shaped(call(label(law), law, t, q, dq), shape, name, axis),)
-
-    return evaluate
+def with_results(
+    words: str, law: TracedLaw, checked: Callable[[Any], Any], ports: Sequence[Port]
+) -> UserFunction:
+    """A law that was traced before, once its arguments and results have the right shapes."""
+    given = [port.shape for port in law.graph.inputs]
+    if given != [port.shape for port in ports]:
+        listed = ", ".join(f"{port.name} {port.shape}" for port in ports)
+        raise ShapeError(
+            f"{words} was traced for arguments of shape {given}; expected {listed}. Trace it for "
+            "this robot: kinetree.law(f, robot)."
+        )
+    for port in law.graph.outputs:
+        checked(np.zeros(port.shape))
+    return UserFunction(words, None, law)
 
 
 def time_source(
-    function: Any,
-    name: str,
-    checked: Callable[[Any], Any] = lambda value: value,
-    context: Hashable = None,
+    function: Any, name: str, checked: Callable[[Any], Any] = lambda value: value
 ) -> Source:
     """Read a function of time: traced if possible, else sampled; an array is a constant vector.
 
-    checked: is applied to its values. context: everything that `checked` depends on, as a key.
+    checked: is applied to its values.
     """
     if isinstance(function, Trajectory):
-        return Source(fed, sampled=sample_motion(function))
+        return Source(sampled=sample_motion(function))
     if isinstance(function, np.ndarray):
-        return Source(fed, constant=function)
+        return Source(constant=function)
     if not callable(function):
         raise InputError(f"{name} is {function!r}; expected a function of t, or a Trajectory.")
+    words = label(function, f"the function {name} =")
+    if isinstance(function, TracedLaw):
+        return Source(law=with_results(words, function, checked, [TIME]), timed=True)
+
+    check_arguments(function, words, ("t",))
 
     def parts(t: Scalar) -> Parts:
-        return _as_parts(checked(function(t)))
+        found = as_parts(checked(function(t)))
+        for part in found:
+            check_real(part, words)
+        return found
 
-    before = Memory(function)
-    try:
-        shapes = tuple(np.shape(part) for part in parts(0.0))
-        words = label(function, f"the function {name} =")
-        found = examine(words, parts, PORTS, function, (0.0,), context)
-    finally:
-        before.restore()
-    if found.digest is not None:
-        return Source(lambda t, q, dq, given: parts(t), examined=found)
+    found = user_function(words, parts, [TIME])
+    if found.traced is not None:
+        return Source(law=found, timed=True)
+    shapes = tuple(np.shape(part) for part in found(0.0))
 
     def at(times: Array, ends: Array) -> list[Array]:
-        rows = [parts(float(t)) for t in times]
+        rows = [found(float(t)) for t in times]
         return [np.array([row[k] for row in rows], float) for k in range(len(shapes))]
 
-    # a function that only cannot be traced loses nothing by sampling: no note is needed
-    note = found.note if found.doubt is not None else None
-    return Source(
-        fed, sampled=Sampled(at, shapes), examined=replace(found, note=note, sampled=True)
-    )
+    return Source(sampled=TimeSource(at, shapes), called=found)
 
 
-def sample_motion(trajectory: Trajectory) -> Sampled:
+def sample_motion(trajectory: Trajectory) -> TimeSource:
     """q, dq and ddq of a trajectory, which stands still beyond its ends.
 
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
@@ -172,39 +203,14 @@ def sample_motion(trajectory: Trajectory) -> Sampled:
         return [q, *(np.where(moving, x, 0.0) for x in rates)]
 
     shapes = tuple((x.shape[-1],) for x in (trajectory.q, trajectory.dq, trajectory.ddq))
-    return Sampled(at, shapes, trajectory.batch_shape, breaks=breaks)
-
-
-def fed(t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
-    """Return the parts that the loop was given: the evaluation of constants and samples."""
-    assert given is not None
-    return given
-
-
-def _as_parts(value: Any) -> Parts:
-    """A tuple of new arrays, from one array or several; a function may return its own again."""
-    return tuple(map(np.array, value)) if isinstance(value, tuple) else (np.array(value),)
-
-
-def arguments(function: Callable[..., Any]) -> int:
-    """Count the positional arguments of a function; 3 if that is unknown.
-
-    A single required one decides: `lambda t, low=0, high=1: ...` is a function of time.
-    """
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 3
-    if any(p.kind is p.VAR_POSITIONAL for p in found):
-        return 3
-    listed = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    needed = [p for p in listed if p.default is p.empty]
-    return 1 if len(needed) == 1 else len(listed)
+    return TimeSource(at, shapes, trajectory.batch_shape, breaks=breaks)
 
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
     """Read an array (..., *shape) of finite numbers, as a copy."""
     refuse_labels(value, name)
+    if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        raise InputError(f"{name} holds complex numbers; expected real ones.")
     try:
         x = np.asarray(value, float).copy()  # np.array(tensor, copy=True) fails on torch's tensors
     except (TypeError, ValueError) as problem:
@@ -228,6 +234,7 @@ def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array
 def shaped(value: ArrayLike, shape: tuple[int, ...], name: str, axis: Axis | None = None) -> Array:
     """Copy the result of a user's function; raise unless it has the shape and is finite."""
     x = np.array(Alignment([(value, axis, name)]).values[0])
+    check_real(x, f"the function {name}")
     if x.shape != shape:
         raise ShapeError(f"the function {name} returned shape {x.shape}; expected {shape}.")
     if x.dtype != object and not np.isfinite(x).all():

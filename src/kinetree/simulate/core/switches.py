@@ -302,7 +302,7 @@ def traced_activity(graph: Graph, end: float) -> list[Pair]:
     t = np.linspace(0.0, end, SAMPLES + 1)
     nodes, divides = zip(*sorted(used), strict=True)
     values = TimeFunction(graph, *nodes).all(t)
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):  # infinite is a value like another
         values = np.where(np.array(divides)[:, None], 1 / values, values)
     return _activity(t, values.T)
 

@@ -7,8 +7,8 @@ k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" t
 method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
 "mode" that p ends with (friction/modes.py). lambda and Phi of a robot with constraints end y.
 
-The function is traced. If a user's law cannot be traced, or is not a function of t, q and dq
-(purity.py), only the robot is, and the law runs in Python, rollout by rollout.
+The function is traced. If a user's law cannot be traced (laws.py), only the robot is, and the law
+runs in Python, rollout by rollout.
 """
 
 import logging
@@ -48,7 +48,7 @@ from kinetree.simulate.core.actuation import Acted
 from kinetree.simulate.core.closure import PART
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
-from kinetree.simulate.core.purity import first_line
+from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.friction.modes import accelerations_in_mode
 from kinetree.spatial.matrices import is_zero
 
@@ -102,14 +102,16 @@ class Plant:
         given: NamedParts = self.external.named(p, s)
         model = self.acting.changed_model(self.space.model, given)
         q, dq, z = self.space.split(x)
+        own_model = model
         if changed is not None:
             model, given = changed(model, given, dq)
+        other = model is not own_model
         F_ext, actuation = self.acting.wrenches(t, q, dq, given), self.acting.actuation
         if actuation is None:
-            tau, dz = self.acting.joint_forces(model, t, q, dq, z, given)
+            tau, dz = self.acting.joint_forces(model, t, q, dq, z, given, other)
             return Loads(model, q, dq, tau, dz, F_ext, given, tau)
         own = len(z) - actuation.size
-        law, dz = self.acting.joint_forces(model, t, q, dq, z[:own], given)
+        law, dz = self.acting.joint_forces(model, t, q, dq, z[:own], given, other)
         u = self.acting.control(t, q, dq, given)
         h = given["step"][0][0] if actuation.fixed else None
         acted = actuation.act(model, (q, dq, z[own:]), law, u, h)
@@ -393,7 +395,7 @@ def _robot_kernel(plant: Plant) -> Kernel:
     own = space.extra, space.dry, plant.adaptive, acting.parameters, acting.F_ext is None
     own = *own, external.table_size if plant.implicit else 0, plant.positions
     own = *own, (acting.actuation, controls) if commanded else None
-    return recent(model, "robots", (verdict.robot, shapes, own), make, lambda kernel: True)
+    return recent(model, "robots", (shapes, own), make, lambda kernel: True)
 
 
 def _rows(x: Array, count: int) -> Array:

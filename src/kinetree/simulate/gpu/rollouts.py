@@ -100,6 +100,11 @@ def simulate_on_gpu(
     given = arguments.q0, arguments.dq0, *forces, *(arguments.parameters or {}).values()
     with device_of(require_device(), given):
         setup = read_gpu_setup(model, arguments, actuation)
+        if setup.sampling is not None:
+            raise CompileError(
+                f"target 'cuda' runs compiled laws alone, but {setup.sampling.note}. Simulate with "
+                "target='cpu'."
+            )
         steps = fixed_steps(model, setup, method, plan, "cuda", cuda_machine)
         runs: list[Run] = []
         rollout = cast("GpuCall", steps.machine.call)

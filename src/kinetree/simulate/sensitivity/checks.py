@@ -10,23 +10,12 @@ from kinetree.errors import InputError
 from kinetree.formulations.drives import load_coefficients
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
-from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.friction.modes import DryFriction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
 
 MOST = 2**28  # numbers, 2 GiB
 ROUNDING = 1e-9  # of the forces: the most that a step's friction may differ from that of sliding
 REPEATED = 1e-6  # a repeated step leads to the same state up to rounding, or it is another one
-
-
-def check_pure(model: Model, setup: Setup) -> None:
-    """Raise InputError for laws that are not functions of t, q and dq."""
-    verdict = setup.acting.verdict
-    if verdict is not None and verdict.doubt is not None:
-        raise InputError(
-            f"the forces on {model.name!r} cannot be differentiated: {verdict.doubt}. Declare what "
-            "it remembers as the state of kinetree.controllers.Stateful."
-        )
 
 
 def check_size(states: int, rollouts: int, N: int, columns: int) -> None:

@@ -35,7 +35,7 @@ from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts
-from kinetree.simulate.core.purity import first_line
+from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.core.system import Plant
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions, Input
 

@@ -24,13 +24,12 @@ from kinetree.base.tables import counted
 from kinetree.compiler.derivatives import jacobian
 from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
+from kinetree.compiler.store import digest
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, NameLookupError, ShapeError
-from kinetree.kernels.fingerprint import fingerprint
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
-from kinetree.simulate.core.purity import digest_of
 from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
 from kinetree.trajectory import Trajectory
@@ -299,25 +298,18 @@ def _evaluated(
 def _cost_kernels(
     model: Model, function: Callable[..., Scalar], name: str, timed: bool
 ) -> tuple[Kernel, Kernel]:
-    """The kernels of a cost and of its slopes, made once for equal functions.
-
-    A function counts by its code and the values that it reads; where these are not known, it is
-    traced, and counts by its graph.
-    """
-    key = fingerprint(function)
-    graph = None if key is not None else _cost_graph(model, function, name, timed)
+    """The kernels of a cost and of its slopes, made once for equal graphs of the cost."""
+    graph = _cost_graph(model, function, name, timed)
 
     def make() -> tuple[Kernel, Kernel]:
-        found = _cost_graph(model, function, name, timed) if graph is None else graph
         along = {"q": partial(tangent_map, model)}
-        slope = optimise(jacobian(found, ["q", "dq"], along=along))
+        slope = optimise(jacobian(graph, ["q", "dq"], along=along))
         return (
-            Kernel(optimise(found), name, dtypes=("float64",)),
+            Kernel(optimise(graph), name, dtypes=("float64",)),
             Kernel(slope, name, dtypes=("float64",)),
         )
 
-    key = digest_of(graph) if graph is not None else key
-    return recent(model, "costs", (name, timed, key), make, lambda kernels: True)
+    return recent(model, "costs", (name, timed, digest(graph)), make, lambda kernels: True)
 
 
 def _cost_graph(model: Model, function: Callable[..., Scalar], name: str, timed: bool) -> Graph:

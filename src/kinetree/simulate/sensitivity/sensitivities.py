@@ -11,6 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.options import typed
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.simulate.core.actuation import refuse_actuation
@@ -23,7 +25,9 @@ from kinetree.simulate.core.adaptive import (
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.fixed_steps import FixedSteps, Method, find_method, fixed_steps
+from kinetree.simulate.core.forces import check_laws
 from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.laws import shifted
 from kinetree.simulate.core.setup import (
     Arguments,
     Plan,
@@ -38,7 +42,6 @@ from kinetree.simulate.sensitivity.adaptive import AdaptiveDerivatives
 from kinetree.simulate.sensitivity.checks import (
     check_complete,
     check_modes,
-    check_pure,
     check_size,
 )
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
@@ -50,6 +53,7 @@ from kinetree.trajectory import Trajectory
 Derivatives = TypeVar("Derivatives")
 
 
+@typed
 def sensitivities(
     model: Model,
     q0: StateLike,
@@ -108,7 +112,14 @@ def sensitivities(
     arguments = complete(model, names, arguments)
     refuse_actuation(model, "sensitivities")
     setup = read_setup(model, arguments)
-    check_pure(model, setup)
+    # before derivatives are compiled and remembered
+    start = [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)]
+    check_laws(model, setup.acting, setup.external, setup.batch, start)
+    if setup.sampling is not None:
+        raise InputError(
+            f"{setup.sampling.name} is called in Python, so the motion has no derivative. Take a "
+            "law that can be traced, or kinetree.controllers.Stateful."
+        )
     if fixed is not None:
         return _of_fixed_steps(model, names, arguments, setup, plan, fixed)
     options = read_options(setup, rtol, atol, max_step, events)

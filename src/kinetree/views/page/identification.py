@@ -22,6 +22,7 @@ from kinetree.identify.identification import (
     described_base,
     force_rows,
     overview,
+    remarks_on,
     unidentifiable,
     unknown_rows,
 )
@@ -54,7 +55,7 @@ def identification_page(found: Identification) -> str:
         raise InputError(
             f"found is a {type(found).__name__}; expected a result of kinetree.identify.identify."
         )
-    tone = {"better": "good", "no better": ""}.get(found.verdict, "bad")
+    tone = {"usable": "good", "usable for": ""}.get(found.verdict.word, "bad")
     base, unknown = base_rows(found), unknown_rows(found)
     combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
     groups = [_curves(found), [*_cutoff(found), _errors(found)], _friction(found)]
@@ -68,7 +69,7 @@ def identification_page(found: Identification) -> str:
         f"<header><h1>Identification of {escape(found.robot.name)}</h1>"
         f'<p class="lead">{escape(overview(found))}</p></header>',
         f'<section><h2>Verdict</h2><p class="verdict {tone}">{escape(conclusion(found))}</p>'
-        f"{_listed(map(str, found.warnings))}</section>",
+        f"{_listed(remarks_on(found))}</section>",
         "<section><h2>Joint forces</h2>"
         f"{scroll_table(*force_rows(found), caption=FORCES)}"
         f'<p class="soft">Joint by joint:</p>{forces}</section>',

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kinetree import robots
 from kinetree.base.arrays import Array
+from kinetree.base.tables import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.explain import (
     explain,
@@ -231,3 +232,34 @@ API: dict[str, Callable[[Shelf, Request], Answer]] = {
     "record": answer_record,
     "save": answer_save,
 }
+
+ROBOT = ("robot", "gravity", "payload")
+STATE = (*ROBOT, "q", "dq", "ddq", "push")
+ENTRIES: dict[str, tuple[str, ...]] = {  # that a request may have, by its name
+    "robots": (),
+    "open": ("id", "name", "files", "main"),
+    "readings": (*STATE, "frame", "kept"),
+    "recursion": STATE,
+    "unfold": (*STATE, "what"),
+    "equations": ROBOT,
+    "close": (*STATE, "kept"),
+    "random": ROBOT,
+    "simulate": (*STATE, "preset", "gains", "duration", "target", "stops"),
+    "motion": (*ROBOT, "file"),
+    "record": (*ROBOT, "t", "q"),
+    "save": (*ROBOT, "kind", "motion"),
+}
+
+
+def answer(shelf: Shelf, name: str, request: Request) -> object:
+    """The answer to a request by its name; InputError if it has an entry that is not read."""
+    if name not in API:
+        raise NameLookupError(f"there is no request {name[:40]!r}; expected {', '.join(API)}.")
+    expected = ENTRIES[name]
+    for entry in request:
+        if entry not in expected:
+            raise InputError(
+                f"the request {name} has an entry {entry[:40]!r}; expected only "
+                f"{', '.join(expected) or 'an empty record'}.{nearest(entry, expected)}"
+            )
+    return API[name](shelf, request)

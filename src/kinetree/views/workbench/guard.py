@@ -17,6 +17,7 @@ BODY_BYTES = 1 << 20
 LARGE_BODIES = {"open": 96 << 20, "motion": 24 << 20, "save": 24 << 20, "record": 8 << 20}
 REQUESTS_PER_SECOND = 200  # a slider that is dragged sends at most 60 per second
 CONNECTIONS = 64  # a browser opens six for each page
+HEAD_BYTES = 1 << 16  # of a request line and all headers; browsers send about 1 kB
 HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 60.0, 75.0
 JSON = "application/json"
 TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from kinetree.base.versions import __version__
+from kinetree.loading import ROBOT_FILES
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
@@ -13,7 +14,7 @@ SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "un
 APP_SCRIPTS = (
     "dom.js", "api.js", "state.js", "pose.js", "marks.js", "layout.js", "stage.js", "sliders.js",
     "torques.js", "matrix.js", "unfolding.js", "push.js", "recursion.js", "run.js", "player.js",
-    "panels.js", "files.js", "keyboard.js", "main.js",
+    "panels.js", "check.js", "files.js", "keyboard.js", "main.js",
 )  # fmt: skip
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
@@ -28,7 +29,12 @@ class Page:
 
 def make_page(first: str, degrees: bool) -> Page:
     """The page that opens the robot with the id `first`."""
-    data = {"first": first, "degrees": degrees, "version": __version__}
+    data = {
+        "first": first,
+        "degrees": degrees,
+        "version": __version__,
+        "robot_files": list(ROBOT_FILES),
+    }
     html = document(
         "kinetree workbench",
         own("workbench.html"),

@@ -18,7 +18,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.scalars import Scalar, clip, maximum
-from kinetree.simulate.core.events import event
+from kinetree.simulate.core.events import Halt
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.spatial import cross
 from kinetree.trajectory import Trajectory
@@ -101,8 +101,8 @@ def simulated(
     found = stops_of(state) if stops and not driven else None
     end = time.monotonic() + patience
 
-    def go_on(t: float, q: Array, dq: Array) -> float:
-        return -1.0 if closing.is_set() or time.monotonic() > end else 1.0
+    def ends() -> bool:
+        return closing.is_set() or time.monotonic() > end
 
     remarks: list[str] = []
     if stops and driven:
@@ -119,7 +119,7 @@ def simulated(
             tau=None if found is None else lambda t, q, dq: found.force(q, dq),
             F_ext=steady(state.push, state.robot.model),
             limits="record",
-            events=[event(go_on, direction=-1, terminal=True, name="end of patience")],
+            events=Halt(asked=ends),
             progress=False,
         )
     except SimulationError as error:

@@ -16,6 +16,7 @@ from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench.guard import (
     BODY_SECONDS,
     CONNECTIONS,
+    HEAD_BYTES,
     HEAD_SECONDS,
     IDLE_SECONDS,
     JSON,
@@ -39,12 +40,18 @@ COMMON = {  # headers of every answer
     "X-Content-Type-Options": "nosniff",
 }
 THREAD = "kinetree workbench"  # name of the server's threads
+PIECE_BYTES = 1 << 16  # of a body that are read at a time
 
 Respond = Callable[[str, Request], object]  # answer of a request by its name
 
 
 class Server(ThreadingHTTPServer):
-    """A server that answers with one page and with JSON; a thread for each connection."""
+    """A server that answers with one page and with JSON; a thread for each connection.
+
+    When all connections are taken, the one that has waited longest for a request, or for more of
+    its body, is closed in favour of a new one: clients that open many and do not finish what they
+    send do not keep the page out. Those that never had a whole good request go first.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -55,6 +62,8 @@ class Server(ThreadingHTTPServer):
         self.socket = listening
         self.guard, self.page, self.respond, self.pace = guard, page, respond, Pace()
         self._open: set[socket.socket] = set()
+        self._waiting: dict[socket.socket, None] = {}  # for a request, the longest first
+        self._known: set[socket.socket] = set()  # those that have had a whole good request
         self._serving: list[threading.Thread] = []  # a thread outlives its connection a little
         self._turn = threading.Lock()
         self._loop = threading.Thread(
@@ -71,9 +80,10 @@ class Server(ThreadingHTTPServer):
             daemon=True,
         )
         with self._turn:
-            full = len(self._open) >= CONNECTIONS
+            full = len(self._open) >= CONNECTIONS and not self._close_waiting()
             if not full:
                 self._open.add(request)
+                self._waiting[request] = None
                 self._serving = [x for x in self._serving if x.is_alive()]
         if full:
             log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
@@ -82,10 +92,42 @@ class Server(ThreadingHTTPServer):
             thread.start()
             self._serving.append(thread)
 
+    def _close_waiting(self) -> bool:
+        """Close the connection that has waited longest; False if all are being answered."""
+        strangers = (x for x in self._waiting if x not in self._known)
+        chosen = next(strangers, next(iter(self._waiting), None))
+        if chosen is None:
+            return False
+        self._forget(chosen)
+        with_no_error(lambda: chosen.shutdown(socket.SHUT_RDWR))  # its thread wakes and ends
+        return True
+
+    def _forget(self, request: socket.socket) -> None:
+        self._open.discard(request)
+        self._known.discard(request)
+        self._waiting.pop(request, None)
+
+    def waits(self, request: socket.socket, *, is_known: bool) -> None:
+        """Note that a connection waits for a request or for more of it.
+
+        is_known: whether it has had a whole good request.
+        """
+        with self._turn:
+            if request in self._open:
+                self._waiting.pop(request, None)  # to the end
+                self._waiting[request] = None
+                if is_known:
+                    self._known.add(request)
+
+    def answers(self, request: socket.socket) -> None:
+        """Note that a whole good request of a connection is being answered."""
+        with self._turn:
+            self._waiting.pop(request, None)
+
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
         with self._turn:
-            self._open.discard(request)
+            self._forget(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -114,28 +156,36 @@ def with_no_error(action: Callable[[], object]) -> None:
         pass
 
 
+class TooLongError(ConnectionError):
+    """More bytes than a request may have."""
+
+
 class TimedReader(io.RawIOBase):
-    """Bytes of a connection until a deadline, however slowly they come."""
+    """Bytes of a connection until a deadline and up to a count, however slowly they come."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
-        self.deadline = 0.0
+        self.deadline, self.left = 0.0, 0
 
-    def allow(self, seconds: float) -> None:
-        """Move the deadline to some seconds from now."""
-        self.deadline = time.monotonic() + seconds
+    def allow(self, seconds: float, count: int) -> None:
+        """Move the deadline to some seconds from now, and allow that many bytes until then."""
+        self.deadline, self.left = time.monotonic() + seconds, count
 
     def readable(self) -> bool:
         """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read some bytes; TimeoutError after the deadline."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
+        """Read some bytes; TimeoutError after the deadline, TooLongError after the count."""
+        seconds = self.deadline - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError
-        self.connection.settimeout(left)
-        return self.connection.recv_into(buffer)
+        if self.left <= 0:
+            raise TooLongError
+        self.connection.settimeout(seconds)
+        count = self.connection.recv_into(memoryview(buffer)[: self.left])
+        self.left -= count
+        return count
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -151,19 +201,18 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.close()
         self.reader = TimedReader(self.connection)
         self.buffer = self.rfile = io.BufferedReader(self.reader)
+        self.is_known = False  # whether it has had a whole good request
 
     def handle_one_request(self) -> None:
         """Wait for a request, read it and answer it."""
         try:
-            self.reader.allow(IDLE_SECONDS)
+            self.server.waits(self.connection, is_known=self.is_known)
+            self.reader.allow(IDLE_SECONDS, HEAD_BYTES)
             if not self.buffer.peek(1):
                 self.close_connection = True
                 return
-            self.reader.allow(HEAD_SECONDS)
-            self.raw_requestline = self.rfile.readline(65537)
-            if len(self.raw_requestline) > 65536:
-                self.close_connection = True
-                return
+            self.reader.allow(HEAD_SECONDS, HEAD_BYTES)
+            self.raw_requestline = self.rfile.readline(HEAD_BYTES)
             if not self.parse_request():
                 return
             self.connection.settimeout(BODY_SECONDS)  # of sending
@@ -182,15 +231,30 @@ class Handler(BaseHTTPRequestHandler):
         if refusal is not None:
             self.close_connection = True  # its body, if any, is not read
             self.send(refusal.status, {"error": refusal.reason})
-        elif head.method == "GET":
+            return
+        body = self.body(int(head.lengths[0]) if head.lengths else 0)
+        if body is None:
+            self.close_connection = True
+            return
+        self.is_known = True
+        self.server.answers(self.connection)
+        if head.method == "GET":
             self.send_bytes(200, self.server.page.body, headers(self.server.page))
         else:
-            self.reader.allow(BODY_SECONDS)
-            body = self.rfile.read(int(head.lengths[0]))
-            if len(body) < int(head.lengths[0]):
-                self.close_connection = True
-                return
             self.send(*answered(self.server.respond, asked_name(head), body))
+
+    def body(self, length: int) -> bytes | None:
+        """The body of the request; None if it ends early. Until it is whole the client waits."""
+        self.reader.allow(BODY_SECONDS, length)
+        pieces: list[bytes] = []
+        while length > 0:
+            piece = self.buffer.read1(min(length, PIECE_BYTES))
+            if not piece:
+                return None
+            self.server.waits(self.connection, is_known=self.is_known)
+            pieces.append(piece)
+            length -= len(piece)
+        return b"".join(pieces)
 
     def head(self) -> Head:
         """The parts of the request that the guard judges."""
@@ -212,11 +276,13 @@ class Handler(BaseHTTPRequestHandler):
         """Send an answer."""
         self.send_response_only(status)
         closing = {"Connection": "close"} if self.close_connection else {}
-        for name, value in {**COMMON, **fields, **closing}.items():
+        allowed = {"Allow": "GET, POST"} if status == HTTPStatus.METHOD_NOT_ALLOWED else {}
+        for name, value in {**COMMON, **fields, **closing, **allowed}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a request that is not HTTP, without an echo of it."""
@@ -249,12 +315,16 @@ def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
 def read_json(body: bytes) -> Request:
     """The record that a body has; InputError if it is another thing."""
     try:
-        found = json.loads(body)
+        found = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"The request is not JSON: {str(error)[:200]}") from None
     if not isinstance(found, dict):
         raise InputError("The request is not a record with named entries.")
     return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def listen(port: int) -> socket.socket:

@@ -13,8 +13,8 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -22,10 +22,12 @@ from weakref import WeakKeyDictionary
 from kinetree import robots
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, nearest
+from kinetree.description.records import Note
 from kinetree.description.source import only_inside
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
 from kinetree.kernels.memo import Recent
 from kinetree.loading import ROBOT_FILES, load
+from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of
 from kinetree.views.scene import scene
@@ -250,8 +252,9 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 robot, drawn, _ = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
-        own = Robot(robot.model)  # without the report, whose file is removed
-        return Opened(key, own, stage_of(own, drawn=drawn), main)
+        own = Robot(without_places(robot.model, private))  # not the report: its file is removed
+        remarks = tuple(without_folder(x, private) for x in drawn.remarks)
+        return Opened(key, own, stage_of(own, drawn=replace(drawn, remarks=remarks)), main)
 
 
 def type_of(error: KinetreeError) -> type[KinetreeError]:
@@ -264,6 +267,16 @@ def without_folder(message: str, folder: Path) -> str:
     for place in {str(folder), str(folder.resolve())}:
         message = message.replace(f"{place}{os.sep}", "").replace(place, "the upload")
     return message
+
+
+def without_places(model: Model, folder: Path) -> Model:
+    """A model whose name and notes name files of a folder as the user gave them."""
+
+    def renamed(notes: Iterable[Note]) -> tuple[Note, ...]:
+        return tuple(Note(without_folder(x.text, folder), x.where) for x in notes)
+
+    name = without_folder(model.name, folder)
+    return replace(model, name=name, notes=renamed(model.notes), warnings=renamed(model.warnings))
 
 
 def read_robot(

@@ -3,11 +3,10 @@
 import webbrowser
 from pathlib import Path
 
-from kinetree.errors import NameLookupError
 from kinetree.robot import Robot
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
-from kinetree.views.workbench.api import API
+from kinetree.views.workbench.api import answer
 from kinetree.views.workbench.guard import Guard, address
 from kinetree.views.workbench.page import make_page
 from kinetree.views.workbench.server import Server, listen
@@ -82,10 +81,7 @@ def view(
         raise
 
     def respond(name: str, request: Request) -> object:
-        function = API.get(name)
-        if function is None:
-            raise NameLookupError(f"there is no request {name[:40]!r}; expected {', '.join(API)}.")
-        return function(shelf, request)
+        return answer(shelf, name, request)
 
     workbench = Workbench(Server(listening, guard, page, respond), shelf, first.robot.name)
     if browser:

@@ -8,21 +8,20 @@ from kinetree import algorithms
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
+from kinetree.errors import InputError
 from kinetree.kernels.free import FREE, free_values
 from kinetree.model import Model
 from kinetree.write.code.c import returns
 from kinetree.write.code.program import DTYPES, Program
 
 STATES = 8
+ATTEMPTS = 100  # to draw states with finite results
 PLACES = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}
 
 
 def write_driver(program: Program, model: Model) -> str:
     """The text after the function: stored states, the kernel's results, and the main."""
-    given = states(program, model)
-    kernel = Kernel(program.graph, program.name)
-    found = kernel(*given)
-    results = found if isinstance(found, tuple) else (found,)
+    given, results = states(program, model)
     lines = ["", "#include <stdio.h>", ""]
     for port, values in zip(program.inputs, given, strict=True):
         lines += _table(program, port, values)
@@ -31,9 +30,32 @@ def write_driver(program: Program, model: Model) -> str:
     return "\n".join([*lines, *_main(program)]) + "\n"
 
 
-def states(program: Program, model: Model) -> list[Array]:
-    """Random arguments, (STATES, *shape); free data have the values of the model."""
+def states(program: Program, model: Model) -> tuple[list[Array], tuple[Array, ...]]:
+    """Random arguments, (STATES, *shape), and the results of the kernel, which are finite.
+
+    Free data have the values of the model. States near singular positions of a mechanism, where
+    results are NaN, are drawn again.
+    """
     rng = np.random.default_rng(0)
+    kernel = Kernel(program.graph, program.name)
+    given = _drawn(program, model, rng)
+    for _ in range(ATTEMPTS):
+        found = kernel(*given)
+        results = found if isinstance(found, tuple) else (found,)
+        finite = np.all([np.isfinite(x).reshape(STATES, -1).all(axis=1) for x in results], axis=0)
+        if finite.all():
+            return given, results
+        more = _drawn(program, model, rng)
+        for old, new in zip(given, more, strict=True):
+            old[~finite] = new[~finite]
+    raise InputError(
+        f"{program.name} of {model.name!r} gives finite results at few positions, so that no test "
+        "of the exported code can be written; export it without one."
+    )
+
+
+def _drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Array]:
+    """Random arguments, (STATES, *shape)."""
     given: list[Array] = []
     for port in program.inputs:
         if port.name == "q":

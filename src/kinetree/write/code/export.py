@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from kinetree.algorithms.frame_motion import EXPRESSED
+from kinetree.base.options import is_one_of, switch
+from kinetree.base.options import name as read_name
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
+from kinetree.kernels.memo import plain_options
 from kinetree.kernels.quantities import find_quantity
 from kinetree.model import HasModel, Model, model_of
 from kinetree.write.code.c import write_c, write_cpp
@@ -132,8 +135,14 @@ def export(
         estimates of cycles and stack: `ExportedCode`.
     """
     model = model_of(robot)
+    find_quantity(read_name(quantity, "quantity"))
+    options = plain_options(
+        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+    )
+    switch(libm, "libm")
+    switch(driver, "driver")
     spoken = _language(language)
-    if dtype is not None and dtype not in DTYPES:
+    if dtype is not None and not is_one_of(dtype, DTYPES):
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")
     if libm and spoken not in (LANGUAGES["c"], LANGUAGES["cpp"]):
         raise InputError(f"libm applies to C and C++ only, not to {language!r}; leave it out.")
@@ -144,9 +153,9 @@ def export(
         )
     if target is not None:
         _check_target(target, language, dtype, libm=libm, driver=driver)
-    graph = trace_quantity(
-        model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
-    )
+    del options["target"]  # of kernels; here it is that of the exported code
+    graph = trace_quantity(model, quantity, **options)
+    rows, expressed = options["rows"], options["expressed"]
     chosen = find_quantity(quantity).options(quantity, expressed=expressed, rows=rows)
     program = _program(model, quantity, graph, spoken, name, frame, chosen)
     if target is not None:

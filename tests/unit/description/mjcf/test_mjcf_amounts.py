@@ -81,7 +81,7 @@ def test_the_limits_are_those_that_were_tried():
     assert (checks.MAX_COPIES, checks.MAX_JOINTS) == (200_000, 4_000)
     assert checks.MAX_CHARACTERS == meshes.MAX_MESHES == 268_435_456
     assert (files.MAX_FILES, files.MAX_NESTING) == (256, 16)
-    assert source.MAX_SIZE == 67_108_864 and inputs.YAML_SIZE == 4_194_304
+    assert source.MAX_SIZE == 67_108_864 and inputs.YAML_SIZE == 524_288
     assert (MOST_ELEMENTS, xacro_files.MOST_FILES) == (200_000, 40)
     assert (packages.MOST_FOLDERS, packages.MANIFEST_SIZE) == (20_000, 1_048_576)
     limits = expressions.MOST_STEPS, expressions.MOST_ENTRIES, expressions.MOST_BITS

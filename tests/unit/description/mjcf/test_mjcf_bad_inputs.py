@@ -65,6 +65,30 @@ REFUSED = {
     "hexadecimal axis*": (joint('axis="0x10 0 1"'), "b2 j2 axis 0x10"),
     "negative damping*": (joint('damping="-1"'), "j2 damping -1"),
     "negative armature*": (joint('armature="-1"'), "j2 armature -1"),
+    "negative moment of a static body*": (
+        model('<body name="b"><inertial pos="0 0 0" mass="1" diaginertia="1 -1 1"/></body>'),
+        "b diaginertia boundinertia",
+    ),
+    "negative mass of a static body*": (
+        model('<body name="b"><inertial pos="0 0 0" mass="-.1" diaginertia="1 1 1"/></body>'),
+        "b mass boundmass",
+    ),
+    "hinges about one line*": (
+        joints('<joint name="j1" axis="0 0 2"/><joint name="j2" pos="0 0 3" axis="0 0 -1"/>'),
+        "j1 j2 singular armature",
+    ),
+    "parallel slides*": (
+        joints('<joint name="j1" type="slide"/><joint name="j2" type="slide"/>'),
+        "j1 j2 singular armature",
+    ),
+    "four hinges through a point*": (
+        joints('<joint/><joint axis="0 1 0"/><joint axis="1 0 0"/><joint axis="1 1 0"/>'),
+        "singular armature",
+    ),
+    "hinge through a ball*": (
+        joints('<joint name="j1"/><joint name="j2" type="ball"/>'),
+        "j1 j2 singular armature",
+    ),
     "nan gravity*": (model(top='<option gravity="0 0 nan"/>'), "option gravity nan"),
     "decimal comma": (place("0,5 0 1"), "b2 pos"),
     "overflow": (place("0 0 1e400"), "b2 pos large"),

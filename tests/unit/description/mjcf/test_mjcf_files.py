@@ -119,9 +119,10 @@ def test_nothing_is_written_and_the_folder_of_the_process_does_not_matter(tmp_pa
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    # Inertia matrix nearly singular: MuJoCo warns while it compiles.
-    thin = '<body name="thin"><joint axis="1 0 0"/><joint axis="1 0 0"/><geom size=".1"/></body>'
-    path = write(tmp_path, robot=model(f'{thin}<include file="part.xml"/>'), part=PART)
+    # The inertia matrix is singular where joints are at zero: MuJoCo warns while it compiles.
+    joints = '<joint axis="1 0 0"/><joint axis="0 1 0"/><joint axis="1 0 0"/>'
+    gimbal = f'<body name="gimbal">{joints}<geom size=".1"/></body>'
+    path = write(tmp_path, robot=model(f'{gimbal}<include file="part.xml"/>'), part=PART)
     robot = read_mjcf(path)
     assert any("MuJoCo warns" in note.text for note in robot.warnings)
     assert list(elsewhere.iterdir()) == []

@@ -7,9 +7,13 @@ import pytest
 from mjcf_files_given import model
 from test_mjcf_attach import assert_agrees
 
+from kinetree.algorithms import mass_matrix
+from kinetree.description.constraints import Couple
 from kinetree.description.mjcf import read_mjcf
 from kinetree.description.mjcf.drives import DISABLE
+from kinetree.description.records import Spring
 from kinetree.errors import ParseError
+from kinetree.model import build_model
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs mujoco")
 
@@ -151,6 +155,69 @@ def test_a_plugin_actuator_is_named_and_its_control_is_no_effort(tmp_path, state
     assert robot.joints[0].limits.effort == np.inf
     assert "plugins are ignored: 'mujoco.pid'" in texts(robot.warnings)
     assert "actuators" in texts(robot.warnings)
+
+
+@pytest.mark.parametrize(
+    "joints",
+    [
+        '<joint/><joint armature=".1"/>',  # inertia of its own rate
+        '<joint/><joint pos="1 0 0"/>',  # beside each other
+        '<joint/><joint type="slide"/>',  # about and along one line
+        '<joint/><joint axis="0 1 0"/><joint axis="0 0 1"/>',  # singular where it begins, only
+        '<joint type="slide"/><joint type="ball" pos="0 0 1"/>',
+    ],
+)
+def test_joints_of_a_body_that_move_it_in_different_ways_are_read(tmp_path, joints):
+    body = f'<body name="b1">{joints}<geom size=".1" pos=".2 0 0"/>{{}}</body>'
+    robot = build_model(read(tmp_path, model(body=body)))
+    q = np.linspace(0.4, 1.3, robot.nq)
+    if "ball" in joints:
+        q[1:] /= np.linalg.norm(q[1:])
+    assert np.linalg.cond(np.array(mass_matrix(robot, q), float)) < 1e6
+
+
+def test_bounds_of_the_compiler_put_other_numbers_in_place_of_negative_ones(tmp_path):
+    inside = '<body><inertial pos="0 0 0" mass="-1" diaginertia="-1 1 1"/></body>'
+    top = '<compiler boundmass="0.5" boundinertia="0.25"/>'
+    (found,) = [x.bodies[0] for x in read(tmp_path, model(inside, top=top)).links if x.name == "#2"]
+    assert found.m == 0.5
+    np.testing.assert_allclose(np.diag(found.I_com), [0.25, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("actuator", "is_named"),
+    [
+        ('<position name="a" joint="j1" kp="-5"/>', True),
+        ('<velocity name="a" joint="j1" kv="-5"/>', True),
+        ('<general name="a" joint="j1" biastype="affine" biasprm="0 0 5"/>', True),
+        ('<general name="a" joint="j1" biasprm="0 5 5"/>', False),  # bias is not affine
+        ('<position name="a" joint="j1" kp="5" gear="-3"/>', False),  # pulls back all the same
+        ('<motor name="a" joint="j1" gear="-3"/>', False),
+    ],
+)
+def test_servos_that_push_away_from_their_goal_are_named(tmp_path, actuator, is_named):
+    robot = read(tmp_path, model(top=f"<actuator>{actuator}</actuator>"))
+    assert ("push away from their goal" in texts(robot.warnings)) is is_named
+
+
+SECOND = '<body name="b2"><joint name="j2" axis="0 1 0"/><geom size=".1"/></body>'
+
+
+@pytest.mark.parametrize(("name", "found"), [("cord", "cord"), ("j1", "tendon/j1")])
+def test_a_fixed_tendon_is_a_spring_of_its_own_name_unless_a_joint_has_it(tmp_path, name, found):
+    ends = '<joint joint="j1" coef="2"/><joint joint="j2" coef="-1"/>'
+    cord = f'<fixed name="{name}" stiffness="5" springlength=".25">{ends}</fixed>'
+    robot = read(tmp_path, model(SECOND, top=f"<tendon>{cord}</tendon>"))
+    assert robot.springs == {found: Spring(5, 0.25, {"j1": 2, "j2": -1})}
+
+
+def test_a_joint_may_be_coupled_to_the_first_joint_or_to_none(tmp_path):
+    pair = '<joint name="pair" joint1="j2" joint2="j1" polycoef=".5 2 0 0 0"/>'
+    alone = '<joint name="alone" joint1="j2" polycoef=".5 2 0 0 0"/>'
+    for text, by in ((pair, {"j1": (2.0,)}), (alone, {})):
+        robot = read(tmp_path, model(SECOND, top=f"<equality>{text}</equality>"))
+        (couple,) = robot.constrained.constraints.values()
+        assert couple == Couple("j2", by, 0.5)
 
 
 def test_keyframes_are_named_and_must_fit(tmp_path):

@@ -143,6 +143,8 @@ class RandomRobot:
         """A <pose> in one of the formats."""
         rng = self.rng
         attribute = f' relative_to="{relative}"' if relative else ""
+        if getattr(self, "version", 7) < 7:
+            attribute = rng.choice(["", ' frame=""'])
         R, p = T[:3, :3], " ".join(repr(float(x)) for x in T[:3, 3])
         if rng.random() < 0.3:
             q = " ".join(repr(float(x)) for x in quaternion(R))
@@ -154,9 +156,10 @@ class RandomRobot:
         return f"<pose{attribute}>{p} {' '.join(repr(float(x)) for x in angles)}</pose>"
 
     def text(self, seed=0, version="1.10"):
-        """The robot as SDF, with the choices of a seed."""
+        """The robot as SDF, with the choices of a seed; before 1.7 without its frames."""
         rng = self.rng = random.Random(f"{self.seed}/{seed}")
-        order = list(self.things)
+        self.version = int(version.partition(".")[2])
+        order = [x for x in self.things if self.version >= 7 or x.kind != "frame"]
         rng.shuffle(order)
         parts: dict[str, list[str]] = {model: [] for model in self.models}
         known: dict[str, np.ndarray] = {"__model__": self.models[""]}
@@ -174,7 +177,8 @@ class RandomRobot:
             if thing.kind == "joint" or (thing.kind == "frame" and thing.default):
                 base = self.poses[thing.default]
             # a default that is written later may be relative to this very thing: a circle
-            if (thing.default and thing.default not in known) or rng.random() < 0.6:
+            is_late = thing.default and thing.default not in known
+            if self.version >= 7 and (is_late or rng.random() < 0.6):
                 relative, base = rng.choice(list(scope.items()))
             T = inverse(base) @ thing.T
             content = thing.content if thing.kind != "joint" else self.joint_text(thing, known)
@@ -196,7 +200,7 @@ class RandomRobot:
 
     def nested_text(self, model, parts, scope):
         T, placement = inverse(self.models[""]) @ self.models[model], ""
-        if self.rng.random() < 0.5:
+        if self.version >= 7 and self.rng.random() < 0.5:
             name = self.rng.choice([x for x in scope if x != "__model__"])
             T = inverse(self.models[""]) @ scope[name]
             placement = f' placement_frame="{name}"'
@@ -209,13 +213,20 @@ class RandomRobot:
         if word == "fixed":
             return text
         expressed, given = "", axis
-        if rng.random() < 0.6:
+        flag = ""
+        if self.version < 7:
+            in_model = rng.random() < 0.5 or self.version < 5
+            if in_model:
+                given = self.models[""][:3, :3].T @ thing.T[:3, :3] @ axis
+            if self.version >= 5:
+                flag = f"<use_parent_model_frame>{in_model:d}</use_parent_model_frame>"
+        elif rng.random() < 0.6:
             name, T = rng.choice(list(known.items()))
             expressed = f' expressed_in="{name}"'
             given = T[:3, :3].T @ thing.T[:3, :3] @ axis
         xyz = " ".join(repr(float(x)) for x in given)
         dynamics = f"<dynamics><damping>{damping!r}</damping></dynamics>" if damping else ""
-        return f"{text}{thread}<axis><xyz{expressed}>{xyz}</xyz>{dynamics}</axis>"
+        return f"{text}{thread}<axis><xyz{expressed}>{xyz}</xyz>{flag}{dynamics}</axis>"
 
 
 def roll_pitch_yaw(R):

@@ -1,6 +1,7 @@
 """SDF: values, defaults, joints and refusals, by hand and against the same robot as URDF."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -154,7 +155,7 @@ def test_defaults_of_the_format_are_used_and_named():
     body = description.links[1].bodies[0]
     assert body.m == 1 and np.array_equal(body.I_com, np.eye(3))
     assert "1 kg and unit moments of inertia by the rules of SDF" in description.warnings[0].text
-    assert "no joint connects the model to the world" in description.notes[0].text
+    assert "no joint connects link 'a' to the world" in description.notes[0].text
 
 
 def test_a_model_stands_where_the_file_places_it():
@@ -169,7 +170,7 @@ def test_a_model_stands_where_the_file_places_it():
     tau = kt.algorithms.gravity_forces(model, [0.1])
     assert tau == pytest.approx([2 * 9.81 * 0.5 * math.sin(0.1)])
     free = build_model(read_sdf_text(text, floating=True))
-    assert free.base_name == "a" and free.n == 1
+    assert free.base_name == "world" and free.joint_names == ("base", "j")
 
 
 def test_gravity_is_that_of_the_world():
@@ -178,6 +179,17 @@ def test_gravity_is_that_of_the_world():
     for gravity, wanted in (("<gravity>0 1 -3</gravity>", (0, 1, -3)), ("", (0, 0, -9.8))):
         assert read_sdf_text(world.replace("{}", gravity)).gravity == wanted
     assert read_sdf_text(one()).gravity == (0, 0, -9.81)
+
+
+@pytest.mark.parametrize(("version", "read"), [("1.5", True), ("1.6", False), ("1.9", False)])
+def test_gravity_inside_physics_is_read_or_warned_of(version, read):
+    physics = "<physics type='ode'><gravity>0 0 -1.62</gravity></physics>"
+    text = one().replace('<model name="m">', f'<world name="w">{physics}<model name="m">')
+    text = re.sub(r"<sdf version=[^>]*>", f'<sdf version="{version}">', text)
+    found = read_sdf_text(text.replace("</model>", "</model></world>"))
+    assert found.gravity == ((0, 0, -1.62) if read else (0, 0, -9.8))
+    told = [x for x in found.warnings if "<gravity> inside <physics>" in str(x)]
+    assert len(told) == (0 if read else 1)
 
 
 def test_a_static_model_does_not_move():
@@ -192,6 +204,72 @@ def test_a_static_model_does_not_move():
 def test_a_joint_to_the_world_and_floating_contradict_each_other():
     with pytest.raises(KinetreeError, match="joint 'j' connects it to the world"):
         kt.load_string(one(), floating=True)
+
+
+def test_links_that_no_joint_connects_to_the_world_are_fixed_there_or_float():
+    """Two trees beside one that a joint holds: each is the robot that it is by itself."""
+    parts = {
+        "held": f"""<link name="a">{inertial(2, (1, 1, 1), "0.2 0 0 0 0 0")}</link>
+        <joint name="j" type="revolute"><parent>world</parent><child>a</child>
+        <axis><xyz>0 1 0</xyz></axis></joint>""",
+        "b": f"""<link name="b"><pose>1 0 0 0 0 0.3</pose>{inertial(3, (1, 2, 2.5))}</link>""",
+        "c": f"""<link name="c"><pose>0 1 0 0 0 0</pose>{inertial(0.5, (0.1, 0.2, 0.2))}</link>
+        <link name="d"><pose>0 2 0 0 0 0</pose>{inertial(4, (0.3, 0.2, 0.4))}</link>
+        <joint name="k" type="prismatic"><parent>d</parent><child>c</child>
+        <axis><xyz>1 0 0</xyz></axis></joint>""",
+    }
+    text = '<sdf version="1.9"><model name="m">{}</model></sdf>'
+    whole = read_sdf_text(text.format("".join(parts.values())))
+    assert "links 'b', 'd' to the world: fixed there" in whole.warnings[0].text
+    fixed = build_model(whole)
+    assert fixed.joint_names == ("j", "k")
+    np.testing.assert_allclose(fixed.frames["b"].T_if[:3, 3], [1, 0, 0])
+
+    free = build_model(read_sdf_text(text.format("".join(parts.values())), floating=True))
+    assert free.joint_names == ("b/base", "d/base", "j", "k")
+    q = kt.algorithms.neutral(free)
+    M = np.zeros((free.n, free.n))
+    for names, part, floating in ((("j",), "held", False), (("b/base",), "b", True),
+                                  (("d/base", "k"), "c", True)):  # fmt: skip
+        alone = build_model(read_sdf_text(text.format(parts[part]), floating=floating))
+        dofs = [d for joint in free.joints if joint.name in names for d in joint.dofs]
+        M[np.ix_(dofs, dofs)] = kt.algorithms.mass_matrix(alone, kt.algorithms.neutral(alone))
+    np.testing.assert_allclose(kt.algorithms.mass_matrix(free, q), M, atol=1e-13)
+    assert kt.load_string(text.format("".join(parts.values())), floating=True).n == 6 + 6 + 2
+
+
+def test_damping_of_a_ball_joint_acts_about_every_axis():
+    text = one(
+        "<pose>0.1 0 0 0.2 0 0</pose>", "<dynamics><damping>0.5</damping></dynamics>", type="ball"
+    )
+    robot = kt.load_string(text)
+    dq = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_array_equal(robot.friction_forces(dq), 0.5 * dq)
+    lost = "<dynamics><friction>2</friction></dynamics><limit><upper>1</upper></limit>"
+    description = read_sdf_text(one(axis=lost, type="ball"))
+    assert description.joints[0].friction == kt.Friction()
+    warned = " ".join(x.text for x in description.warnings)
+    assert "<friction> of a ball joint is not honoured" in warned
+    assert "<limit> of a ball joint is not honoured" in warned
+
+
+def test_a_second_velocity_decay_is_no_error():
+    for decay, count in (
+        ("<velocity_decay/>", 0),
+        ("<velocity_decay><linear>1</linear></velocity_decay>", 1),
+    ):
+        text = one().replace("<inertial>", f"<velocity_decay/>{decay}<inertial>")
+        warned = [x.text for x in read_sdf_text(text).warnings]
+        assert sum("<velocity_decay> is not honoured" in x for x in warned) == count
+
+
+def test_the_pose_of_an_inertial_may_be_relative_to_its_own_link():
+    pose = '<pose relative_to="a">1 2 3 0.1 0.2 0.3</pose>'
+    found = read_sdf_text(one().replace("<inertial>", f"<inertial>{pose}"))
+    plain = pose.replace(' relative_to="a"', "")
+    wanted = read_sdf_text(one().replace("<inertial>", f"<inertial>{plain}"))
+    np.testing.assert_array_equal(found.links[1].bodies[0].com, [1, 2, 3])
+    np.testing.assert_array_equal(found.links[1].bodies[0].I_com, wanted.links[1].bodies[0].I_com)
 
 
 WORLD = """<sdf version="1.9"><world name="w"><model name="ground"><static>1</static>
@@ -272,8 +350,8 @@ def test_whatever_is_not_read_is_listed():
 
 JOINT = '<joint name="{}" type="fixed"><parent>{}</parent><child>{}</child></joint>'
 REFUSED = {
-    "old version": (one().replace("1.11", "1.6"), r"robot\.sdf:1:1: this is SDF 1\.6.*gz sdf -p"),
-    "new version": (one().replace("1.11", "2.0"), "this is SDF 2.0; expected 1.7 to 1.12"),
+    "old version": (one().replace("1.11", "1.0"), r"robot\.sdf:1:1: this is SDF 1\.0.*gz sdf -p"),
+    "new version": (one().replace("1.11", "2.0"), "this is SDF 2.0; expected 1.2 to 1.12"),
     "canonical": (
         one().replace('<model name="m">', '<model name="m" canonical_link="x">'),
         "canonical_link of <model> is 'x', which is not a frame",
@@ -290,7 +368,7 @@ REFUSED = {
     "type": (one(type="hinge"), "type is 'hinge'; expected one of revolute"),
     "case": (one(type="Revolute"), "Was 'revolute' meant?"),
     "pose": (one("<pose>1 2 3</pose>"), "found 3, expected 6 numbers"),
-    "old pose": (one('<pose frame="a">0 0 0 0 0 0</pose>'), "since 1.7 it is called relative_to"),
+    "old pose": (one('<pose frame="a">0 0 0 0 0 0</pose>'), "frame='a'.*expected relative_to"),
     "frame": (one('<pose relative_to="b"/>'), "relative_to of <pose> is 'b', which is not a frame"),
     "circle": (
         one(more='<frame name="f"><pose relative_to="g"/></frame>'
@@ -316,16 +394,21 @@ REFUSED = {
         "the joints 'o', 'k', 'l' form a loop",
     ),
     "parallel": (one(more=JOINT.format("k", "world", "a")), "the joints 'k', 'j' form a loop"),
-    "apart": (one(more='<link name="b"/>'), "2 links have no parent: 'world'.*'b'"),
     "axis": (one().replace("0 0 1", "0 0 0"), "the axis is zero"),
     "axis2": (one(type="universal"), "a universal joint needs <axis2>"),
+    "parallel axes": (
+        one("<axis2><xyz>0 0 -1</xyz></axis2>", type="universal"),
+        "joints 'j/axis', 'j/axis2' of one body always allow rates that move nothing",
+    ),
+    "moment": (one().replace("<iyy>1", "<iyy>-1"), "<iyy> is -1 kg m.2, less than zero"),
     "number": (one(axis="<limit><lower>-1,5</lower></limit>"), "has a comma"),
     "nan": (one(axis="<dynamics><damping>nan</damping></dynamics>"), "is not finite"),
     "damping": (one(axis="<dynamics><damping>-1</damping></dynamics>"), "expected >= 0"),
     "mimic": (one(axis='<mimic joint="x"><multiplier>1</multiplier></mimic>'), "<mimic> is 'x'"),
     "auto": (one().replace("<inertial>", '<inertial auto="true">'), "auto='true'"),
     "inertial": (
-        one().replace("<inertial>", '<inertial><pose relative_to="j"/>'),
+        one("<pose>0 0 1 0 0 0</pose>").replace(
+            "<inertial>", '<inertial><pose relative_to="j"/>'),
         "<pose> of <inertial> is relative to 'j'",
     ),
     "mass": (one().replace("<mass>2", "<mass>-2"), "less than zero"),

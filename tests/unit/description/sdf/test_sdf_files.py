@@ -14,7 +14,7 @@ GRIPPER = """<sdf version="1.9"><model name="gripper"><pose>9 9 9 0 0 0</pose>
 <frame name="mount"><pose>0 0 -0.3 0 0 0</pose></frame>
 <joint name="close" type="prismatic"><parent>palm</parent><child>finger</child>
 <axis><xyz expressed_in="__model__">1 0 0</xyz></axis></joint></model></sdf>"""
-CONFIG = """<model><name>Gripper</name><sdf version="1.5">old.sdf</sdf>
+CONFIG = """<model><name>Gripper</name><sdf version="1.0">old.sdf</sdf>
 <sdf version="1.9">new.sdf</sdf></model>"""
 ARM = """<sdf version="1.9"><model name="arm"><link name="base"/>{}
 <joint name="hold" type="revolute"><parent>base</parent><child>{}palm</child>
@@ -28,7 +28,7 @@ def models(tmp_path):
     folder = tmp_path / "models"
     (folder / "gripper").mkdir(parents=True)
     (folder / "gripper/new.sdf").write_text(GRIPPER)
-    (folder / "gripper/old.sdf").write_text("<sdf version='1.5'/>")
+    (folder / "gripper/old.sdf").write_text("<sdf version='1.0'/>")
     (folder / "gripper/model.config").write_text(CONFIG)
     (folder / "hand").mkdir()
     (folder / "hand/model.sdf").write_text(GRIPPER)
@@ -106,7 +106,7 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(models, tmp_path):
     [
         ("model://../hand", "is not the name of a model"),
         ("model://", "is not the name of a model"),
-        ("model://gripper/old.sdf", "cannot be read: old.sdf:1:1: this is SDF 1.5"),
+        ("model://gripper/old.sdf", "cannot be read: old.sdf:1:1: this is SDF 1.0"),
         ("http://x.org/hand", "Nothing is downloaded"),
         ("missing.sdf", "is not found"),
         ("secret.txt", "is no SDF file; expected .sdf or .world"),
@@ -154,6 +154,51 @@ def test_models_of_a_world_that_are_not_found_are_left_out_with_a_warning():
     description = read_sdf_text(text)
     assert description.name == "arm"
     assert any("a model is left out" in x.text for x in description.warnings)
+
+
+FUEL = "<include>{}<uri>https://fuel.gazebosim.org/1.0/org/models/Panda</uri></include>"
+FIXED_MODEL = '<model name="ground"><static>1</static><link name="l"/></model>'
+MOVING_MODEL = '<model name="arm"><link name="a"/></model>'
+
+
+def of_world(*models):
+    return f'<sdf version="1.9"><world name="w">{"".join(models)}</world></sdf>'
+
+
+def test_a_world_is_read_without_the_models_of_the_network():
+    text = of_world(FUEL.format(""), FIXED_MODEL, MOVING_MODEL)
+    description = read_sdf_text(text)
+    assert description.name == "arm"
+    (warned,) = [x.text for x in description.warnings if "is left out" in x.text]
+    assert "models/Panda' is not read. Nothing is downloaded" in warned
+
+
+@pytest.mark.parametrize(
+    ("models", "name", "words"),
+    [
+        ((FUEL.format(""), FIXED_MODEL), None, "no model that can move, beside 'Panda'"),
+        ((FUEL.format("<name>it</name>"),), None, "no model that can move, beside 'it'"),
+        ((FUEL.format(""), MOVING_MODEL), "Panda", "model 'Panda' cannot be read"),
+    ],
+)
+def test_a_robot_of_the_network_is_refused(models, name, words):
+    with pytest.raises(KinetreeError, match=words) as caught:
+        read_sdf_text(of_world(*models), model=name)
+    assert "Nothing is downloaded: download the model" in str(caught.value)
+
+
+def test_a_static_model_of_the_network_is_not_the_robot():
+    text = of_world(FUEL.format("<static>true</static>"), FIXED_MODEL)
+    assert read_sdf_text(text).name == "ground"
+
+
+def test_another_model_of_the_world_may_lack_a_part():
+    other = f'<model name="shelf"><static>1</static><link name="s"/>{FUEL.format("")}</model>'
+    description = read_sdf_text(of_world(other, MOVING_MODEL))
+    assert description.name == "arm"
+    assert any("a part of another model is left out" in x.text for x in description.warnings)
+    with pytest.raises(KinetreeError, match="Nothing is downloaded"):
+        read_sdf_text(of_world(other, MOVING_MODEL), model="shelf")
 
 
 def test_a_file_is_loaded_by_its_ending(models, tmp_path):

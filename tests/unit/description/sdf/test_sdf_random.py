@@ -37,6 +37,18 @@ def test_every_way_to_write_a_tree_gives_its_dynamics(seed):
         compare(wanted, build_model(read_sdf_text(robot.text(way))), rng)
 
 
+@pytest.mark.parametrize("version", ["1.2", "1.3", "1.4", "1.5", "1.6"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_has_the_same_dynamics_in_older_versions(seed, version):
+    robot = RandomRobot(seed, links=2 + seed % 6, nested=seed % 2 == 0)
+    text = robot.text(seed, version)
+    assert "relative_to" not in text and "expressed_in" not in text
+    found = build_model(read_sdf_text(text))
+    compare(build_model(robot.description), found, np.random.default_rng(seed))
+    twin = build_model(read_sdf_text(robot.text(seed, "1.7")))
+    assert set(found.frames) == {x for x in twin.frames if not x.startswith("frame")}
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_frames_stand_where_the_file_places_them(seed):
     robot = RandomRobot(seed)

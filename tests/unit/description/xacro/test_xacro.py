@@ -1,5 +1,6 @@
 """Xacro files: macros, arguments, includes, packages, and what is said when they do not work."""
 
+import math
 import os
 import sys
 
@@ -9,7 +10,7 @@ import kinetree as kt
 from kinetree.description.urdf import read_urdf
 from kinetree.description.xacro import expand_xacro
 from kinetree.description.xml import xml_text
-from kinetree.errors import InputError, KinetreeError, ParseError
+from kinetree.errors import InputError, KinetreeError, KinetreeWarning, ParseError
 
 HEAD = '<?xml version="1.0"?>\n<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 ARM = f"""{HEAD}
@@ -133,9 +134,13 @@ def test_arguments_reach_the_file_and_the_report(arm, tmp_path):
     assert "height:=0.5" in str(kt.load(arm, **options).report)
 
 
-def test_an_unknown_argument_is_refused_with_all_that_the_file_has(arm, tmp_path):
-    text = refused(arm, arguments={"hight": 2}, folders=[tmp_path])
-    assert "no argument 'hight'" in text and "'height' meant" in text and "height:=0.5" in text
+def test_an_argument_that_the_file_does_not_have_is_ignored_with_a_warning(arm, tmp_path):
+    """As in ROS, where a launch file gives one set of arguments to several files."""
+    options = {"arguments": {"hight": 2}, "folders": [tmp_path]}
+    with pytest.warns(KinetreeWarning, match="no argument 'hight'. Is 'height' meant") as caught:
+        assert height(arm, **options) == 1.0
+    assert "height:=0.5" in str(caught[0].message)
+    assert "no argument 'hight'" in refused(arm, strict=True, **options)
 
 
 def test_a_misspelt_argument_is_named_where_the_file_fails_without_it(tmp_path):
@@ -267,10 +272,46 @@ def test_a_property_of_an_outer_scope_is_evaluated_at_once(tmp_path, monkeypatch
         assert links(path) == reference(path, monkeypatch) == ["a2"]
 
 
-def test_environment_variables_are_read(tmp_path, monkeypatch):
+def test_environment_variables_are_read_where_that_is_allowed(tmp_path, monkeypatch):
     monkeypatch.setenv("KINETREE_TEST_NAME", "from outside")
-    inside = '<link name="$(env KINETREE_TEST_NAME)"/><link name="$(optenv KINETREE_TEST_NAME x)"/>'
-    assert links(robot(tmp_path, inside)) == ["from outside", "from outside"]
+    inside = "<link name='$(env KINETREE_TEST_NAME)'/><link name='$(optenv KINETREE_TEST_NAME x)'/>"
+    path = robot(tmp_path, inside + "<link name='$(optenv KINETREE_NOT_SET y)'/>")
+    found = expand_xacro(path, environment=True).root.all("link")
+    assert [x.attributes["name"] for x in found] == ["from outside", "from outside", "y"]
+    path = robot(tmp_path, "<link name='a' x='$(env KINETREE_NOT_SET)'/>")
+    assert "'KINETREE_NOT_SET' is not set" in refused(path, environment=True)
+
+
+EVALUATED = {  # text of an attribute: its value with the arguments a:=1, b:=2.5, t:=true, w:=word
+    "$(eval a)": "1",
+    "$(eval a + b)": "3.5",
+    "$(eval t and a == 1)": "True",
+    "$(eval w + '_x')": "word_x",
+    "$(eval e)": str(math.e),  # mathematics hides an argument of that name
+    "$(eval len(w))": "4",
+    "$(eval arg('a') + 1)": "2",
+    "$(eval optenv('KINETREE_NOT_SET', 'd'))": "d",
+    "$(eval [a, ${m}])": "[1, 5]",
+    "${m + 1}": "6",
+}
+
+
+@pytest.mark.parametrize("text", EVALUATED)
+def test_eval_sees_arguments_and_no_properties(tmp_path, text):
+    """An argument and a property of one name: $(eval ...) has the one, ${...} the other."""
+    given = {"a": 1, "b": 2.5, "t": True, "w": "word", "m": 1, "e": 7}
+    declared = "".join(f'<xacro:arg name="{name}" default="9"/>' for name in given)
+    inside = f'{declared}<xacro:property name="m" value="5"/><xacro:property name="p" value="3"/>'
+    path = robot(tmp_path, f'{inside}<link name="{text}" x="$(eval m)"/>')
+    (link,) = expand_xacro(path, arguments=given).root.all("link")
+    assert link.attributes == {"name": EVALUATED[text], "x": "1"}
+    message = refused(robot(tmp_path, f'{inside}<link name="$(eval p)"/>'))
+    assert "'p' is not an argument" in message and "the property is ${p}" in message
+
+
+def test_a_property_of_the_local_scope(tmp_path):
+    inside = f'{X}"1"/>{M}"">{X}"4" scope="local"/><link name="a${{x}}"/></xacro:macro><xacro:m/>'
+    assert links(robot(tmp_path, f'{inside}<link name="b${{x}}"/>')) == ["a4", "b1"]
 
 
 def test_the_folder_of_the_file_and_the_current_folder_can_be_named(tmp_path, monkeypatch):
@@ -302,7 +343,8 @@ FAULTS = {
     '<link name="$(find no_such_package)"/>': "'no_such_package' is not found",
     '<link name="$(find ../../etc)"/>': "not the name of a package",
     '<link name="$(what x)"/>': "expected one of find, arg",
-    '<link name="$(env KINETREE_NO_SUCH_VARIABLE)"/>': "is not set",
+    '<link name="$(env KINETREE_NO_SUCH_VARIABLE)"/>': "'KINETREE_NO_SUCH_VARIABLE' is not read",
+    '<link name="$(eval __import__)"/>': "two underscores",
     '<xacro:m name="a"/>': "no macro 'm'",
     '<xacro:macro name="m" params="a b:=1"/><xacro:m c="1"/>': "no parameter 'c'; expected a, b",
     '<xacro:macro name="m" params="a"/><xacro:m/>': "needs the parameter 'a'",
@@ -316,9 +358,11 @@ FAULTS = {
     '<xacro:property name="1x" value="2"/>': "letters, digits and underscores",
     '<xacro:property name="__x" value="2"/>': "no two underscores",
     '<xacro:property name="x" value="2" default="3"/>': "more than one of value, default",
-    '<xacro:property name="x" value="2" scope="all"/>': "expected 'parent' or 'global'",
+    '<xacro:property name="x" value="2" scope="all"/>': "expected 'local', 'parent' or 'global'",
     '<xacro:macro name="a.b"/>': "without dots",
     '<xacro:macro name="m" params=":="/>': "is not a parameter",
+    '<xacro:macro name="m" params="x x:=3"/>': "has 'x' twice; expected it once",
+    "<a>${factorial(4)}</a>": "'factorial' is left out, because its results have no bound",
     '<xacro:element xacro:name="1"/>': "expected the name of an element",
     '<x><xacro:attribute name="" value="1"/></x>': "expected the name of an attribute",
     "<link name=\"${xacro.load_yaml('none.yaml')}\"/>": "there is no file",

@@ -179,8 +179,9 @@ def test_the_steps_of_all_expressions_of_a_file_are_counted(monkeypatch):
         evaluator.value("1", NAMES.__getitem__)
     monkeypatch.setattr(expressions, "MOST_STEPS", 1000)
     evaluator = Evaluator()
-    evaluator.value("list(range(640))", NAMES.__getitem__)  # two calls, each of 640 entries
-    assert 2 * 10 <= evaluator.steps <= 2 * 10 + 5
+    evaluator.value("list(range(640))", NAMES.__getitem__)
+    # the result of range, which is the argument of list, and the result of list
+    assert evaluator.steps == 5 + 3 * 640 // expressions.WEIGHT_OF_STEP
 
 
 def test_sizes_are_counted_with_what_is_inside():

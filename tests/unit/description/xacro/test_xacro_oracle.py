@@ -45,6 +45,16 @@ SNIPPETS = {
         <xacro:arg name="g" default="$(arg h)5"/>
         <link name="l$(arg h)" v="$(arg g)"
         w="${2 * int('$(arg h)')}" u="$(eval 1 + 2)"/>""",
+    "eval": """<xacro:arg name="m" default="1"/><xacro:property name="m" value="5"/>
+        <xacro:arg name="e" default="x"/><xacro:arg name="f" default="False"/>
+        <xacro:arg name="n" default="1e-3"/><xacro:arg name="d" default="-0.5"/>
+        <link name="a" m="$(eval m)" p="${m}" e="$(eval e)" f="$(eval not f)" n="$(eval n)"
+        d="$(eval d * 2 if m == 1 else 0)" l="$(eval [m, d, pi][m])" i="$(eval ${m} + m)"/>
+        <xacro:if value="$(eval m == 1 and not f)"><link name="b"/></xacro:if>""",
+    "local": """<xacro:property name="x" value="1" scope="local"/><xacro:macro name="m" params="">
+        <xacro:property name="x" value="2" scope="local"/><link name="${x}"/></xacro:macro>
+        <xacro:m/><link name="${x}"/>""",
+    "undeclared": """<link name="a"/>""",
     "macros": """<xacro:macro name="m" params="a b:=2 c:=${3 + 4} d:='x y' e:=''">
         <link name="${a}_${b}_${c}" d="${d}" e="${e}"/></xacro:macro>
         <xacro:m a="1"/><xacro:m a="1" b="7"/><xacro:m a="z" c="9" d="q"/>""",
@@ -134,16 +144,20 @@ def written(folder, snippet):
 def test_a_file_expands_as_the_reference_does(name, reference, tmp_path, monkeypatch):
     monkeypatch.setenv("KINETREE_X", "out of the environment")
     path = written(tmp_path, SNIPPETS[name])
-    arguments = {"text": {"u": "given"}, "arguments": {"h": "30"}}.get(name, {})
+    arguments = {
+        "text": {"u": "given"},
+        "arguments": {"h": "30"},
+        "undeclared": {"nothing": "1"},
+    }.get(name, {})
     monkeypatch.chdir(tmp_path)  # where the reference looks for files of YAML and includes
-    found = expand_xacro(path, (), arguments or None).root
+    found = expand_xacro(path, (), arguments or None, environment=name == "environment").root
     assert found_of(found) == expected_of(reference(path, dict(arguments)))
 
 
 REFUSED = {
     '<xacro:property name="1a" value="1"/>': "expected letters, digits and underscores",
     '<xacro:property name="__a" value="1"/>': "no two underscores first",
-    '<xacro:property name="a" value="1" scope="other"/>': "expected 'parent' or 'global'",
+    '<xacro:property name="a" value="1" scope="other"/>': "expected 'local', 'parent' or 'global'",
     '<xacro:property name="a" value="1" default="2"/>': "more than one of value, default",
     '<xacro:macro name="if"/>': "expected another name",
     '<xacro:macro name="a.b"/>': "expected another name, without dots",

@@ -10,7 +10,7 @@ from kinetree.motion import read
 pytest.importorskip("rosbags", reason="reading bags needs rosbags")
 
 from rosbags.rosbag1 import Writer as Writer1
-from rosbags.rosbag2 import StoragePlugin
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_typestore
 
@@ -266,3 +266,24 @@ def test_a_topic_of_a_file_without_topics_is_refused(tmp_path):
         read(path, ROBOT, topic="/x")
     with pytest.raises(InputError, match=r"a folder without metadata.yaml; expected a recording"):
         read(tmp_path, ROBOT)
+
+
+@pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
+@pytest.mark.parametrize("huge", [False, True])
+def test_compressed_bags_are_read_unless_they_unpack_to_very_much(mode, huge, tmp_path):
+    bag = Bag("db3")
+    for k, t in enumerate(T):
+        bag.state(START + round(t * 1e9), J, Q[k])
+    if huge:  # 80 MB of zeros take a few kB
+        bag.state(START + 10**9, J, np.zeros(10**7))
+    writer = Writer2(tmp_path / "bag", version=8)
+    writer.set_compression(CompressionMode[mode], CompressionFormat.ZSTD)
+    with writer:
+        own = writer.add_connection("/joint_states", STATE, typestore=bag.store)
+        for _, kind, received, message in bag.messages:
+            writer.write(own, received, bag.store.serialize_cdr(message, kind))
+    if huge:
+        with pytest.raises(ParseError, match=r"unpacks to more than .* at most 100 times its size"):
+            read(tmp_path / "bag", ROBOT)
+    else:
+        assert np.array_equal(read(tmp_path / "bag", ROBOT).q, Q)

@@ -130,6 +130,14 @@ def test_parquet_of_lists_and_of_time_stamps(tmp_path):
     assert np.array_equal(found.q, q) and np.array_equal(found.t, np.arange(4) / 8)
 
 
+def test_a_missing_time_stamp_is_refused_with_its_row(tmp_path):
+    stamps = np.datetime64("2026-01-01T00:00:00", "ms") + np.arange(4) * np.timedelta64(125, "ms")
+    stamps[2] = np.datetime64("NaT")
+    np.savez(tmp_path / "a.npz", timestamp=stamps, q=RNG.normal(size=(4, 3)))
+    with pytest.raises(ParseError, match=r"a.npz, row 3: 'timestamp' is missing"):
+        read(tmp_path / "a.npz", ROBOT)
+
+
 NAMES = {
     "kinetree": "{quantity}:{joint}",
     "path": "/joint_states/{joint}/{word}",
@@ -328,3 +336,26 @@ def test_joints_of_any_name_read_back_with_their_robot(names, tmp_path):
         same(motion, read(tmp_path / f"a.{ending}", robot))
     motion.to_dataframe().to_csv(tmp_path / "frame.csv")
     same(motion, read(tmp_path / "frame.csv", robot))
+
+
+@pytest.mark.parametrize("kind", ["list", "large_list", "fixed"])
+def test_lists_of_parquet_are_read_and_missing_ones_refused(kind, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    of = {"list": pa.list_, "large_list": pa.large_list, "fixed": lambda x: pa.list_(x, 2)}[kind]
+    path, rows = tmp_path / "a.parquet", [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+
+    def message(q):
+        table = pa.table({"t": [0.0, 0.1, 0.2][: len(q)], "q": pa.array(q, of(pa.float64()))})
+        pq.write_table(table, path, row_group_size=2)
+        with pytest.raises(ParseError) as told:
+            kt.motion.read(path, kt.robots.planar_2r())
+        return str(told.value)
+
+    pq.write_table(pa.table({"t": [0.0, 0.1, 0.2], "q": pa.array(rows, of(pa.float64()))}), path)
+    assert kt.motion.read(path, kt.robots.planar_2r()).q.tolist() == rows
+    assert "row 2: 'q' is missing; expected a list" in message([rows[0], None, rows[2]])
+    assert "row 3: 'q[1]' is nan" in message([*rows[:2], [0.5, None]])
+    assert "no rows" in message([])
+    if kind != "fixed":
+        assert "differ in length" in message([rows[0], [0.1], rows[2]])
+        assert "q" in message([[], [], []])

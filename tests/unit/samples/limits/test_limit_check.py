@@ -210,7 +210,7 @@ def test_a_prompt_shows_the_headline():
 
 @pytest.mark.parametrize("wrong", ["plan.csv", [0.1, 0.2]])
 def test_what_is_no_trajectory_is_told_how_to_become_one(wrong):
-    with pytest.raises(InputError, match=r"needs a Trajectory and got .*read\(path, robot\)"):
+    with pytest.raises(InputError, match=r"expected a Trajectory; .*read\(path, robot\)"):
         wheel().check(wrong)
 
 

@@ -58,7 +58,7 @@ def test_the_joint_whose_law_jumps_is_named_and_other_rollouts_go_on():
     )
     assert two.dq[-1, 1, 0] == pytest.approx(-1.0, abs=1e-6)  # never reached 3 m/s
     assert two.q[-1, 0, 0] == two.q[60, 0, 0]  # stands where it could not go on
-    assert two.meta["stuck"] == pytest.approx(0.375, abs=1e-3)
+    assert two.meta["jammed"] == pytest.approx(0.375, abs=1e-3)
 
 
 def test_a_slide_that_loose_tolerances_can_finish_is_finished():

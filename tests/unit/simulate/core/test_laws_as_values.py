@@ -9,9 +9,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.description import Friction
-from kinetree.errors import InputError
 from kinetree.scalars import sin
+from kinetree.simulate.core import laws
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
@@ -182,29 +181,6 @@ def test_references_and_wrenches_count_by_value_too(method):
     assert np.allclose(after.q, fresh.q, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["dop853", "rk4"])
-def test_a_friction_function_counts_by_value(method):
-    b = [0.5]
-    names = ROBOT.model.joint_names
-    rubbing = ROBOT.with_friction({names[0]: Friction(function=lambda dq: b[0] * dq)})
-    run(method, rubbing)
-    b[0] = 5.0
-    same = ROBOT.with_friction({names[0]: Friction(viscous=5.0)})
-    assert np.allclose(run(method, rubbing).q, run(method, same).q, rtol=0, atol=1e-12)
-
-
-def test_a_friction_function_that_remembers_is_refused():
-    seen = []
-
-    def rub(dq):
-        seen.append(1)
-        return len(seen) * dq
-
-    rubbing = ROBOT.with_friction({ROBOT.model.joint_names[0]: Friction(function=rub)})
-    with pytest.raises(InputError, match=r"friction function of joint .* different values"):
-        run("rk4", rubbing)
-
-
 def count_loops():
     return set(ROBOT.model.memo["simulate", "loops"])
 
@@ -257,10 +233,8 @@ def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
 
 
 def test_a_controller_of_kinetree_is_not_traced_to_be_known(monkeypatch):
-    from kinetree.simulate.core import purity
-
     made = []
-    monkeypatch.setattr(purity, "trace", lambda *a: made.append(a))
+    monkeypatch.setattr(laws, "traced_law", lambda *a: made.append(a))
     run("rk4", controller=controllers.PID(GOAL, 2.0, 1.0, 0.5))
     assert made == []
 

@@ -140,3 +140,26 @@ def test_a_law_that_branches_on_a_comparison_is_still_refused():
     robot = kt.robots.double_pendulum()
     motion = robot.simulate([0.1, 0.2], duration=0.1, controller=law, limits="ignore")
     assert not motion.meta["compiled"] and "truth value" in motion.meta["note"]
+
+
+def cart():
+    rail = kt.Builder("rail").link("base").link("cart", 2.0, I_com=np.eye(3))
+    return rail.joint("x", "prismatic", "base", "cart", axis=(1, 0, 0)).build()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_gaussian_force_warns_of_nothing():
+    pushed = cart().simulate(
+        [0.0], duration=6.0, tau=lambda t: np.array([np.exp(-(((t - 3.1) / 0.05) ** 2))])
+    )
+    assert pushed.dq[-1, 0] == pytest.approx(0.05 * np.sqrt(np.pi) / 2, rel=1e-9)
+
+
+def test_a_function_of_time_in_python_says_what_may_be_missed():
+    def pulse(t):
+        return np.array([2000.0 if 60 < float(t) < 60.001 else 0.0])
+
+    found = cart().simulate([0.0], duration=100.0, tau=pulse).meta
+    assert found["compiled"] and "shorter than the duration / 2,048" in found["note"]
+    assert "tau = 'pulse'" in found["note"]
+    assert cart().simulate([0.0], duration=1.0, tau=lambda t: np.array([t])).meta["note"] is None

@@ -211,7 +211,7 @@ def test_newtons_steps_bring_a_swing_to_its_goal():
         ({"method": "dop853", "rtol": -1.0}, "rtol is -1"),
         ({"wrt": "friction_"}, "expected some of q0, dq0, tau"),
         ({"wrt": ()}, "wrt is empty"),
-        ({"wrt": 5}, "wrt has 5; expected some of"),
+        ({"wrt": 5}, "wrt is 5; expected text in quotes or a list"),
         ({"events": lambda t, q, dq: q[0]}, "found by 'dop853' alone"),
         ({"wrt": ("q0", "q0")}, "twice"),
         ({"wrt": ("parameters", "mass")}, "among them"),

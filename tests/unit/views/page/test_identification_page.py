@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.identify import identify, simulated_recording
+from kinetree.identify import Verdict, identify, simulated_recording
+from kinetree.identify.findings import Finding
 from kinetree.motion import excitation
 from kinetree.views import identification_page
 
@@ -70,7 +71,7 @@ def test_intervals_stand_where_the_numbers_say(found):
 
 def test_the_page_has_the_verdict_the_choices_and_their_plots(found):
     page = identification_page(found)
-    assert '<p class="verdict good">Better than the description' in page
+    assert '<p class="verdict good">Usable. ' in page
     for warning in found.warnings:
         assert escape(warning.text) in page
     assert all(x.joint in page for x in found.choices) and "friction laws on rows" in page
@@ -78,8 +79,9 @@ def test_the_page_has_the_verdict_the_choices_and_their_plots(found):
     assert titles[found.robot.n :] == [
         "Errors of the fit (white noise is flat)", "joint1, friction", "joint2, friction"
     ]  # fmt: skip
-    worse = dataclasses.replace(found, verdict="worse")
-    assert '<p class="verdict bad">Worse than the description' in identification_page(worse)
+    reason = Finding("worse", (), "on held-out motion the robot found is worse")
+    worse = dataclasses.replace(found, verdict=Verdict("not usable", "", (reason,)))
+    assert '<p class="verdict bad">Not usable' in identification_page(worse)
 
 
 def test_withheld_intervals_have_no_bar(found):

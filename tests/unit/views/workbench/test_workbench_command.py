@@ -16,12 +16,13 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals of Windows are ot
 PROGRAM = [sys.executable, "-W", "error", "-m", "kinetree", "view"]
 
 
-def started(*arguments):
+def started(*arguments, **environment):
     return subprocess.Popen(
         [*PROGRAM, "planar_2r", "--no-browser", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | environment,
     )
 
 
@@ -49,9 +50,9 @@ def test_json_says_where_it_is():
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_it_prints_its_address_serves_and_ends(number, code):
-    process = started()
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 0), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_it_prints_its_address_serves_and_ends(name, code, tmp_path):
+    process = started(TMPDIR=str(tmp_path))
     try:
         address = urlsplit(re.search(r"http://\S+", process.stdout.readline())[0])
         assert address.hostname == "127.0.0.1" and len(address.path) > 30
@@ -59,12 +60,13 @@ def test_it_prints_its_address_serves_and_ends(number, code):
         wire.request("GET", address.path)
         assert wire.getresponse().status == 200
         wire.close()
-        process.send_signal(number)
+        assert len(list(tmp_path.glob("kinetree-*"))) == 1  # for uploads
+        process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == code and err.strip() == ""
-    assert ("closed" in out) == (code == 0)
+    assert ("closed" in out) == (code == 0) and list(tmp_path.glob("kinetree-*")) == []
     with socket.socket() as free:  # nothing listens there any more
         assert free.connect_ex(("127.0.0.1", address.port)) != 0
 

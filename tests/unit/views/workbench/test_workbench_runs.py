@@ -1,7 +1,9 @@
 """Presets: what each does to its robot, limits as stops or as remarks, and runs that end."""
 
+import itertools
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,9 +170,31 @@ def test_a_run_without_motion_names_the_reason():
 
 
 def test_a_complete_run_is_not_called_stopped():
-    found = run(at_rest(PLANAR), "hold", duration=0.2, patience=-1.0)  # over before the first step
+    found = run(at_rest(PLANAR), "hold", duration=0.2)
     assert found.trajectory.t[-1] == 0.2
     assert not any("was stopped" in text for text in found.remarks)
+
+
+@pytest.mark.parametrize("name", ["hold", "follow", "release"])
+def test_an_end_of_patience_is_no_event_and_keeps_the_motion_until_then(name, monkeypatch):
+    clock = itertools.count()  # every look at it takes a second
+    ticking = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("kinetree.views.workbench.runs.time", ticking)
+    whole = run(at_rest(PLANAR), name, duration=5.0, patience=1e9).trajectory
+    part = run(at_rest(PLANAR), name, duration=5.0, patience=6.0)
+    motion = part.trajectory
+    assert 2 < len(motion) < len(whole) and 0 < motion.t[-1] < 5.0
+    assert np.array_equal(motion.q[:-1], whole.q[: len(motion) - 1])
+    assert np.isfinite(motion.tau).all() and "events" not in motion.meta
+    assert any("was stopped after 6 s" in text for text in part.remarks)
+
+
+def test_a_workbench_that_closes_ends_the_run_without_a_word_on_laws():
+    state, closing = at_rest(PLANAR), threading.Event()
+    closing.set()
+    law = asked_law(state, "hold", (None, None), 1.0, None, state.q, 1.0)
+    found = simulated(law, state, stops=True, closing=closing)
+    assert found.trajectory.t[-1] < 1.0 and len(found.trajectory) == 2
 
 
 def test_a_run_that_takes_too_long_ends_with_what_it_has():

@@ -52,7 +52,7 @@ def test_a_connection_serves_many_requests(client):
         ("readings", b"{", 400, "not JSON"),
         ("readings", b"[1]", 400, "not a record"),
         ("readings", b"[" * 100_000, 400, "not JSON"),
-        ("readings", b'{"robot": "given", "q": [NaN, 0]}', 400, "finite"),
+        ("readings", b'{"robot": "given", "q": [NaN, 0]}', 400, "NaN is not a number of JSON"),
         ("readings", b'{"robot": "given", "q": [1%s, 0]}' % (b"0" * 400), 400, "finite"),
         ("readings", {"robot": "given"}, 400, "q is None"),
         ("readings", {"robot": "given", "q": [0]}, 400, "'joint1', 'joint2'"),
@@ -60,6 +60,10 @@ def test_a_connection_serves_many_requests(client):
         ("readings", {"robot": "given", "q": [0, 0], "frame": "nose"}, 400, "no frame 'nose'"),
         ("readings", {"robot": "gone", "q": [0, 0]}, 400, "not open"),
         ("open", {"name": "pnada"}, 400, "Did you mean 'panda'"),
+        ("readings", {"robot": "given", "q": [0, 0], "Push": None}, 400, "Did you mean 'push'"),
+        ("simulate", {"robot": "given", "q": [0, 0], "dt": 0.1}, 400, "has an entry 'dt'"),
+        ("random", {"robot": "given", "seed": 1}, 400, "has an entry 'seed'"),
+        ("robots", {"name": "panda"}, 400, "expected only an empty record"),
     ],
 )
 def test_mistakes_are_answered_with_words(client, name, body, status, words):

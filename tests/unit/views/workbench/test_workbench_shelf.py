@@ -1,6 +1,7 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import os
+from pathlib import Path
 
 import pytest
 from workbench_client import packed
@@ -135,6 +136,63 @@ def test_the_size_of_an_upload_is_bounded(upload, shelf, monkeypatch):
             shelf.upload(wrong, None)
 
 
+WORLD = '<sdf version="1.10"><world name="w"><include><uri>{}</uri></include></world></sdf>'
+CRANE = """<sdf version="1.10"><model name="crane"><link name="base"/><link name="arm"/>
+<joint name="fix" type="fixed"><parent>world</parent><child>base</child></joint>
+<joint name="lift" type="revolute"><parent>base</parent><child>arm</child>
+<axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+MJCF = '<mujoco><include file="{}"/></mujoco>'
+
+
+def refusal(upload, files):
+    with pytest.raises(KinetreeError) as caught:
+        upload(files)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["file://{}", "{}"])
+def test_an_uploaded_model_does_not_learn_which_paths_exist(upload, tmp_path, form):
+    (tmp_path / "there").write_text("")
+    texts = [
+        refusal(upload, {"main.sdf": WORLD.format(form.format(tmp_path / name))})
+        for name in ("there", "away")
+    ]
+    assert texts[0].replace("there", "away") == texts[1]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"main.sdf": WORLD.format("..")},
+        {"main.sdf": WORLD.format("../..")},
+        {"main.sdf": WORLD.format("model://nothing")},
+        {"main.xml": MJCF.format("../x.xml")},
+        {"main.xml": MJCF.format("../../x.xml")},
+        *(
+            {"main.xacro": XACRO.format(name="x", body=f'<xacro:include filename="{x}"/>')}
+            for x in ("../x", "../../x", "$(cwd)/x", "$(find nothing)/x")
+        ),
+        {"main.xacro": XACRO.format(name="$(cwd)", body="")},
+    ],
+)
+def test_refused_uploads_name_no_folder_of_the_server(upload, shelf, files, monkeypatch):
+    monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", "/gazebo")
+    words = refusal(upload, files)
+    for hidden in (shelf.folder, shelf.folder.parent, Path.cwd(), "RESOURCE_PATH", "AMENT"):
+        assert str(hidden) not in words
+
+
+def test_notes_on_an_upload_name_no_folder_of_the_server(upload, shelf):
+    files = {"a/main.sdf": WORLD.format("model://crane"), "a/crane/model.sdf": CRANE}
+    model = upload(files, "a/main.sdf").robot.model
+    notes = [note.text for note in (*model.notes, *model.warnings)]
+    assert any("'crane' is a/crane" in note for note in notes)
+    assert str(shelf.folder) not in " ".join(notes)
+    body = PARTS.replace("{visual}", "")
+    named = upload({"main.xacro": XACRO.format(name="$(dirname)", body=body)})
+    assert named.robot.name == "the upload"
+
+
 def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
     secret = tmp_path / "secret.xacro"
     secret.write_text(XACRO.format(name="x", body=PARTS.replace("{visual}", "")))
@@ -142,7 +200,7 @@ def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
     with pytest.raises(KinetreeError, match="outside the files that were opened together"):
         upload({"main.xacro": XACRO.format(name="x", body=include)})
     monkeypatch.setenv("SECRET", "value")
-    with pytest.raises(KinetreeError, match="'SECRET' is not set"):
+    with pytest.raises(KinetreeError, match="'SECRET' is not read"):
         upload({"main.xacro": XACRO.format(name="$(env SECRET)", body=PARTS)})
     body = PARTS.replace("{visual}", "")
     named = upload({"main.xacro": XACRO.format(name="$(optenv SECRET none)", body=body)})

@@ -84,15 +84,16 @@ async function openFiles(files, control) {
   const list = [...files];
   if (!list.length) return;
   const scenes = list.filter((file) => endsWith(file.name, ".json")), motions = list.filter((file) => endsWith(file.name, ".csv"));
-  if (list.length === 1 && scenes.length) return openScene(await scenes[0].text(), control);
+  if (list.length === 1 && scenes.length) return openScene(await scenes[0].text(), control, scenes[0].name);
   if (list.length === 1 && motions.length) {
     if (!isOpen("run")) openPanel("run");
     return openMotion(motions[0], control);
   }
-  const mains = list.filter((file) => endsWith(file.name, ".urdf", ".xacro", ".mjcf")), others = list.filter((file) => endsWith(file.name, ".xml"));
-  const main = mains.length === 1 ? mains[0] : mains.length === 0 && others.length === 1 ? others[0] : list.length === 1 ? list[0] : null;
+  const { robot_files: endings } = pageData(), found = list.filter((file) => endsWith(file.name, ...endings));
+  const sure = found.filter((file) => !endsWith(file.name, ".xml")); // other files of a robot may end with .xml
+  const choices = sure.length ? sure : found, main = choices.length === 1 ? choices[0] : list.length === 1 ? list[0] : null;
   if (!main) {
-    showError(control, `${list.map((file) => file.name).join(", ")}: expected one robot file (.urdf, .mjcf or .xml) with its meshes; found ${mains.length + others.length}. Choose them again with one robot file.`);
+    showError(control, `${list.map((file) => file.name).join(", ")}: expected one robot file (${endings.join(", ")}) with its meshes; found ${found.length}. Choose them again with one robot file.`);
     return;
   }
   const opened = { upload: ++lastUpload, main: placeOfFile(main) };
@@ -150,44 +151,54 @@ function saveScene() {
   download(`${bench.robot.name}.scene.json`, new Blob([text], { type: "application/json" }));
 }
 
-const openLink = (control) => openSafely(control, () => decodeScene(location.hash.slice(1)));
-const openScene = (text, control) => openSafely(control, () => readScene(text));
+const openLink = (control) => openSafely(control, "", () => decodeScene(location.hash.slice(1)));
+const openScene = (text, control, file = "") => openSafely(control, file, () => readScene(text));
 
-async function openSafely(control, read) {
+// Open a scene if all of it is right; otherwise the notice names its file and the page stays as it is.
+async function openSafely(control, file, read) {
+  const named = (words) => file ? `${file}: ${words}` : words;
   let stored;
   try {
     stored = read();
   } catch (error) {
-    showError(control, error instanceof SyntaxError || error.name === "InvalidCharacterError" ? "This link is damaged: its end was changed or is missing. Copy it again." : error.message);
+    showError(control, named(error instanceof SyntaxError || error.name === "InvalidCharacterError" ? "This link is damaged: its end was changed or is missing. Copy it again." : error.message));
     return false;
   }
-  return await attempt(control, async () => { await restoreScene(stored, control); return true; }) === true;
+  return await attempt(control, async () => {
+    try {
+      await restoreScene(stored);
+    } catch (error) {
+      throw error instanceof AskError ? new AskError(named(error.message), error.ended) : error;
+    }
+    return true;
+  }) === true;
 }
 
 // Bring back a stored scene: its robot, its state, its runs, and the camera.
-async function restoreScene(stored, control) {
-  const { kinetree, camera, of, robot: source, run, kept, ...rest } = stored;
+async function restoreScene(stored) {
+  const { kinetree, of, robot: source, ...entries } = stored;
   let opened = source;
   if (source.file !== undefined) throw new AskError(`This link belongs to the file ${source.file}, which a link does not contain. Open the file, or use “Save scene”, which contains it.`);
   if (source.files) {
     opened = { upload: ++lastUpload, main: source.main };
     uploads.set(opened.upload, { files: source.files, main: source.main });
   }
+  recordOf({ name: isText, joints: listOf(isText) })(of, "of");
   const robot = await describeRobot(opened), fresh = freshState(robot);
-  const other = of && (of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join());
+  const other = of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join();
   if (other && source.id !== undefined)
     throw new AskError(`The scene belongs to ${of.name}, which was given on the command line; here that is ${robot.name}. Start kinetree view with the robot of the scene, then open the scene.`);
   if (other) throw new AskError(`The scene belongs to ${of.name} with the joints ${of.joints.join(", ")}; ${robot.name} has ${robot.dofs.map((dof) => dof.name).join(", ")}.`);
-  if (rest.q.length !== robot.nq || rest.dq.length !== robot.n)
-    throw new AskError(`The scene has ${rest.q.length} positions, but ${robot.name} has ${robot.nq}: the robot has changed since the scene was saved.`);
+  const state = { ...freshView(false), ...fresh, ...entries };
+  await checkScene(robot, entries, state);
+  const { camera, run, kept, ...rest } = state;
   const found = {};
   for (const [name, value] of Object.entries({ run, kept })) {
     found[name] = null;
     if (value && value.recipe) found[name] = await simulateRecipe(robot, value.recipe);
     else if (value && value.motion) found[name] = keepRun(value.motion, null, value.motion.name || "motion");
   }
-  const known = Object.fromEntries(Object.entries(rest).filter(([name]) => name in bench.scene || name in fresh));
-  bench.store.change({ ...freshView(false), ...fresh, ...known, ...found, robot: robot.opened });
+  bench.store.change({ ...rest, ...found, robot: robot.opened });
   if (camera && bench.viewer) {
     bench.viewer.camera.set(camera);
     bench.viewer.draw();

@@ -71,7 +71,7 @@ function showLook(scene) {
 }
 
 async function start() {
-  const data = JSON.parse(byId("data").textContent), anchor = byId("message-anchor");
+  const data = pageData(), anchor = byId("message-anchor");
   const first = typeof data.first === "string" ? { id: data.first } : data.first;
   document.documentElement.classList.add("scripted");
   setUpEdges();

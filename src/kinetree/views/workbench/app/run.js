@@ -97,7 +97,7 @@ function recipeHere() {
 const runStart = () => ({ q: bench.scene.q, dq: bench.scene.dq });
 
 async function simulateRecipe(robot, recipe) {
-  const motion = await ask("simulate", { robot: robot.id, ...recipe, ddq: zeros(robot.n), target: null });
+  const motion = await ask("simulate", { ...recipe, robot: robot.id, ddq: zeros(robot.n), target: null });
   const preset = robot.presets.find((x) => x.name === recipe.preset), gains = Object.entries(recipe.gains).map(([name, x]) => `${name} ${numberText(x, 3)}`);
   return keepRun(motion, recipe, [preset ? preset.title : recipe.preset, ...gains].join(", "), Boolean(preset && preset.weightless));
 }

@@ -1,0 +1,62 @@
+"""Findings: remarks on a recording or a result, and the verdict that rests on them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "time-scale", "clock-jitter", "encoder-zero", "gravity-compensated", "friction-compensated",
+    "sticking", "saturation", "swapped-channels", "gear-ratio", "payload-change", "drift",
+    "pattern", "misfit", "unphysical", "worse", "reading", "unsteady", "coloured", "outliers",
+    "offset", "lag", "gains", "excitation", "not tested", "check",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A remark on a recording or a result.
+
+    Args:
+        kind: key of the cause: "time-scale" (the clock is slow or fast), "clock-jitter" (samples
+            are not those of their times), "encoder-zero", "gravity-compensated" and
+            "friction-compensated" (tau lacks them), "sticking" (a joint slides too little),
+            "saturation", "swapped-channels", "gear-ratio" (tau or q of a joint has another scale),
+            "payload-change" and "drift" (of friction) during the recording, "pattern" (errors
+            depend on the motion), "misfit" (errors of no known cause), "unphysical" (no possible
+            robot has the base parameters), "worse" (than the description), "reading" (another sign,
+            unit or order of joints fits better), "unsteady" (noise changes), "coloured" (errors are
+            correlated over time), "outliers", "offset", "lag", "gains", "excitation" (motion that
+            determines some parameters poorly), "not tested" (no motion was held out) or "check"
+            (two computations of the result disagree).
+        joints: names of the degrees of freedom concerned; empty: all.
+        text: the remark, a sentence without its full stop.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a result can be used, and why not.
+
+    Args:
+        word: "usable", "usable for" (a part of the result) or "not usable".
+        use: the part that can be used; empty unless the word is "usable for".
+        reasons: reasons against use, the most telling one first; empty if the word is "usable".
+        undecided: faults that this recording could not show; they are no reasons against use.
+    """
+
+    word: Literal["usable", "usable for", "not usable"] = "usable"
+    use: str = ""
+    reasons: tuple[Finding, ...] = ()
+    undecided: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.reasons:
+            return self.word
+        causes = "; ".join(str(x) for x in self.reasons)
+        return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"

@@ -1,0 +1,386 @@
+"""Hypotheses on what is wrong with a recording, each fitted and compared with the plain model.
+
+Measured joint forces are y = W beta and noise. A hypothesis adds columns D with unknown factors
+phi: derivatives of the predicted forces by a scale of time, by the zero of an encoder or by the
+gear of a joint; a body that appears at some time; friction that changes with time; a function of
+the motion that the model lacks. `twins` tests whether a hypothesis explains more than noise can.
+Columns that lie in those of W have no effect of their own: there the recording cannot decide.
+
+Hypotheses that pass the test are fitted again, those on the motion with steps of Gauss and Newton
+instead of derivatives, and compared by their likelihood. So are two hypotheses that have no small
+version: joint forces without gravity, and forces of two joints exchanged.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.identify.band import bands_of
+from kinetree.identify.equations import linear_rows
+from kinetree.identify.identification import Identification
+from kinetree.identify.least_squares import stacked
+from kinetree.identify.recording import joined_recordings
+from kinetree.model.bounds import bounds_of
+
+ROWS, STRETCHES = 3000, 4  # rows in which hypotheses are compared, in stretches of the recording
+CLIP = 4.0  # noise at which errors are clipped: outliers have a warning of their own
+NEGLIGIBLE = 3e-4  # of a joint's force: smaller errors, as those of filters, are no evidence
+STEP = 1e-4  # of phi, for derivatives
+STEPS, LONGEST = 6, 0.3  # of Gauss and Newton, and the longest step of phi
+CLOSE = 1e-7  # relative size of singular values that count as zero: far above rounding
+TOP = 0.97  # quantile of a joint's force beyond which saturation is sought
+CHANGES = np.linspace(0.15, 0.85, 15)  # shares of the duration after which a payload may change
+POOR = 0.1  # error over joint force from which exchanged columns of q are tried
+ORDER = "fits the motion: are the columns in the order of the joints?"
+PATTERNS = {
+    "speed": ("speed", "friction of another shape"),
+    "load": ("joint force and direction", "friction that grows with the load, or an elastic drive"),
+    "position": ("position", "an uneven gear, a spring or a cable"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Equations y = W beta of a result, on all its samples or on stretches of a long recording.
+
+    Args:
+        result: the result of `identify`.
+        W: columns of the base parameters and shapes, shape (rows, n, r), each in its unit.
+        y: measured joint forces less known ones, shape (rows, n), N m or N; outliers are clipped.
+        breaks: lengths of the stretches without a gap.
+        q, dq, ddq: motion at the rows, each of shape (rows, n), rad or m, per s and s^2.
+        time: of the rows, shape (rows,), dimensionless, 0 to 1.
+    """
+
+    result: Identification
+    W: Array
+    y: Array
+    breaks: tuple[int, ...]
+    q: Array
+    dq: Array
+    ddq: Array
+    time: Array
+
+    @cached_property
+    def solution(self) -> tuple[Array, Array]:
+        """beta, (r,), and the noise of each joint, (n,)."""
+        return weighted(self.W, self.y)
+
+    @property
+    def predicted(self) -> Array:
+        """Joint forces of the fit, (rows, n)."""
+        return self.W @ self.solution[0]
+
+    @cached_property
+    def linear(self) -> list[int]:
+        """Unknowns of the columns of W that are not derivatives by shapes."""
+        return [k for k in self.result.base.kept if k < self.result.sought.p]
+
+    def columns(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Columns of W of another motion, (rows, n, r), without the low-pass; 0 for shapes."""
+        whole = np.zeros(self.W.shape)
+        count = len(self.linear)
+        whole[..., :count] = self.result.sought.regressor(q, dq, ddq)[..., self.linear]
+        return whole
+
+    @cached_property
+    def unfiltered(self) -> Array:
+        """Columns of W of the recorded motion without the low-pass, (rows, n, r)."""
+        return self.columns(self.q, self.dq, self.ddq)
+
+
+def comparison_rows(result: Identification) -> Rows:
+    """The rows of a result, its held-out samples included.
+
+    Args:
+        result: the result of `identify`.
+    """
+    data = result.train
+    if result.test is not data:
+        data = joined_recordings([data, result.test])
+    step = max(band.step for band in bands_of(data, result.cutoff))
+    if len(data) > ROWS * step:
+        length = ROWS * step // STRETCHES
+        starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
+        data = data.part(np.unique(np.add.outer(starts, np.arange(length))))
+    bands = bands_of(data, result.cutoff)
+    W, y = linear_rows(result.sought, data, result.cutoff, result.base.kept, result.fit.beta)
+    at = np.concatenate([x.first + x.start + x.step * np.arange(x.rows) for x in bands])
+    t = data.t[at]
+    rows = Rows(
+        result, W, y, tuple(band.rows for band in bands), data.q[at], data.dq[at], data.ddq[at],
+        (t - t[0]) / max(float(t[-1] - t[0]), 1e-300),
+    )  # fmt: skip
+    error = y - rows.predicted
+    limit = CLIP * 1.4826 * np.median(np.abs(error), axis=0)
+    least = NEGLIGIBLE * np.sqrt((y**2).mean(axis=0))
+    noise = least * np.random.default_rng(0).normal(size=y.shape)  # no test is finer than this
+    return replace(rows, y=rows.predicted + np.clip(error, -limit, limit) + noise)
+
+
+def weighted(W: Array, y: Array) -> tuple[Array, Array]:
+    """beta, (r,), of shortest length, and the noise of each joint, (n,), by weighted least squares.
+
+    Args:
+        W: columns, shape (rows, n, r), in any units.
+        y: joint forces, shape (rows, n), N m or N.
+    """
+    R = stacked(np.concatenate([W, y[..., None]], axis=-1).transpose(1, 0, 2))
+    return from_squares(R, len(y))
+
+
+def from_squares(R: Array, count: int) -> tuple[Array, Array]:
+    """`weighted` of triangles [W y] of each joint, (n, r + 1, r + 1), of so many rows."""
+    size = np.sqrt((R[..., -1] ** 2).sum(axis=1) / count)
+    sigma, beta = np.where(size > 0, size, 1), np.zeros(R.shape[-1] - 1)
+    least = 1e-9 * sigma
+    for _ in range(STEPS):
+        flat = (R / sigma[:, None, None]).reshape(-1, R.shape[-1])
+        length = np.linalg.norm(flat[:, :-1], axis=0)
+        length = np.where(length > 0, length, 1)
+        beta = np.linalg.lstsq(flat[:, :-1] / length, flat[:, -1], rcond=CLOSE)[0] / length
+        error = R[..., -1] - R[..., :-1] @ beta
+        sigma = np.maximum(np.sqrt((error**2).sum(axis=1) / count), least)
+    return beta, sigma
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """Something that may be wrong with a recording.
+
+    Args:
+        kind: key of the cause; see `notes.Finding`.
+        dofs: degrees of freedom concerned; empty: all.
+        D: columns for small phi, shape (rows, n, k), N m or N per unit of phi.
+        text: gives a sentence from phi and its standard error, in words of the recording.
+        at: gives the columns W for any phi, shape (rows, n, r); None: the hypothesis is linear.
+    """
+
+    kind: str
+    dofs: tuple[int, ...]
+    D: Array
+    text: Callable[[float, float], str]
+    at: Callable[[float], Array] | None = None
+
+
+def list_hypotheses(rows: Rows) -> list[Hypothesis]:
+    """All hypotheses on the recording of a result.
+
+    Args:
+        rows: the rows of the result.
+    """
+    return [*_of_motion(rows), *_of_time(rows), *_of_forces(rows)]
+
+
+def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
+    """Another scale of time, other zeros and other gears; not for quaternions."""
+    n, q, dq, ddq = rows.result.robot.n, rows.q, rows.dq, rows.ddq
+    names, beta = rows.result.robot.model.dof_names, rows.solution[0]
+
+    def moved(
+        kind: str, dofs: tuple[int, ...], motion: Callable[[float], tuple[Array, Array, Array]],
+        text: Callable[[float, float], str],
+    ) -> Hypothesis:  # fmt: skip
+        def at(phi: float) -> Array:
+            return rows.W + rows.columns(*motion(phi)) - rows.unfiltered
+
+        D = ((at(STEP) - rows.W) @ beta / STEP)[..., None]
+        return Hypothesis(kind, dofs, D, text, at)
+
+    yield moved(
+        "time-scale", (), lambda x: (q, dq * (1 + x), ddq * (1 + x) ** 2),
+        lambda x, s: f"the clock runs {abs(x):.2%} (+- {2 * s:.1%}) {'slow' if x < 0 else 'fast'}: "
+        f"gravity and inertia agree if rates are {1 + x:.4g} times those recorded",
+    )  # fmt: skip
+    natural = rows.result.sought.natural
+    for j in range(n if q.shape == dq.shape else 0):
+        one, name = np.eye(n)[j], names[j]
+        unit, length = ("m", natural.length) if natural.sliding[j] else ("rad", 1.0)
+        yield moved(
+            "encoder-zero", (j,), lambda x, one=length * one: (q + x * one, dq, ddq),
+            lambda x, s, name=name, unit=unit, length=length: f"the zero of {name!r} is off: "
+            f"{x * length:.3g} {unit} (+- {2 * s * length:.1g}) added to q explains the forces",
+        )  # fmt: skip
+        yield moved(
+            "gear-ratio", (j,),
+            lambda x, one=one: (q * (1 + x * one), dq * (1 + x * one), ddq * (1 + x * one)),
+            lambda x, s, name=name: f"q of {name!r} has another scale: {1 + x:.4g} times q "
+            f"(+- {2 * s:.1g}) explains the forces. Is its gear ratio right?",
+        )  # fmt: skip
+        yield Hypothesis(
+            "gear-ratio", (j,), (rows.predicted * one)[..., None],
+            lambda x, s, name=name: f"tau of {name!r} is {1 + x:.4g} (+- {2 * s:.1g}) times what "
+            "the other joints say. Is its gear ratio, or the gain of its sensor, right?",
+            lambda x, one=one: rows.W * (1 + x * one)[:, None],
+        )  # fmt: skip
+
+
+def _of_time(rows: Rows) -> Iterator[Hypothesis]:
+    """A body that appears at some time, friction that changes with time, two different halves."""
+    result, (count, n) = rows.result, rows.y.shape
+    names, sought = result.robot.model.dof_names, rows.result.sought
+    plain = sought.plain(rows.q, rows.dq, rows.ddq)
+    leaves = set(range(sought.links)) - set(result.robot.model.parent)
+    for share in CHANGES:
+        after = rows.time > share
+        for link in sorted(leaves):
+            D = plain[..., 10 * link : 10 * link + 4] * after[:, None, None]
+            name = result.robot.model.link_names[link]
+            yield Hypothesis(
+                "payload-change", (), D,
+                lambda x, s, share=share, name=name: f"the load of {name!r} changes after about "
+                f"{share:.0%} of the recording: a body was added or removed",
+            )  # fmt: skip
+    age = rows.time - 0.5
+    each = np.zeros((n, count, n, 2))
+    for j in range(n):
+        each[j, :, j, 0], each[j, :, j, 1] = rows.dq[:, j] * age, np.sign(rows.dq[:, j]) * age
+        yield Hypothesis(
+            "drift", (j,), each[j],
+            lambda x, s, name=names[j]: f"friction of {name!r} changes during the recording: does "
+            "the drive warm up?",
+        )  # fmt: skip
+    yield Hypothesis(
+        "drift",
+        (),
+        np.concatenate(list(each), axis=-1),
+        lambda x, s: "friction of all joints changes during the recording: do the drives warm up?",
+    )
+    yield Hypothesis(
+        "misfit", (), rows.W * np.sign(age)[:, None, None],
+        lambda x, s: "the halves of the recording have different parameters: the machine, or its "
+        "motion, was different there",
+    )  # fmt: skip
+
+
+def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
+    """Functions of a joint's own force and motion: saturation, and patterns the model lacks."""
+    result, (count, n) = rows.result, rows.y.shape
+    names, sliding = result.robot.model.dof_names, bounds_of(result.robot.model).sliding
+    predicted, plain_q = rows.predicted, rows.q.shape == rows.dq.shape
+    for j, name in enumerate(names):
+        p, v = predicted[:, j], rows.dq[:, j] / max(float(np.abs(rows.dq[:, j]).max()), 1e-300)
+        load = np.abs(p)
+        functions = {
+            "speed": [*(np.sign(v) * np.exp(-((v / x) ** 2)) for x in (0.05, 0.2)), v * np.abs(v),
+                      np.abs(v)],
+            "load": [load * np.sign(v), load * v],
+        }  # fmt: skip
+        if plain_q:
+            span = max(float(np.ptp(rows.q[:, j])), 1e-300)
+            angle = np.pi * (rows.q[:, j] / span if sliding[j] else rows.q[:, j] / np.pi)
+            functions["position"] = [f(k * angle) for k in (1, 2, 3) for f in (np.sin, np.cos)]
+
+        def of_joint(columns: Sequence[Array], j: int = j) -> Array:
+            D = np.zeros((count, n, len(columns)))
+            D[:, j] = np.stack(columns, axis=-1)
+            return D
+
+        beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), TOP), 0)
+        yield Hypothesis(
+            "saturation", (j,), of_joint([-np.sign(p) * beyond]),
+            lambda x, s, name=name: f"tau of {name!r} is smaller than predicted where it is "
+            "largest: was the drive or the sensor saturated?",
+        )  # fmt: skip
+        for key, columns in functions.items():
+            what, cause = PATTERNS[key]
+            yield Hypothesis(
+                "pattern", (j,), of_joint(columns),
+                lambda x, s, name=name, what=what, cause=cause: f"errors of {name!r} depend on "
+                f"{what}, in a way that the model does not have: {cause}",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A hypothesis with its best phi.
+
+    Args:
+        kind, dofs: as in `Hypothesis`.
+        text: a sentence on it.
+        rows: the equations with the hypothesis taken into account.
+        gain: twice the logarithm of the likelihood over that of the plain model, less the price of
+            its unknowns.
+    """
+
+    kind: str
+    dofs: tuple[int, ...]
+    text: str
+    rows: Rows
+    gain: float
+
+
+def fitted(rows: Rows, hypothesis: Hypothesis, error: float) -> Explanation:
+    """A hypothesis at its best phi.
+
+    Args:
+        rows: the equations of the plain model.
+        hypothesis: the hypothesis.
+        error: standard error of phi, for the sentence.
+    """
+    D, at, r = hypothesis.D, hypothesis.at, rows.W.shape[-1]
+    both = np.concatenate([rows.W, D], axis=-1)
+    beta, sigma = weighted(both, rows.y)
+    phi = float(beta[r]) if at is None else 0.0
+    for _ in range(STEPS):
+        if at is None:
+            break
+        step = float(np.clip(beta[r], -LONGEST, LONGEST))
+        phi += step
+        W = at(phi)
+        D = ((at(phi + STEP) - W) @ beta[:r] / STEP)[..., None]
+        both = np.concatenate([W, D], axis=-1)
+        beta, sigma = weighted(both, rows.y)
+        if abs(step) < STEP:
+            break
+    price = D.shape[-1] * np.log(rows.y.size)
+    return Explanation(
+        hypothesis.kind, hypothesis.dofs, hypothesis.text(phi, error), replace(rows, W=both),
+        _gain(rows, sigma) - price,
+    )  # fmt: skip
+
+
+def _gain(rows: Rows, sigma: Array) -> float:
+    """Twice the logarithm of the ratio of likelihoods of a noise of joints, (n,)."""
+    return float(2 * len(rows.y) * np.log(rows.solution[1] / sigma).sum())
+
+
+def without_small_version(rows: Rows) -> Iterator[Explanation]:
+    """Explanations that are not small changes of the recording.
+
+    Args:
+        rows: the equations of the plain model.
+    """
+    result, n = rows.result, rows.y.shape[1]
+    names, links = result.robot.model.dof_names, 10 * result.sought.links
+    still = np.zeros_like(rows.dq)
+    bodies = np.array([k < links for k in result.base.kept])
+    weightless = rows.W - np.where(bodies, rows.columns(rows.q, still, still), 0)
+    yield Explanation(
+        "gravity-compensated", (),
+        "joint forces fit a robot without gravity: does the controller report torques with gravity "
+        "compensated?", replace(rows, W=weightless), _gain(rows, weighted(weightless, rows.y)[1]),
+    )  # fmt: skip
+    slides = bounds_of(result.robot.model).sliding
+    pairs = [(a, b) for a, b in combinations(range(n), 2) if slides[a] == slides[b]]
+    every = np.broadcast_to(rows.y[:, None, :], (len(rows.y), n, n))
+    R = stacked(np.concatenate([rows.W, every], axis=-1).transpose(1, 0, 2))
+    r = rows.W.shape[-1]
+    poor = np.any(rows.solution[1] > POOR * np.sqrt((rows.y**2).mean(axis=0)))
+    for a, b in pairs:
+        order = np.arange(n)
+        order[[a, b]] = b, a
+        R_swapped = np.stack([R[j][:, [*range(r), r + order[j]]] for j in range(n)])
+        text = f"of {names[a]!r} and {names[b]!r} exchanged {ORDER}"
+        yield Explanation(
+            "swapped-channels", (a, b), f"tau {text}", replace(rows, y=rows.y[:, order]),
+            _gain(rows, from_squares(R_swapped, len(rows.y))[1]),
+        )  # fmt: skip
+        if poor and rows.q.shape == rows.dq.shape:
+            W = rows.columns(*(x[:, order] for x in (rows.q, rows.dq, rows.ddq)))
+            gain = _gain(rows, weighted(W, rows.y)[1])
+            yield Explanation("swapped-channels", (a, b), f"q {text}", replace(rows, W=W), gain)

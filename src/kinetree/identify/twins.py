@@ -1,0 +1,202 @@
+"""Simulated twins of a recording: which gains of hypotheses noise alone can explain.
+
+The rows of a result are whitened by the spectrum of the errors that no hypothesis explains
+(`noise`). Then e, the errors of the fit, are independent numbers of variance 1 less their part in
+the columns of W, if the model is right. A hypothesis with columns D gains
+
+    G = |U^T e|^2,   U an orthonormal basis of D less its part in W,
+
+which is chi-squared with as many degrees of freedom as U has columns. z is the same on the scale of
+a standard normal number (Wilson and Hilferty). Hypotheses overlap, so their largest z is compared
+with that of twins: the robot found, the same motion, and new noise of the same spectrum. A
+hypothesis is accepted if it exceeds the largest z of 99 % of the twins by `MARGIN`.
+
+G is divided by the variance of U^T e over blocks of rows, in terms of that of independent rows:
+errors that come in lumps, as where friction changes its sign, are no evidence. Where even a
+plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.identify.hypotheses import (
+    Explanation,
+    Hypothesis,
+    Rows,
+    fitted,
+    list_hypotheses,
+    without_small_version,
+)
+from kinetree.identify.noise import fit_noise, leverage_of, padded, pieces
+
+TWINS, SEED = 400, 0
+FALSE_ALARMS = 0.01  # share of twins whose largest z exceeds the limit, without the margin
+MARGIN = 1.4  # of the limit: twins have the noise of a recording, not errors of filtered rates
+FLOOR = 0.3  # of the noise of a joint, which is white at least by that
+BLOCK = 8  # rows within which errors may be alike
+BLIND = 1e-9  # squared share of a column beside those of W: less is rounding
+POWER = 2.0  # z above the limit at which a fault is accepted in 97 % of recordings
+PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1}  # of phi
+SMALL = 1e-5  # singular values, relative to the largest, that count as zero: far above rounding
+CLOSER = 6  # hypotheses that are fitted and compared by their likelihood
+UNNAMED = 0.5  # of the gain of a hypothesis without a cause, beside those with one
+LEAST_GAIN = 10.0  # of an accepted hypothesis: its likelihood is e^5 times that of the plain model
+LATER = 0.02  # least gain of a second cause in terms of the first one's
+CAUSES = 2  # that are sought one after the other
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """What explains a recording better than the plain model, and what it cannot decide.
+
+    Args:
+        explanations: the accepted hypotheses, the first one with the largest gain.
+        blind: hypotheses that a plausible fault would not make visible.
+        limit: z above which a hypothesis is accepted.
+    """
+
+    explanations: tuple[Explanation, ...]
+    blind: tuple[Hypothesis, ...]
+    limit: float
+
+
+def examine(rows: Rows) -> Examined:
+    """Test all hypotheses on a recording, one cause after the other.
+
+    Args:
+        rows: the equations of a result.
+    """
+    hypotheses = list_hypotheses(rows)
+    scan = _scan(rows, hypotheses)
+    blind = tuple(
+        x
+        for x, error in zip(hypotheses, scan.errors, strict=True)
+        if PLAUSIBLE.get(x.kind, np.inf) < (scan.limit + POWER) * error
+    )
+    accepted = list[Explanation]()
+    while True:
+        chosen = _promising(hypotheses, scan.z, scan.limit)
+        candidates = [fitted(rows, hypotheses[k], scan.errors[k]) for k in chosen]
+        if not accepted:
+            candidates += without_small_version(rows)
+        # "misfit" is the word for what has no better name
+        rank = {x: x.gain * (UNNAMED if x.kind == "misfit" else 1) for x in candidates}
+        best = max(candidates, key=lambda x: rank[x], default=None)
+        if best is None or best.gain < max([LEAST_GAIN, *(LATER * x.gain for x in accepted)]):
+            break
+        accepted.append(best)
+        if len(accepted) == CAUSES or best.kind in ("gravity-compensated", "swapped-channels"):
+            break  # in the second case, columns were those of another motion or of other forces
+        rows = best.rows
+        hypotheses = [  # columns for small phi are enough beside the first cause
+            replace(x, at=None) for x in hypotheses if (x.kind, x.dofs) != (best.kind, best.dofs)
+        ]
+        scan = _scan(rows, hypotheses, scan.limit)
+    return Examined(tuple(accepted), blind, scan.limit)
+
+
+def _promising(hypotheses: Sequence[Hypothesis], z: Array, limit: float) -> list[int]:
+    """Indices of the accepted hypotheses with the largest z, one of each kind and joint."""
+    found: dict[tuple[str, tuple[int, ...]], int] = {}
+    for k in np.argsort(-z, kind="stable"):
+        if z[k] > limit:
+            found.setdefault((hypotheses[k].kind, hypotheses[k].dofs), int(k))
+    return list(found.values())[:CLOSER]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """z of each hypothesis, standard errors of phi, and the limit of z."""
+
+    z: Array
+    errors: Array
+    limit: float
+
+
+def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = None) -> _Scan:
+    """Test hypotheses; `limit`: None: found from twins."""
+    r = rows.W.shape[-1]
+    ends = np.cumsum([r + 1, *(x.D.shape[-1] for x in hypotheses)]).tolist()
+    X = _whitened(rows, [rows.W, rows.y[..., None], *(x.D for x in hypotheses)])
+    Q = orthonormal(X[:, :r])
+    beside = _beside(Q, X[:, r:])
+    seen = (beside**2).sum(axis=0) > BLIND * (X[:, r:] ** 2).sum(axis=0)
+    e, parts = beside[:, 0], [slice(a - r, b - r) for a, b in pairwise(ends)]
+    errors = [1 / np.sqrt(max(float((beside[:, x.start] ** 2).sum()), 1e-300)) for x in parts]
+    bases = [orthonormal(beside[:, x][:, seen[x]]) for x in parts]
+    every = orthonormal(np.concatenate(bases, axis=1))
+    left = e - every @ (every.T @ e)
+    variance = float(left @ left) / max(len(e) - Q.shape[1] - every.shape[1], 1)
+    scaled = e / np.sqrt(max(variance, 1e-300))
+    block = BLOCK * rows.y.shape[1]
+    z = np.array([
+        _normal((U.T @ scaled) ** 2 / _lumps(U, scaled, block)) if U.shape[1] else -np.inf
+        for U in bases
+    ])  # fmt: skip
+    if limit is None:
+        twins = np.random.default_rng(SEED).normal(size=(len(e), TWINS))
+        largest = np.full(TWINS, -np.inf)
+        for U in bases:
+            if U.shape[1]:
+                largest = np.maximum(largest, _normal((U.T @ twins) ** 2))
+        limit = MARGIN * float(np.quantile(largest, 1 - FALSE_ALARMS))
+    return _Scan(z, np.array(errors), limit)
+
+
+def _lumps(U: Array, e: Array, block: int) -> float:
+    """Variance of the products U^T e in terms of that of independent rows; 1 at least.
+
+    Large errors are seldom alone: friction that changes its sign leaves several in a row. Sums over
+    blocks of rows show how much they vary.
+    """
+    sums = np.add.reduceat(U * e[:, None], np.arange(0, len(e), block))
+    return max(1.0, float((sums**2).sum()) / U.shape[1])
+
+
+def _normal(squares: Array) -> Array:
+    """Sums of k squares, (k, ...), on the scale of a standard normal number."""
+    k = len(squares)
+    return ((squares.sum(axis=0) / k) ** (1 / 3) - (1 - 2 / (9 * k))) / np.sqrt(2 / (9 * k))
+
+
+def _whitened(rows: Rows, columns: Sequence[Array]) -> Array:
+    """Columns W, y, D, ..., each (rows, n, k), as independent rows of variance 1, (rows', sum k).
+
+    The noise is that of y beside all other columns.
+    """
+    sigma, (count, n) = rows.solution[1], rows.y.shape
+    X = np.concatenate(columns, axis=-1) / sigma[:, None]
+    at = columns[0].shape[-1]
+    Q = orthonormal(np.delete(X, at, axis=-1).reshape(count * n, -1))
+    u = _beside(Q, X[..., at].reshape(-1, 1)).reshape(count, n)
+    # rows of the low-pass have next to no noise beyond its band, where columns are not reliable
+    u = u + FLOOR * u.std(axis=0) * np.random.default_rng(SEED).normal(size=u.shape)
+    size = padded(max(len(x) for x in pieces(u, rows.breaks)))
+    stretches = pieces(Q.reshape(count, n, -1), rows.breaks)
+    noise = fit_noise(u, rows.breaks, leverage_of(stretches, np.eye(Q.shape[1]), count, size))
+    spread = noise.innovations + SMALL * np.diag(np.diag(noise.innovations) + 1e-300)
+    apart = np.linalg.inv(np.linalg.cholesky(spread))
+    parts = [noise.whitened(part) for part in pieces(X, rows.breaks)]
+    return np.einsum("ij,tjk->tik", apart, np.concatenate(parts)).reshape(-1, X.shape[-1])
+
+
+def orthonormal(X: Array) -> Array:
+    """An orthonormal basis of the columns of X, (N, k), without those that depend on others."""
+    length = np.linalg.norm(X, axis=0)
+    X = X[:, length > 0] / length[length > 0]
+    if not X.shape[1]:
+        return X
+    Q, R = np.linalg.qr(X)
+    U, values, _ = np.linalg.svd(R)
+    return Q @ U[:, values > SMALL * values[0]]
+
+
+def _beside(Q: Array, X: Array) -> Array:
+    """X, (N, k), less its part in the columns of Q; twice, which removes rounding."""
+    for _ in range(2):
+        X = X - Q @ (Q.T @ X)
+    return X

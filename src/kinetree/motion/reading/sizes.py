@@ -1,0 +1,130 @@
+"""Limits on the size of recordings, checked before memory is taken.
+
+A small file can state any size: a header of an array, or a compressed file that unpacks to a
+million times its length. Numbers that are read whole may take LARGEST bytes; the environment
+variable KINETREE_RECORDING_SIZE (such as 8G) changes that. Compressed files are unpacked step by
+step, and refused once they are much larger than any recording compresses to.
+"""
+
+import gzip
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kinetree.base.environment import setting
+from kinetree.errors import ParseError
+
+LARGEST = 2 << 30  # bytes of numbers: 80 minutes of 7 joints at 1 kHz with q, dq, ddq and tau
+SWITCH = "KINETREE_RECORDING_SIZE"
+MOST_COLUMNS = 16_384  # as spreadsheets have
+LONGEST_NAME = 250  # signs; what a name means takes time that grows faster than its length
+HIGHEST_RATIO = 100  # of unpacked to packed bytes; text of recordings reaches 3 to 30
+FIRST_BYTES = 16 << 20  # that any compressed file may unpack to
+MOST_STREAMS = 1000  # one after another; each is copied once for those before it
+PIECE = 1 << 20  # bytes that are unpacked at a time
+
+
+def limit() -> int:
+    """Bytes of numbers that may be read whole."""
+    return setting(SWITCH) or LARGEST
+
+
+def check_numbers(size: int, where: str) -> None:
+    """Raise ParseError if numbers of that many bytes are more than the limit."""
+    most = limit()
+    if size > most:
+        raise ParseError(
+            f"{where} has {shown(size)} of numbers; at most {shown(most)} are read. Cut the "
+            f"recording, or, if you trust it, set {SWITCH}={_next(size)}."
+        )
+
+
+def check_columns(count: int, where: str) -> None:
+    """Raise ParseError if a table has more columns than any recording."""
+    if count > MOST_COLUMNS:
+        raise ParseError(
+            f"{where}: {count:,} columns; at most {MOST_COLUMNS:,} are read. Leave columns out of "
+            "the file."
+        )
+
+
+def check_names(heads: Sequence[str], where: str) -> None:
+    """Raise ParseError for more columns, or a longer name, than any recording has."""
+    check_columns(len(heads), where)
+    for k, head in enumerate(heads, 1):
+        if len(head) > LONGEST_NAME:
+            raise ParseError(
+                f"{where}: the name of column {k}, {head[:40]!r}..., has {len(head):,} signs; at "
+                f"most {LONGEST_NAME} are read. Shorten it."
+            )
+
+
+def check_ratio(unpacked: int, packed: int, where: str) -> None:
+    """Raise ParseError if compressed data become much larger than recordings do."""
+    if unpacked > FIRST_BYTES + HIGHEST_RATIO * packed:
+        raise ParseError(
+            f"{where} has {shown(packed)} and unpacks to more than {shown(unpacked)}; at most "
+            f"{HIGHEST_RATIO} times its size and {shown(FIRST_BYTES)} are read. If you trust it, "
+            "unpack it first."
+        )
+
+
+def shown(size: int) -> str:
+    """A number of bytes in words."""
+    for unit, multiple in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= multiple:
+            return f"{size / multiple:,.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _next(size: int) -> str:
+    """A limit that is large enough for a size."""
+    return f"{-(-size // (1 << 30))}G"
+
+
+class Unpacked(gzip.GzipFile):
+    """A compressed text; one that is much larger than its file is refused before it is read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._where, self._packed, self._count = path.name, path.stat().st_size, 0
+        if path.is_file():  # a pipe can be read only once, and is checked while it is read
+            while self.read1(PIECE):
+                pass
+            self.rewind()
+            self._count = 0
+
+    def read1(self, size: int = -1) -> bytes:
+        """Return some bytes of the text; ParseError if it is too long or damaged."""
+        try:
+            data = super().read1(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ParseError(
+                f"{self._where} cannot be unpacked: {str(error).rstrip('.')}."
+            ) from None
+        self._count += len(data)
+        check_ratio(self._count, self._packed, self._where)
+        return data
+
+
+def unpacked_size(data: bytes, start: Callable[[], Any], most: int) -> int:
+    """Bytes that compressed data unpack to, or a number above `most`; memory stays small.
+
+    start: makes a decompressor of bz2, lz4 or zstd.
+    """
+    count, streams, worker = 0, 1, start()
+    piece = data
+    while count <= most:
+        count += len(worker.decompress(piece, PIECE))
+        piece = b""
+        if worker.eof:
+            rest = worker.unused_data
+            if not rest:
+                return count
+            if streams == MOST_STREAMS:
+                return most + 1
+            streams, worker, piece = streams + 1, start(), rest
+        elif worker.needs_input:
+            return count
+    return count

@@ -1,0 +1,369 @@
+"""Functions of the user in a simulation: traced when they are given, or called in Python.
+
+The contract: a function depends on its arguments alone. It is traced at the beginning of every
+simulation, and the graph is the law of that run; the hash of the graph with all its constants is
+the key under which compiled code is remembered. A function that cannot be traced is called in
+Python, as is one that is given as `kinetree.python(f)`.
+
+Nothing that belongs to the user is walked, copied or put back. The contract is checked by calls
+alone: results of the graph and of the function must agree at the start and at states of the motion,
+and calls in Python must give equal results for equal arguments, at once and after the run. What
+remembers something is declared: `controllers.Stateful` or `controllers.Sampled`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array, read_only
+from kinetree.base.containers import has_labels
+from kinetree.base.labels import by_name
+from kinetree.base.options import typed
+from kinetree.compiler.graph import Port
+from kinetree.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
+from kinetree.compiler.trace import TracedScalar, guarded
+from kinetree.errors import GraphError, InputError, KinetreeError, SingularityError
+from kinetree.kernels.derivative import read_shape
+from kinetree.model import HasModel, Model, model_of
+from kinetree.model.inputs import dof_axis
+
+Parts = tuple[Array, ...]
+Function = Callable[..., Parts]
+
+REPEATED = 1e-9  # of the largest result: two calls of one function with equal arguments agree
+NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
+DENSE = 16  # calls in Python that are kept at the beginning of a run, later fewer and fewer
+REMEDY = (
+    "Declare what it remembers: kinetree.controllers.Stateful has a state that is integrated, and "
+    "kinetree.controllers.Sampled is called exactly once a sample, with an object of its own. Give "
+    "noise over time as kinetree.simulate.signal(t, values)."
+)
+
+
+class PythonFunction:
+    """A function that is called as it is: not traced, not compiled. See `kinetree.python`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise InputError(f"kinetree.python was given {function!r}; expected a function.")
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function; refuse traced scalars."""
+        if any(map(is_traced, args)):
+            raise GraphError(f"kinetree.python keeps {law_name(self.function)!r} in Python.")
+        return self.function(*args)
+
+
+def python(function: Callable[..., Any]) -> PythonFunction:
+    """A function for `simulate` that runs in Python as it is.
+
+    It is called at trial states and several times a step, so it must depend on its arguments alone
+    like any other. Take it for functions that print or draw, or that tracing would misread.
+
+    Args:
+        function: of the same arguments as without `python`.
+    """
+    return PythonFunction(function)
+
+
+@typed
+def law(
+    function: Callable[..., Any],
+    robot: Model | HasModel | None = None,
+    *,
+    shapes: Mapping[str, int | tuple[int, ...]] | None = None,
+) -> TracedLaw:
+    """Trace a function once, for many simulations: a value, which stays what it is now.
+
+    Values that the function reads and that change afterwards have no effect. Equal laws are equal,
+    and can be pickled.
+
+    Args:
+        function: of t, s, or of t, q, (nq,), and dq, (n,), and further arguments.
+        robot: whose q and dq it takes; None for a function of t alone.
+        shapes: of further arguments in their order, such as {"z": 2} for a Stateful law.
+    """
+    if isinstance(function, TracedLaw):
+        return function
+    if not callable(function):
+        raise InputError(f"kinetree.law was given {function!r}; expected a function.")
+    name = law_name(function)
+    if robot is None and (argument_count(function) != 1 or shapes):
+        raise InputError(
+            f"kinetree.law({name}) needs the robot, whose q and dq the law takes: "
+            f"kinetree.law({name}, robot). Only a function of t alone does without."
+        )
+    model = None if robot is None else model_of(robot)
+    ports = [Port("t", ())]
+    if model is not None and (argument_count(function) != 1 or shapes):
+        ports += [Port("q", (model.nq,)), Port("dq", (model.n,))]
+    ports += [Port(key, read_shape(key, shape)) for key, shape in (shapes or {}).items()]
+
+    def called(*args: Any) -> Any:
+        found = call(f"the law {name!r}", function, *args)
+        if model is not None and has_labels(found):
+            return by_name(found, dof_axis(model), "tau")
+        return found
+
+    try:
+        traced = traced_law(called, ports, name)
+    except KinetreeError as problem:
+        raise InputError(f"the law {name!r} cannot be traced: {problem}") from problem
+    except Exception as problem:
+        raise InputError(
+            f"the law {name!r} cannot be traced: {first_line(problem, named=True)}. Take sin, cos "
+            "and the like from kinetree.scalars, or give it as kinetree.python(...)."
+        ) from problem
+    plain = UserFunction(f"the law {name!r}", lambda *args: as_parts(called(*args)), traced)
+    zeros = [np.zeros(port.shape) for port in ports]
+    plain.verify([shifted(zeros, seed, 0.5) for seed in range(3)])
+    return traced
+
+
+@dataclass(frozen=True, eq=False)
+class UserFunction:
+    """A function of the user in one simulation: arrays to a tuple of arrays.
+
+    name: for messages. plain: the function itself, with checks of its results; None if it was
+    traced long ago (`kinetree.law`). traced: its graph, None if it runs in Python, and `note` says
+    why. calls: some of its calls in Python.
+    """
+
+    name: str
+    plain: Function | None
+    traced: TracedLaw | None = None
+    note: str | None = None
+    calls: "Calls" = field(default_factory=lambda: Calls())
+
+    def __call__(self, *args: Any) -> Parts:
+        """Return the results: of the graph, or of a call in Python that is noted."""
+        if self.traced is not None:
+            return self.traced.parts(*args)
+        found = self.call(*args)
+        if self.calls.next():
+            self.repeated(args, found, self.call(*args))
+            self.calls.keep(args, found)
+        return found
+
+    def call(self, *args: Any) -> Parts:
+        """Call the function; explain the error of one that kept a traced scalar."""
+        assert self.plain is not None
+        try:
+            found = self.plain(*args)
+        except GraphError as problem:
+            if any(map(is_traced, args)):
+                raise
+            raise self.remembers(args) from problem
+        if any(map(is_traced, found)) and not any(map(is_traced, args)):
+            raise self.remembers(args)
+        return found
+
+    def remembers(self, args: Sequence[Any]) -> InputError:
+        """The error of a function that keeps values: its trace has left traced scalars in them."""
+        return InputError(
+            f"{self.name} keeps values from one call to the next, as its call at "
+            f"t = {float(args[0]):.6g} s shows: it does not give the same results for the same "
+            f"arguments. {REMEDY}"
+        )
+
+    @property
+    def key(self) -> str | None:
+        """The hash of the graph; None if it runs in Python."""
+        return None if self.traced is None else self.traced.digest
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there is a graph, and a function to compare it with."""
+        return self.traced is not None and self.plain is not None
+
+    def verify(self, states: Sequence[Sequence[Any]]) -> None:
+        """Call the function and its graph with some arguments, and compare.
+
+        Where a function jumps, rounding may decide on the side: a difference counts if it is there
+        nearby as well. Every state is given twice, so that what a function does of itself from one
+        call to the next is never taken for a jump.
+        """
+        assert self.traced is not None and self.plain is not None
+        for args in states:
+            if self.agrees(args) or self.agrees(nearby := shifted(args)):
+                continue
+            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby))
+
+    def agrees(self, args: Sequence[Any]) -> bool:
+        """Whether the function gives the results of its graph; an error at a singular state is.
+
+        Raises InputError if it gives others when it is called again.
+        """
+        assert self.traced is not None
+        try:
+            found = self.call(*args)
+            self.repeated(args, found, self.call(*args))
+        except SingularityError:
+            return True
+        return self.traced.compare(found, *args)
+
+    def repeat(self) -> None:
+        """Repeat the calls that were kept, from the last to the first, and compare."""
+        if self.plain is None:
+            return
+        for args, found in reversed(self.calls.kept):
+            try:
+                again = self.call(*args)
+            except Exception as problem:
+                raise InputError(
+                    f"{self.name} fails when it is called again with the arguments of "
+                    f"t = {float(args[0]):.6g} s: {first_line(problem, named=True)}. {REMEDY}"
+                ) from problem
+            self.repeated(args, found, again)
+
+    def repeated(self, args: Sequence[Any], first: Parts, second: Parts) -> None:
+        """Raise InputError if two calls with equal arguments differ by more than rounding."""
+        size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
+        if differs(second, first, REPEATED, ROUNDING * (1 + size)):
+            raise self.differs(args, first, second)
+
+    def differs(self, args: Sequence[Any], first: Parts, second: Parts) -> InputError:
+        """The error of a function with two results for equal arguments."""
+        text = ""
+        for x, y in zip(first, second, strict=False):
+            x, y = np.ravel(x).astype(float), np.ravel(y).astype(float)
+            if x.shape == y.shape and not np.array_equal(x, y, equal_nan=True):
+                k = int(np.nanargmax(np.where(x == y, 0, abs(x - y))))
+                text = f" ({x[k]:.6g}, then {y[k]:.6g})"
+                break
+        return InputError(
+            f"{self.name} gives different results for the same arguments at "
+            f"t = {float(args[0]):.6g} s{text}: it is not a function of its arguments alone. "
+            f"{REMEDY}"
+        )
+
+
+class Calls:
+    """Some calls of a function in Python: arguments and results.
+
+    The first DENSE calls are kept, then one of two, one of three and so on: between two of them
+    lies at most 1 / DENSE of the run until then, so that a memory shows whenever it begins.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.due = 0, 1
+        self.kept: list[tuple[Sequence[Any], Parts]] = []
+
+    def next(self) -> bool:
+        """Count a call; return True if it is one to keep."""
+        self.count += 1
+        if self.count < self.due:
+            return False
+        self.due += max(1, self.due // DENSE)
+        return True
+
+    def keep(self, args: Sequence[Any], found: Parts) -> None:
+        """Keep a call."""
+        self.kept.append(([read_only(x) for x in args], tuple(np.array(x) for x in found)))
+
+
+def user_function(name: str, plain: Function, ports: Sequence[Port]) -> UserFunction:
+    """Trace a function as it is now; one that cannot be traced runs in Python."""
+    try:
+        return UserFunction(name, plain, traced_law(plain, ports, name))
+    except Exception as problem:
+        if writes(problem):
+            raise
+        return UserFunction(name, plain, None, first_line(problem, named=True))
+
+
+def shifted(args: Sequence[Any], seed: int = 0, share: float = NEARBY) -> list[Any]:
+    """Arguments that are a little off in every entry."""
+    rng = np.random.default_rng(seed)
+    given = [np.asarray(x, float) for x in args]
+    moved = [x + share * (1 + abs(x)) * rng.uniform(0.5, 1, x.shape) for x in given]
+    return [float(x) if x.ndim == 0 else x for x in moved]
+
+
+def argument_count(function: Callable[..., Any]) -> int:
+    """Count the positional arguments of a function; 3 if that is unknown.
+
+    A single required one decides: `lambda t, low=0, high=1: ...` is a function of time.
+    """
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    if any(p.kind is p.VAR_POSITIONAL for p in found):
+        return 3
+    listed = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in listed if p.default is p.empty]
+    return 1 if len(needed) == 1 else len(listed)
+
+
+def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None:
+    """Raise InputError unless a function can be called with one of these lists of arguments."""
+    try:
+        signature = inspect.signature(cast(Callable[..., Any], function))
+    except (TypeError, ValueError):  # built in: it does not say
+        return
+    for arguments in ways:
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return
+    expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)
+    raise InputError(f"{name} takes the arguments {signature}; expected {expected}.")
+
+
+def check_real(x: Array, name: str) -> None:
+    """Raise InputError if results have words, complex numbers or nothing in them."""
+    if x.dtype.kind in "fiub":
+        return
+    for value in x.ravel().tolist():
+        if value is None or isinstance(value, str | bytes | complex):
+            raise InputError(f"{name} returned {value!r:.60}; expected real numbers.")
+
+
+def label(function: object, role: str = "the law") -> str:
+    """Name a function or an object for messages."""
+    return f"{role} {law_name(function)!r}"
+
+
+def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a user's function with read-only arrays; explain the error if it writes into them."""
+    try:
+        return function(*map(guarded, args))
+    except ValueError as problem:
+        if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
+            raise
+        raise InputError(
+            f"{name} writes into an array that is read-only, as its arguments are: {problem}. "
+            "Compute a new array instead, `e = q - goal` in the place of `q -= goal`, or copy "
+            "first: `q = q.copy()`."
+        ) from problem
+
+
+def writes(problem: BaseException) -> bool:
+    """Return True for the error of a function that wrote into a read-only argument."""
+    return isinstance(problem, InputError) and "read-only" in str(problem.__cause__)
+
+
+def first_line(problem: BaseException, named: bool = False) -> str:
+    """The first line of an error's message; `named`: after the name of its class."""
+    line = str(problem).splitlines()[0] if str(problem) else "no reason given"
+    return f"{type(problem).__name__}: {line}" if named else line
+
+
+def as_parts(value: Any) -> Parts:
+    """A tuple of new arrays, from one array or several; a function may return its own again."""
+    return tuple(map(np.array, value)) if isinstance(value, tuple) else (np.array(value),)
+
+
+def is_traced(x: Any) -> bool:
+    """Return True for a traced scalar, and for an array that has one."""
+    if isinstance(x, np.ndarray) and x.dtype == object:
+        return any(type(element) is TracedScalar for element in x.flat)
+    return type(x) is TracedScalar

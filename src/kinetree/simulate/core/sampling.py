@@ -1,0 +1,223 @@
+"""Sampled: a digital controller, called exactly once a sample, with the object it remembers in.
+
+Between samples its forces are held. Steps of every method end at the samples, so that a step that
+is repeated, or a trial state inside a step, never calls the controller. Each rollout has its own
+object, made at the beginning of the run.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike, read_only
+from kinetree.base.labels import by_name
+from kinetree.errors import InputError, ShapeError
+from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.samples.inputs import positive
+from kinetree.simulate.core.controller import (
+    OPAQUE,
+    NamedFields,
+    Reference,
+    SignalValues,
+    Stateless,
+)
+from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.laws import call, check_arguments, first_line, label
+from kinetree.simulate.core.sources import Source, shaped
+
+MOST = 1_000_000  # samples of a run
+HELD = "held"  # name of the held forces among the constants of a loop
+SLACK = 1e-9  # of a sample time: times are sums of steps, so that 0.1 + 0.2 must count as 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled(Stateless):
+    """A function tau = f(t, q, dq, state) as a digital controller, called once a sample.
+
+    It runs in Python at t = 0, dt, 2 dt, ..., in this order, and tau is held in between; the end of
+    a run is the first sample of the next one. `state` is an object that the function may change. At
+    the end it is in `meta["controller_state"]`, an array of objects for a batch; given as
+    `initial`, it continues the run.
+
+    Args:
+        function: returns tau, (n,), N m or N; called as f(t, q, dq, state, *values), without state
+            if `initial` is None, and with the values of the reference if there is one.
+        dt: sample time, s; for fixed steps a whole number of steps.
+        initial: a function without arguments that makes the state of a rollout, or a value that is
+            copied for each rollout at the beginning of a run; None: no state.
+        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
+            the like, rad or m; or a Trajectory; None: no reference.
+    """
+
+    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
+
+    function: Callable[..., ArrayLike]
+    dt: float
+    initial: Any = field(default=None, metadata=OPAQUE)
+    reference: Reference | None = None
+    signals: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"the law of Sampled is {self.function!r}; expected a function "
+                "f(t, q, dq, state) that returns tau."
+            )
+        object.__setattr__(self, "dt", positive(self.dt, "dt of Sampled", "s"))
+        found = {} if self.reference is None else {"reference": self.reference}
+        object.__setattr__(self, "signals", found)
+
+    def act(
+        self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
+    ) -> tuple[Array, Array]:
+        """See `Controller.act`."""
+        # forces at any state would be calls that are not samples
+        raise InputError(
+            f"{label(self.function)} is Sampled: `simulate` calls it once a sample, and nothing "
+            "else may. In a loop of your own, call the function itself; inside another controller, "
+            "take kinetree.controllers.Stateful."
+        )
+
+    def states(self, batch: tuple[int, ...]) -> list[Any]:
+        """Make the state of each rollout.
+
+        Args:
+            batch: leading axes of the rollouts.
+        """
+        count, initial = math.prod(batch), self.initial
+        if callable(initial):
+            return [initial() for _ in range(count)]
+        try:
+            return self._copies(initial, batch, count)
+        except Exception as problem:
+            raise InputError(
+                f"the initial state of {label(self.function, 'the sampled controller')} cannot be "
+                f"copied for a run: {first_line(problem, named=True)}. Give a function without "
+                "arguments that makes it."
+            ) from problem
+
+    def _copies(self, initial: Any, batch: tuple[int, ...], count: int) -> list[Any]:
+        """Copies of a state for each rollout."""
+        each = isinstance(initial, np.ndarray) and initial.dtype == object and batch
+        if each and initial.shape == batch:
+            return [copy.deepcopy(x) for x in initial.flat]
+        return [copy.deepcopy(initial) for _ in range(count)]
+
+
+class Sampling:
+    """A digital controller in one run: the state of each rollout and its next sample.
+
+    place: of the held forces among the constants p of a rollout.
+    """
+
+    def __init__(
+        self,
+        controller: Sampled,
+        model: Model,
+        batch: tuple[int, ...],
+        external: ExternalInputs,
+        references: Mapping[str, Source],
+    ) -> None:
+        self.controller, self.model, self.batch = controller, model, batch
+        self.states = controller.states(batch)
+        self.next = [0] * len(self.states)
+        start = 0
+        for name, (_, shape) in external.constants.items():
+            if name == HELD:
+                break
+            start += math.prod(shape)
+        self.place = slice(start, start + model.n)
+        self.reference = references.get("reference")
+
+    def steps(self, times: Array) -> int:
+        """Return the fixed steps of one sample; raise InputError if it has no whole number."""
+        h = float(times[1] - times[0])
+        count = round(self.controller.dt / h)
+        if count < 1 or abs(count * h - self.controller.dt) > SLACK * self.controller.dt:
+            raise InputError(
+                f"{self.name} has a sample time of {self.controller.dt:.9g} s, which is not a "
+                f"whole number of steps of {h:.9g} s. Choose a dt of the simulation that divides "
+                "it, or method='dop853'."
+            )
+        return count
+
+    def instants(self, end: float) -> Array:
+        """Return the times of all samples before the end."""
+        count = math.ceil(end / self.controller.dt * (1 - SLACK))
+        if count > MOST:
+            raise InputError(
+                f"{self.name} would be called {count:,} times, every {self.controller.dt:.9g} s "
+                f"for {end:.9g} s; expected at most {MOST:,}. Take a longer dt of Sampled, or "
+                'continue a shorter run: meta["controller_state"] is the next initial.'
+            )
+        return np.arange(count) * self.controller.dt
+
+    @property
+    def name(self) -> str:
+        """The name of the function, for messages."""
+        return label(self.controller.function, "the sampled controller")
+
+    @property
+    def note(self) -> str:
+        """Why not all is compiled code, for `meta`."""
+        return f"{self.name} is called in Python, every {self.controller.dt:.9g} s"
+
+    def update(self, row: int, t: float, x: Array, p: Array) -> None:
+        """Write the forces of a rollout that has come to a sample into its constants p.
+
+        A rollout whose state is not finite keeps the forces that it has.
+        """
+        k, dt = self.next[row], self.controller.dt
+        if t < (k - SLACK) * dt or not np.isfinite(x).all():
+            return
+        self.next[row] += 1
+        q, dq, _ = np.split(x, (self.model.nq, self.model.nq + self.model.n))
+        args = [k * dt, read_only(q), read_only(dq)]
+        if self.controller.initial is not None:
+            args.append(self.states[row])
+        args += self.values(row, k * dt)
+        if not k:
+            named = ["t", "q", "dq", "state", "reference"]
+            if self.controller.initial is None:
+                named.remove("state")
+            named += ["reference"] * (len(args) - len(named))
+            check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
+        found = call(self.name, self.controller.function, *args)
+        tau = by_name(found, dof_axis(self.model), "tau")
+        p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
+
+    def values(self, row: int, t: float) -> list[Array]:
+        """Return the values of the reference for a rollout."""
+        source = self.reference
+        if source is None:
+            return []
+        if source.sampled is None:
+            nothing = np.zeros(0)
+            given = None if source.constant is None else (source.constant,)
+            return [read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, given)]
+        parts = source.sampled.at(np.array([t]), np.zeros(1, bool))
+        found: list[Array] = []
+        for x, shape in zip(parts, source.sampled.shapes, strict=True):
+            try:
+                wide = np.broadcast_to(x[0], (*self.batch, *shape))
+            except ValueError:
+                raise ShapeError(
+                    f"the reference of {self.name} has leading axes {source.sampled.batch} and the "
+                    f"rollouts {self.batch}; expected equal ones, or a single motion."
+                ) from None
+            found.append(read_only(wide.reshape(-1, *shape)[row]))
+        return found
+
+    def final(self) -> Any:
+        """Return the states at the end: an object, or an array of objects for a batch."""
+        if not self.batch:
+            return self.states[0]
+        found = np.empty(len(self.states), object)
+        for row, state in enumerate(self.states):
+            found[row] = state
+        return found.reshape(self.batch)

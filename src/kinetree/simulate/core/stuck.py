@@ -1,0 +1,129 @@
+"""Joints that dry friction keeps away from their goal at the end of a simulation.
+
+A law such as PD, PID or computed torque pulls with a force that shrinks with the error. Below the
+dry friction of a joint it moves nothing, and the joint rests where it is. `stuck_joints` finds the
+joints that ended like this:
+
+- the goal is at rest, and the joint too;
+- it is further from its goal than FAR;
+- the friction f = tau - M ddq - h that holds it is within the dry friction of the joint.
+
+Robots with constraints, wrenches and parameters that differ between rollouts are not judged.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.stiction import dry_friction, dry_levels, without_dry_friction
+from kinetree.base.arrays import Array
+from kinetree.base.containers import has_labels
+from kinetree.description.joints import SCREW_TYPES
+from kinetree.kernels.memo import kernel, remembered
+from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis
+from kinetree.model.units import kinds
+from kinetree.trajectory import Trajectory
+
+AT_REST = 1e-6  # rad/s or m/s: rates that fixed steps leave to a joint that friction holds
+FAR = {"rad": 1e-3, "m": 1e-4}  # below, an error is not worth a word
+SLACK = 1e-6  # share of the friction level by which rounding and the end of a step may exceed it
+
+
+@dataclass(frozen=True)
+class StuckJoint:
+    """A joint that friction keeps away from its goal; `rollout` is its place in a batch.
+
+    Args:
+        joint: name of the joint.
+        goal: its position in the reference, rad or m.
+        distance: the goal less the position at the end, rad or m.
+        force: that the law adds to what holds the joint without friction, N m or N.
+        friction: the dry friction against that force, N m or N.
+        unit: "rad" or "m".
+        rollout: indices of the rollout; () without a batch.
+    """
+
+    joint: str
+    goal: float
+    distance: float
+    force: float
+    friction: float
+    unit: str
+    rollout: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        which = f" of rollout {self.rollout}" if self.rollout else ""
+        unit = "N m" if self.unit == "rad" else "N"
+        return (
+            f"joint {self.joint!r}{which} rests {abs(self.distance):.3g} {self.unit} from its goal "
+            f"{self.goal:.4g} {self.unit}: friction holds it. The controller pushes with "
+            f"{abs(self.force):.3g} {unit}, and the joint slides above {self.friction:.3g} {unit}. "
+            "A planned motion as the reference, an integral or higher gains bring it there."
+        )
+
+
+def stuck_joints(
+    model: Model, controller: object, t: Array, arrays: dict[str, Any], judged: bool
+) -> tuple[StuckJoint, ...] | None:
+    """Return the joints that friction keeps away from their goal; None if nothing is judged.
+
+    Args:
+        model: the simulated robot.
+        controller: its law; one without positions to follow has no goal.
+        t: times of the motion, (T,), s.
+        arrays: q, dq, ddq and tau, (T, ..., n).
+        judged: False if wrenches or parameters act that are not in the model.
+    """
+    axes = getattr(type(controller), "named_fields", None) or {}
+    follows = axes.get("reference") is coordinate_axis and "kp" in axes
+    if not (follows and judged) or model.constraints is not None:
+        return None
+    if not dry_friction(model):
+        return ()
+    goal = _resting_goal(getattr(controller, "reference", None), t)
+    if goal is None or goal.shape[-1:] != (model.nq,):
+        return ()
+    q, dq, ddq, tau = (np.asarray(arrays[name])[-1] for name in ("q", "dq", "ddq", "tau"))
+    places = {
+        joint.dofs[0]: joint.coords[0]
+        for joint in model.joints
+        if joint.type in SCREW_TYPES and joint.follows is None
+    }
+    dofs = [d for d in dry_friction(model) if d in places]
+    columns = [places[d] for d in dofs]
+    away = np.broadcast_to(goal, q.shape)[..., columns] - q[..., columns]
+    units = [kinds(model, "q")[k] for k in columns]
+    far = np.abs(away) > [FAR.get(unit, np.inf) for unit in units]
+    held = np.argwhere(far & (np.abs(dq[..., dofs]) <= AT_REST))
+    if not len(held):
+        return ()
+    smooth = remembered(model, ("without dry friction",), lambda: without_dry_friction(model))
+    carried = tau - kernel(smooth, "inverse_dynamics")(q, dq, ddq)
+    found: list[StuckJoint] = []
+    for *place, k in held:
+        at, d = tuple(int(x) for x in place), dofs[k]
+        plus, minus = dry_levels(model, np.zeros(model.n), tau[at]).hold[d]
+        force = float(carried[(*at, d)])
+        level = float(plus if force > 0 else minus)
+        if abs(force) <= level * (1 + SLACK):
+            name, distance = model.dof_names[d], float(away[(*at, k)])
+            wanted = float(q[(*at, columns[k])]) + distance
+            found.append(StuckJoint(name, wanted, distance, force, level, units[k], at))
+    return tuple(found)
+
+
+def _resting_goal(reference: Any, t: Array) -> Array | None:
+    """The positions, (..., nq), at which a reference rests when the motion ends; None: it moves."""
+    if isinstance(reference, Trajectory):
+        return reference.q[-1] if t[-1] >= reference.t[-1] else None
+    if isinstance(reference, Callable):
+        now, before = (_positions(reference(float(x))) for x in (t[-1], t[max(len(t) - 2, 0)]))
+        return now if np.array_equal(now, before) else None
+    return None if has_labels(reference) else np.asarray(reference, float)
+
+
+def _positions(value: Any) -> Array:
+    return np.asarray(value[0] if isinstance(value, tuple) else value, float)

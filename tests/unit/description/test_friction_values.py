@@ -1,0 +1,233 @@
+"""A friction function is the value it was when it was given, in every quantity and for ever."""
+
+import copy
+import multiprocessing as mp
+import pickle
+from collections import deque
+from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import ClassVar
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree.scalars import tanh
+
+ARM = kt.robots.planar_2r()
+Q, DQ, DDQ = np.array([0.3, -0.4]), np.array([0.5, -0.7]), np.array([0.2, 0.9])
+OLD, NEW = 1.5, 40.0
+of_module = OLD
+
+
+def force(k, dq):
+    return k * tanh(2 * dq) + 0.25 * dq
+
+
+@dataclass
+class Record:
+    k: float = OLD
+
+
+class Held:
+    k_class: ClassVar[float] = OLD
+
+    def __init__(self):
+        self.k = OLD
+
+    def __call__(self, dq):
+        return force(self.k, dq)
+
+    def method(self, dq):
+        return force(self.k, dq)
+
+    def of_class(self, dq):
+        return force(Held.k_class, dq)
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+    def __init__(self):
+        self.k = OLD
+
+
+def by_closure():
+    k = OLD
+
+    def law(dq):
+        return force(k, dq)
+
+    def change():
+        nonlocal k
+        k = NEW
+
+    return law, change
+
+
+def by_global():
+    globals()["of_module"] = OLD
+    return lambda dq: force(of_module, dq), lambda: globals().update(of_module=NEW)
+
+
+def by_default():
+    def law(dq, k=OLD):
+        return force(k, dq)
+
+    return law, lambda: setattr(law, "__defaults__", (NEW,))
+
+
+def by_keyword_default():
+    def law(dq, *, k=OLD):
+        return force(k, dq)
+
+    return law, lambda: law.__kwdefaults__.update(k=NEW)
+
+
+def by_function_attribute():
+    def law(dq):
+        return force(law.k, dq)
+
+    law.k = OLD
+    return law, lambda: setattr(law, "k", NEW)
+
+
+def by_class_attribute():
+    Held.k_class = OLD
+    return Held().of_class, lambda: setattr(Held, "k_class", NEW)
+
+
+def by_replaced_method():
+    class Own(Held):
+        pass
+
+    law = Own()
+    return lambda dq: law(dq), lambda: setattr(Own, "__call__", lambda self, dq: NEW * dq)
+
+
+def by_partial():
+    table = {"k": OLD}
+    return partial(lambda table, dq: force(table["k"], dq), table), lambda: table.update(k=NEW)
+
+
+def by_holder(make, read, write):
+    """Somewhere a value is kept, how it is read, and how it is changed."""
+
+    def way():
+        kept = make()
+        return lambda dq: force(read(kept), dq), lambda: write(kept)
+
+    return way
+
+
+WAYS = {
+    "closure": by_closure,
+    "global": by_global,
+    "default": by_default,
+    "keyword default": by_keyword_default,
+    "function attribute": by_function_attribute,
+    "class attribute": by_class_attribute,
+    "replaced method": by_replaced_method,
+    "partial": by_partial,
+    "callable object": lambda: (x := Held(), lambda: setattr(x, "k", NEW)),
+    "bound method": lambda: ((x := Held()).method, lambda: setattr(x, "k", NEW)),
+    "list": by_holder(lambda: [OLD], lambda x: x[0], lambda x: x.__setitem__(0, NEW)),
+    "deque": by_holder(lambda: deque([OLD]), lambda x: x[0], lambda x: x.appendleft(NEW)),
+    "dict": by_holder(lambda: {"k": OLD}, lambda x: x["k"], lambda x: x.update(k=NEW)),
+    "array": by_holder(lambda: np.full(2, OLD), lambda x: x[1], lambda x: x.fill(NEW)),
+    "0-d array": by_holder(lambda: np.array(OLD), float, lambda x: x.fill(NEW)),
+    "namespace": by_holder(
+        lambda: SimpleNamespace(k=OLD), lambda x: x.k, lambda x: setattr(x, "k", NEW)
+    ),
+    "record": by_holder(Record, lambda x: x.k, lambda x: setattr(x, "k", NEW)),
+    "slots": by_holder(Slotted, lambda x: x.k, lambda x: setattr(x, "k", NEW)),
+    "iterated": by_holder(lambda: [OLD], sum, lambda x: x.append(NEW - OLD)),
+}
+
+
+def rubbing(function):
+    return ARM.with_friction({ARM.model.joint_names[0]: kt.Friction(0.1, function=function)})
+
+
+def quantities(robot):
+    """Friction of the first joint by all doors."""
+    tau = robot.inverse_dynamics(Q, DQ, DDQ)
+    found = {
+        "inverse_dynamics": (tau - ARM.inverse_dynamics(Q, DQ, DDQ))[0],
+        "friction_forces": robot.friction_forces(DQ)[0],
+        "algorithms": algorithms.friction_forces(robot.model, DQ)[0],
+        "bias_forces": (robot.bias_forces(Q, DQ) - ARM.bias_forces(Q, DQ))[0],
+        "simulate": robot.simulate(Q, DQ, tau=tau, duration=1e-3, method="rk4", dt=1e-3).ddq[0, 0],
+        "forward_dynamics": robot.forward_dynamics(Q, DQ, tau)[0],
+        "explain": float(robot.explain(Q, DQ, DDQ).tau[0]),
+    }
+    with mpmath.workdps(50):
+        exact = algorithms.friction_forces(robot.model, np.array([mpmath.mpf(x) for x in DQ]))
+        found["50 digits"] = float(exact[0])
+    return found
+
+
+def expected():
+    b = 0.1 * DQ[0] + force(OLD, DQ[0])
+    wanted = dict.fromkeys(("inverse_dynamics", "friction_forces", "algorithms", "50 digits"), b)
+    wanted["bias_forces"] = b
+    wanted |= {"simulate": DDQ[0], "forward_dynamics": DDQ[0]}
+    return wanted
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_value_that_changes_later_has_no_effect_on_any_quantity(way):
+    law, change = WAYS[way]()
+    robot = rubbing(law)
+    robot.inverse_dynamics(Q, DQ, DDQ)  # one kernel before, the others after the change
+    change()
+    found = quantities(robot)
+    tau = robot.inverse_dynamics(Q, DQ, DDQ)[0]
+    assert found.pop("explain") == pytest.approx(tau, abs=1e-12)
+    assert found == pytest.approx(expected(), rel=1e-9)
+    slope = robot.inverse_dynamics_derivatives(Q, DQ, DDQ)[1][0, 0]
+    assert slope == pytest.approx(rubbing(partial(force, OLD)).inverse_dynamics_derivatives(
+        Q, DQ, DDQ)[1][0, 0], rel=1e-12)  # fmt: skip
+
+
+def test_friction_compares_and_hashes_by_what_it_computes():
+    def law(dq):
+        return OLD * tanh(2 * dq) + 0.25 * dq
+
+    ways = [law, lambda dq: force(1.5, dq), partial(force, OLD), Held()]
+    records = [kt.Friction(0.1, function=way) for way in ways]
+    assert len(set(records)) == 1
+    assert records[0] != kt.Friction(0.1, function=partial(force, NEW))
+    assert records[0] != kt.Friction(0.1) and records[0].function != 3
+    assert replace(records[0], viscous=2).function is records[0].function
+    assert copy.deepcopy(records[0]) == records[0] == pickle.loads(pickle.dumps(records[0]))
+    assert repr(records[0].function) == "<law law(dq), 4 operations>"
+
+
+def friction_there(robot):
+    return robot.friction_forces(DQ)
+
+
+def test_robots_with_functions_go_to_other_processes():
+    robot = rubbing(partial(force, OLD))
+    with mp.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(friction_there, [robot])
+    assert np.array_equal(found, robot.friction_forces(DQ))
+
+
+def test_symbols_and_rounding_are_those_of_the_function():
+    friction = kt.Friction(function=partial(force, OLD))
+    x = sympy.Symbol("x")
+    assert sympy.simplify(friction.function(x) - (1.5 * sympy.tanh(2 * x) + 0.25 * x)) == 0
+    with mpmath.workdps(50):
+        dq = mpmath.mpf("0.3")
+        assert abs(friction.function(dq) - force(mpmath.mpf(1.5), dq)) < mpmath.mpf(10) ** -49
+    for dq in np.random.default_rng(0).normal(size=20):
+        assert friction.function(dq) == pytest.approx(force(OLD, dq), rel=1e-14)
+    assert friction.function(np.array([0.1, 0.2])) == pytest.approx(
+        [force(OLD, 0.1), force(OLD, 0.2)]
+    )

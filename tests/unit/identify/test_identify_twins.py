@@ -1,0 +1,173 @@
+"""Recordings that are wrong in known ways: the verdict names the cause, or the joint."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+
+import kinetree as kt
+from kinetree.identify import Verdict, identify, make_recording
+from kinetree.identify.hypotheses import comparison_rows, list_hypotheses
+from kinetree.identify.twins import examine, orthonormal
+
+TRUE = with_drives(spatial_arm())
+DESCRIBED = misjudged(TRUE)
+MOTION = arm_motion(TRUE, 16.0)
+FORCES = TRUE.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
+RUBBING = np.asarray(TRUE.friction_forces(MOTION.dq))
+NOISE = 0.05 * np.random.default_rng(2).normal(size=FORCES.shape)
+ENCODER = 1e-5 * np.random.default_rng(1).normal(size=FORCES.shape)
+AGE = (MOTION.t / MOTION.t[-1])[:, None]
+LIFT = np.array([0, 1, 0])
+
+
+def found(tau=FORCES, q=MOTION.q, t=MOTION.t, **options):
+    """The result of positions and joint forces with noise."""
+    data = make_recording(DESCRIBED, t, q + ENCODER, tau + NOISE)
+    return identify(DESCRIBED, data, folds=2, **options)
+
+
+def kinds(verdict, count=2):
+    return [x.kind for x in verdict.reasons[:count]]
+
+
+def heavier():
+    loaded = TRUE.with_payload(0.4, (0.2, 0.0, 0.05))
+    return loaded.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
+
+
+GRAVITY = TRUE.inverse_dynamics(MOTION.q, 0 * MOTION.q, 0 * MOTION.q)
+CASES = {  # arguments of `found`, cause, joint
+    "clock 10 % slow": ({"t": 0.9 * MOTION.t}, "time-scale", None),
+    "clock 1000 for 1024": ({"t": MOTION.t * 1000 / 1024}, "time-scale", None),
+    "encoder zero": ({"q": MOTION.q + 0.1 * LIFT}, "encoder-zero", "lift"),
+    "compensated gravity": ({"tau": FORCES - GRAVITY}, "gravity-compensated", None),
+    "overcompensated friction": (
+        {"tau": FORCES - 1.4 * LIFT * RUBBING},
+        "friction-compensated",
+        "lift",
+    ),
+    "gear": ({"tau": FORCES * (1 + 0.3 * LIFT)}, "gear-ratio", "lift"),
+    "exchanged": ({"tau": FORCES[:, [0, 2, 1]]}, "swapped-channels", "lift"),
+    "exchanged positions": ({"q": MOTION.q[:, [0, 2, 1]]}, "swapped-channels", "lift"),
+    "payload": ({"tau": np.where(AGE < 0.5, FORCES, heavier())}, "payload-change", None),
+    "drift": ({"tau": FORCES - 0.5 * AGE * RUBBING}, "drift", None),
+}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return found()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_wrong_recording_is_not_usable_and_its_cause_is_named(case):
+    options, cause, joint = CASES[case]
+    result = found(**options)
+    verdict = result.verdict
+    assert verdict.word != "usable" and cause in kinds(verdict), str(verdict)
+    reason = next(x for x in verdict.reasons if x.kind == cause)
+    assert joint is None or joint in reason.joints
+    assert result.withheld and np.isnan(result.interval()[list(result.withheld)]).all()
+    assert str(verdict).startswith(verdict.word) and reason.text in str(verdict)
+    assert len(result.withheld_names) == len(result.withheld)
+
+
+def test_a_sound_recording_is_usable_and_its_intervals_hold(plain):
+    assert plain.verdict.word == "usable" and not plain.verdict.reasons and not plain.withheld
+    assert str(plain.verdict) == "usable"
+    truth = plain.base.K @ plain.sought.values(TRUE.model)
+    low, high = plain.interval().T
+    assert np.mean((low <= truth) & (truth <= high)) > 0.85
+
+
+def test_the_size_of_a_fault_is_in_its_sentence():
+    clock = found(t=0.9 * MOTION.t).verdict.reasons[0].text
+    assert abs(float(clock.split("runs ")[1].split("%")[0]) - 10) < 1 and "slow" in clock
+    zero = found(q=MOTION.q + 0.1 * LIFT).verdict.reasons[0].text
+    assert abs(float(zero.split("off: ")[1].split()[0]) + 0.1) < 0.01
+
+
+def test_zeros_that_no_force_depends_on_are_undecided(plain):
+    """A first joint about the vertical has no zero, that of a last joint turns its link's frame."""
+    zeros = next(x for x in plain.verdict.undecided if x.kind == "encoder-zero")
+    assert zeros.joints == ("turn", "bend")
+    turned = found(q=MOTION.q + np.array([0.3, 0, 0]))
+    assert turned.verdict.word == "usable"
+
+
+def test_a_saturated_sensor_withholds_the_intervals_of_its_joint():
+    level = np.quantile(np.abs(FORCES[:, 1]), 0.9)
+    data = make_recording(
+        DESCRIBED, MOTION.t, MOTION.q + ENCODER, np.clip(FORCES + NOISE, -level, level)
+    )
+    assert [x.kind for x in data.findings] == ["saturation"]
+    result = identify(DESCRIBED, data, folds=2)
+    assert kinds(result.verdict, 1) == ["saturation"] and "lift" in result.verdict.reasons[0].joints
+
+
+def test_a_joint_that_sticks_has_no_interval_of_its_friction():
+    """It rests in half of the recording with any friction up to its largest one."""
+    rests = (MOTION.t > 5) & (MOTION.t < 12)
+    first = int(np.argmax(rests))
+    q, dq, ddq = (x.copy() for x in (MOTION.q, MOTION.dq, MOTION.ddq))
+    q[rests, 2], dq[rests, 2], ddq[rests, 2] = q[first, 2], 0, 0
+    q[MOTION.t >= 12, 2] += q[first, 2] - q[np.flatnonzero(rests)[-1] + 1, 2]
+    tau = TRUE.inverse_dynamics(q, dq, ddq)
+    tau[rests, 2] += 0.6 * np.sin(3 * MOTION.t[rests])
+    result = found(tau, q)
+    reason = result.verdict.reasons[0]
+    assert (reason.kind, reason.joints) == ("sticking", ("bend",))
+    assert {"coulomb[bend]", "viscous[bend]"} <= set(result.withheld_names)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.003])
+def test_jitter_of_the_clock_is_seen_in_all_positions_at_once(jitter):
+    late = jitter * np.random.default_rng(3).normal(size=(len(MOTION.t), 1))
+    data = make_recording(DESCRIBED, MOTION.t, MOTION.q + late * MOTION.dq + ENCODER, FORCES)
+    assert [x.kind for x in data.findings] == ["clock-jitter"] * bool(jitter)
+
+
+def test_a_robot_that_cannot_exist_is_not_offered(plain):
+    """Friction that pushes fits the data, but is no friction: the base parameters remain."""
+    result = found(FORCES - 1.4 * LIFT * RUBBING)
+    ratio = result.error() / result.error(physical=False)
+    reason = next(x for x in result.verdict.reasons if x.kind == "unphysical")
+    assert ratio[1] > 2 and "lift" in reason.joints
+    assert "not the robot" in result.verdict.use
+    assert np.all(plain.error() < 1.1 * plain.error(physical=False))
+
+
+def test_gains_of_hypotheses_on_pure_noise_are_chi_squared(plain):
+    """As many twins as stated exceed the limit, also with noise that the limit has not seen."""
+    rows = comparison_rows(plain)
+    beta, sigma = rows.solution
+    rng, alarms = np.random.default_rng(5), 0
+    for _ in range(12):
+        y = rows.W @ beta + sigma * rng.normal(size=rows.y.shape)
+        alarms += bool(examine(dataclasses.replace(rows, y=y)).explanations)
+    assert alarms <= 1
+
+
+def test_columns_of_a_hypothesis_are_derivatives_of_the_forces_of_another_motion(plain):
+    rows = comparison_rows(plain)
+    beta = rows.solution[0]
+    for x in list_hypotheses(rows):
+        if x.at is not None:
+            slope = (x.at(1e-3) - x.at(-1e-3)) @ beta / 2e-3
+            np.testing.assert_allclose(x.D[..., 0], slope, atol=2e-2 * np.abs(slope).max() + 1e-9)
+
+
+def test_a_basis_has_no_dependent_columns():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    Q = orthonormal(np.column_stack([X, X[:, 0] + X[:, 1], np.zeros(40)]))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(Q @ (Q.T @ X), X, atol=1e-12)
+
+
+def test_a_verdict_is_a_sentence():
+    reason = kt.identify.Finding("drift", ("a",), "friction of 'a' changes")
+    assert str(Verdict("not usable", "", (reason,))) == "not usable because friction of 'a' changes"
+    partly = Verdict("usable for", "3 of 5 base parameters", (reason,))
+    assert str(partly) == "usable for 3 of 5 base parameters, because friction of 'a' changes"
