@@ -23,6 +23,7 @@ up to twice the smallest error; in simulated motions of 12 s they had at most 1.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -301,7 +302,7 @@ def _last(low: Array, high: Array, count: Array, power: Array, floor: Array) -> 
 
 
 @typed
-def plot_spectrum(found: Spectrum, path: str | None = None) -> "Figure":
+def plot_spectrum(found: Spectrum, path: str | PathLike[str] | None = None) -> "Figure":
     """Draw the accelerations' spectrum of every joint, its noise floor and the cutoff.
 
     Args:
