@@ -53,6 +53,7 @@ def joint_box(page, quantity, name):
 
 def open_scene(page, name):
     page.set_input_files("#robot-files", str(DOCS / "teaching" / name))
+    page.wait_for_function("document.getElementById('robot-files').value === ''")  # it is open
 
 
 def press(page, key):

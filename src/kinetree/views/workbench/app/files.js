@@ -183,9 +183,9 @@ async function restoreScene(stored) {
     opened = { upload: ++lastUpload, main: source.main };
     uploads.set(opened.upload, { files: source.files, main: source.main });
   }
-  recordOf({ name: isText, joints: listOf(isText) })(of, "of");
+  if (of !== undefined) recordOf({ name: isText, joints: listOf(isText) })(of, "of"); // scenes written by hand may omit it
   const robot = await describeRobot(opened), fresh = freshState(robot);
-  const other = of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join();
+  const other = of && (of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join());
   if (other && source.id !== undefined)
     throw new AskError(`The scene belongs to ${of.name}, which was given on the command line; here that is ${robot.name}. Start kinetree view with the robot of the scene, then open the scene.`);
   if (other) throw new AskError(`The scene belongs to ${of.name} with the joints ${of.joints.join(", ")}; ${robot.name} has ${robot.dofs.map((dof) => dof.name).join(", ")}.`);
