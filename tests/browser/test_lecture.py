@@ -51,9 +51,18 @@ def joint_box(page, quantity, name):
     return page.locator(f"input[type=text][aria-label='{words} of {name}']")
 
 
+def wait_until(is_so):
+    """Wait for a condition, PATIENCE at most; return whether it came true."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
 def open_scene(page, name):
     page.set_input_files("#robot-files", str(DOCS / "teaching" / name))
-    page.wait_for_function("document.getElementById('robot-files').value === ''")  # it is open
+    box = page.locator("#robot-files")  # the page empties it when the scene is open
+    assert wait_until(lambda: box.input_value() == ""), f"the scene {name} is not opened"
 
 
 def press(page, key):
