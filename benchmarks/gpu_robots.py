@@ -42,7 +42,7 @@ WORKERS = 12
 def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """Name, model or the error of loading it, and quantities."""
     import kinetree as kt
-    from kinetree.kernels.quantities import DERIVED, QUANTITIES
+    from kinetree.algorithms.quantities import DERIVED, QUANTITIES
 
     for name in kt.robots.TREES:
         every = name in ALL_OF

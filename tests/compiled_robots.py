@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms, spatial
-from kinetree.kernels.quantities import QUANTITIES
+from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import zeros
 from robot_states import EPS, State, random_state, size

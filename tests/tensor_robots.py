@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import kinetree as kt
+from kinetree.algorithms.quantities import DERIVED, QUANTITIES
 from kinetree.kernels.free import free_values
-from kinetree.kernels.quantities import DERIVED, QUANTITIES
 
 NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]
 FREE = ("mass", "com", "inertia", "gravity", "friction")

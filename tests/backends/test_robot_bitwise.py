@@ -5,11 +5,11 @@ import pytest
 
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
+from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.backends.call import dispatch
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import engine
 from kinetree.kernels.compile import compile_kernel
-from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 

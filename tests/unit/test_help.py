@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.kernels.help import TEXTS, quantity_help
-from kinetree.kernels.quantities import DERIVED, QUANTITIES, WHOLE_BODY
+from kinetree.algorithms.quantities import WHOLE_BODY
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 table = pytest.importorskip("method_table", reason="tools/ is not part of this distribution")
+stubs = pytest.importorskip("write_stubs", reason="tools/ is not part of this distribution")
 public, parameters = table.public, table.parameters
 
 ARRAYS = re.compile(r"\b(?:Array|ArrayLike|StateLike|Reference|Wrenches|TipWrench|Named)\b")
@@ -190,14 +190,8 @@ def test_the_stored_attributes_and_errors_are_those_of_the_code():
     assert table.MEMBERS.read_text(encoding="utf-8") == table.members(), "run tools/method_table.py"
 
 
-@pytest.mark.parametrize("name", [*QUANTITIES, *DERIVED, *sorted({*WHOLE_BODY} - {"task_space"})])
-def test_docstrings_of_quantities_are_those_of_the_table(name):
-    """Editors read the docstrings, kernels the table: both show the same."""
-    assert inspect.getdoc(getattr(kt.Robot, name)) == quantity_help(name)
-
-
-def test_every_quantity_has_a_text():
-    assert set(TEXTS) >= {*QUANTITIES, *DERIVED, *WHOLE_BODY}
+def test_the_types_for_editors_are_those_of_the_declarations():
+    assert stubs.STUB.read_text(encoding="utf-8") == stubs.stub(), "run tools/write_stubs.py"
 
 
 @pytest.mark.parametrize("name", WHOLE_BODY)

@@ -9,6 +9,7 @@ from kinetree.algorithms.base_parameters import (
     base_parameters,
     base_parameters_by_rules,
 )
+from kinetree.algorithms.bias_forces_rate import bias_forces_rate
 from kinetree.algorithms.centroidal import (
     center_of_mass_jacobian,
     centroidal_momentum_matrix,
@@ -115,6 +116,7 @@ __all__ = [
     "base_parameters",
     "base_parameters_by_rules",
     "bias_forces",
+    "bias_forces_rate",
     "body_acceleration",
     "body_jacobian",
     "body_jacobian_rate",

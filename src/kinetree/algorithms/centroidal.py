@@ -21,11 +21,13 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, momentum_rates, rigid
 from kinetree.algorithms.energy import mass_to_divide_by
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 
@@ -162,3 +164,40 @@ def _composite_spreads(
 def _joined(n: list[Any], f: list[Any]) -> Array:
     columns = [np.concatenate(pair) for pair in zip(n, f, strict=True)]
     return np.array(columns).reshape(-1, 6).T
+
+
+CENTER_OF_MASS_JACOBIAN = Quantity(
+    "center_of_mass_jacobian", "q",
+    (Result("J_com", "3 n", "Jacobian of the centre of mass", "m/s for a unit of each rate"),),
+    "Jacobian of the centre of mass: its velocity in {s} is J dq.",
+    "velocity of the centre of mass is J dq",
+    over_tree(tree_center_of_mass_jacobian, 0, whole=True),
+    (
+        "robot.center_of_mass_jacobian([0.1, 0.2]).round(3)",
+        "array([[-0.128, -0.055],\n       [ 0.905,  0.177],\n       [ 0.   ,  0.   ]])",
+    ),
+)  # fmt: skip
+CENTROIDAL_MOMENTUM_MATRIX = Quantity(
+    "centroidal_momentum_matrix", "q",
+    (
+        Result(
+            "A_G", "6 n", "centroidal momentum matrix",
+            "N m s and N s for a unit of each rate",
+        ),
+    ),
+    "Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.",
+    "A_G, h_G = A_G dq",
+    over_tree(tree_centroidal_matrix, 0, whole=True),
+    ("robot.centroidal_momentum_matrix([0.1, 0.2])[2].round(3)", "array([8.877, 3.93 ])"),
+)  # fmt: skip
+CENTROIDAL_MOMENTUM_MATRIX_RATE = Quantity(
+    "centroidal_momentum_matrix_rate", "q dq",
+    (Result("dA_G", "6 n", "rate of A_G", "the units of A_G per second"),),
+    "Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.",
+    "dA_G/dt",
+    over_tree(tree_centroidal_matrix_rate, 1, whole=True),
+    (
+        "robot.centroidal_momentum_matrix_rate([0.1, 0.2], [1, 0.5])[3].round(3)",
+        "array([-40.741, -10.891])",
+    ),
+)  # fmt: skip

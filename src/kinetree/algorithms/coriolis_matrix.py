@@ -17,11 +17,15 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_coriolis_matrix
+from kinetree.algorithms.inverse_dynamics import tree_bias_forces
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import rates
+from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
@@ -188,3 +192,49 @@ def _add_joint(
         f, n = link.to.pair_inward(f, n)
         df, dn = link.to.pair_inward(df, dn)
         Q = link.to.inward(Q) + cross(u[j], f)
+
+
+def _tree_mass_matrix_rate(tree: Tree, dq: Array) -> Array:
+    C = tree_coriolis_matrix(tree, dq)
+    return C + C.T
+
+
+def _weightless_model(model: Model) -> Model:
+    return without_passive_forces(model).with_gravity(zeros(3))
+
+
+CORIOLIS_MATRIX = Quantity(
+    "coriolis_matrix", "q dq",
+    (
+        Result(
+            "C", "n n", "Coriolis matrix of the Christoffel symbols",
+            "the units of M per second",
+        ),
+    ),
+    "Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.",
+    "C(q, dq), dM - 2C skew",
+    over_tree(tree_coriolis_matrix, 1),
+    (
+        "robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([[-0.755, -2.265],\n       [ 1.51 ,  0.   ]])",
+    ),
+)  # fmt: skip
+CORIOLIS_FORCES = Quantity(
+    "coriolis_forces", "q dq",
+    (Result("c", "n", "Coriolis and centrifugal forces", "N m or N"),),
+    "Coriolis and centrifugal joint forces: c(q, dq) = C dq.",
+    "c(q, dq) = C dq",
+    over_tree(tree_bias_forces, 1, of=_weightless_model),
+    ("robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([-1.887,  1.51 ])"),
+)  # fmt: skip
+MASS_MATRIX_RATE = Quantity(
+    "mass_matrix_rate", "q dq",
+    (Result("dM", "n n", "rate of the mass matrix", "the units of M per second"),),
+    "Rate of the mass matrix: dM/dt = C + C^T.",
+    "dM/dt",
+    over_tree(_tree_mass_matrix_rate, 1),
+    (
+        "robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([[-1.51 , -0.755],\n       [-0.755,  0.   ]])",
+    ),
+)  # fmt: skip

@@ -1,5 +1,6 @@
 """Kinetic and potential energy, momentum, centre of mass."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import rotor_spins
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
@@ -15,6 +17,7 @@ from kinetree.formulations.springs import spring_energy
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.spatial import cross
 
 
@@ -131,3 +134,66 @@ def tree_momentum(tree: Tree, dq: Array) -> Array:
         carried_f, carried_n = link.to.pair_inward(f[i] + own_f, n[i] + own_n)
         f[link.parent], n[link.parent] = f[link.parent] + carried_f, n[link.parent] + carried_n
     return np.concatenate([n[WORLD], f[WORLD]])
+
+
+def _traced_centroidal_momentum(
+    model: Model, regrouped: bool, frame: str | None
+) -> Callable[..., Array]:
+    from kinetree.algorithms.lean import lean_model, lean_tree  # not needed without a kernel
+
+    lean = lean_model(model, regrouped=False)
+    return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
+
+
+KINETIC_ENERGY = Quantity(
+    "kinetic_energy", "q dq",
+    (Result("T", "", "kinetic energy", "J"),),
+    "Kinetic energy: T = dq^T M dq / 2.",
+    "dq^T M dq / 2, J",
+    over_tree(tree_kinetic_energy, 1),
+    ("round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)", "27.38"),
+)  # fmt: skip
+POTENTIAL_ENERGY = Quantity(
+    "potential_energy", "q",
+    (Result("U", "", "potential energy of gravity and springs", "J"),),
+    "Potential energy of gravity, zero at the origin of {s}, and of springs.",
+    "- sum of m g . x, and springs, J",
+    textbook(potential_energy),
+    ("round(float(robot.potential_energy([0.1, 0.2])), 3)", "51.414"),
+    weighs=True,
+)  # fmt: skip
+CENTER_OF_MASS = Quantity(
+    "center_of_mass", "q",
+    (Result("p_com", "3", "position in the space frame", "m"),),
+    "Centre of mass of all links and the base, in {s}.",
+    "centre of mass in {s}, m",
+    textbook(center_of_mass),
+    ("robot.center_of_mass([0.1, 0.2]).round(3)", "array([0.905, 0.128, 0.   ])"),
+)  # fmt: skip
+MOMENTUM = Quantity(
+    "momentum", "q dq",
+    (Result("H", "6", "momentum (angular, linear) in the space frame", "N m s and N s"),),
+    "Momentum (angular, linear) of the robot about the origin of {s}, in {s}.",
+    "(angular, linear) in {s}",
+    over_tree(tree_momentum, 1, whole=True),
+    (
+        "robot.momentum([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])",
+    ),
+)  # fmt: skip
+CENTROIDAL_MOMENTUM = Quantity(
+    "centroidal_momentum", "q dq",
+    (
+        Result(
+            "H_com", "6", "momentum (angular, linear) about the centre of mass",
+            "N m s and N s",
+        ),
+    ),
+    "Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.",
+    "about the centre of mass",
+    _traced_centroidal_momentum,
+    (
+        "robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)",
+        "array([ 0.   ,  0.   , 10.842, -6.364, 40.741,  0.   ])",
+    ),
+)  # fmt: skip

@@ -19,6 +19,7 @@ from kinetree.algorithms.inverse_dynamics import (
     tree_inverse_dynamics,
 )
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.pieces import is_recording, piece
@@ -35,6 +36,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
 
@@ -133,3 +135,14 @@ def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     load = load_of(model, dq, tau - friction_forces(model, dq))
     smooth = replace(tree, model=frictionless(model))
     return load, tree_inverse_dynamics(smooth, dq, zeros(model.n))
+
+
+FORWARD_DYNAMICS = Quantity(
+    "forward_dynamics", "q dq tau",
+    (Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),),
+    "Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).",
+    "ddq = M^-1 (tau - h + J^T F_ext)",
+    over_tree(tree_forward_dynamics, 2, solves=True),
+    ("robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)", "array([-15.576,  28.535])"),
+    wrenches=True, weighs=True,
+)  # fmt: skip

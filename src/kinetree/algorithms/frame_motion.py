@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.traced import of_frame
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
@@ -29,6 +30,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import Ad, ad, cross
 from kinetree.spatial.se3 import pose
 
@@ -162,3 +164,34 @@ def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
     if not isinstance(expressed, str) or expressed not in choices:
         known = " or ".join([", ".join(choices[:-1]), choices[-1]])
         raise InputError(f"expressed is {expressed!r:.60}; expected {known}.")
+
+
+FRAME_VELOCITY = Quantity(
+    "frame_velocity", "q dq",
+    (Result("V", "6", "twist (angular, linear) of the frame", "rad/s and m/s"),),
+    "Twist (angular, linear) of a frame: V = J dq.",
+    "V = J dq",
+    of_frame(tree_frame_velocity),
+    (
+        "robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)",
+        "array([ 0.   ,  0.   ,  1.5  , -0.454,  2.141,  0.   ])",
+    ),
+    framed=True, choices=("expressed",),
+)  # fmt: skip
+FRAME_ACCELERATION = Quantity(
+    "frame_acceleration", "q dq ddq",
+    (
+        Result(
+            "dV", "6", "rate of the twist; in aligned axes the acceleration of the frame's origin",
+            "rad/s^2 and m/s^2",
+        ),
+    ),
+    "Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.",
+    "dV = J ddq + dJ/dt dq",
+    of_frame(tree_frame_acceleration),
+    (
+        "robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)",
+        "array([ 0.   ,  0.   ,  2.   , -3.187,  0.897,  0.   ])",
+    ),
+    framed=True, choices=("expressed",),
+)  # fmt: skip

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree, moving_base
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.pieces import piece
@@ -35,6 +36,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 
@@ -318,3 +320,37 @@ def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
 
 def _halves(x: Array) -> tuple[Array, Array]:
     return x[:3], x[3:]
+
+
+def _tree_gravity_forces(tree: Tree) -> Array:
+    return tree_bias_forces(tree, zeros(tree.model.n))
+
+
+INVERSE_DYNAMICS = Quantity(
+    "inverse_dynamics", "q dq ddq",
+    (Result("tau", "n", "joint forces", "N m or N"),),
+    "Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.",
+    "tau = M ddq + h - J^T F_ext",
+    over_tree(tree_inverse_dynamics, 2),
+    ("robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)", "array([385.633,  79.416])"),
+    wrenches=True, weighs=True,
+    remark="tau is NaN where the motors cannot make the motion, as at a dead centre.",
+)  # fmt: skip
+BIAS_FORCES = Quantity(
+    "bias_forces", "q dq",
+    (Result("h", "n", "joint forces of a motion without acceleration", "N m or N"),),
+    "Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.",
+    "h(q, dq) = c + g + springs + friction",
+    over_tree(tree_bias_forces, 1),
+    ("robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([362.168,  72.736])"),
+    wrenches=True, weighs=True,
+)  # fmt: skip
+GRAVITY_FORCES = Quantity(
+    "gravity_forces", "q",
+    (Result("g", "n", "joint forces that carry the weight of the robot", "N m or N"),),
+    "Joint forces that carry the weight of the robot at rest: g(q), without springs.",
+    "g(q)",
+    over_tree(_tree_gravity_forces, 0, of=without_passive_forces),
+    ("robot.gravity_forces([0.1, 0.2]).round(3)", "array([364.056,  71.226])"),
+    weighs=True,
+)  # fmt: skip

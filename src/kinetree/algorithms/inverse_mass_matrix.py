@@ -11,11 +11,13 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial.matrices import solve
 
 
@@ -59,3 +61,16 @@ def mirrored_half(X: Array) -> Array:
     n = len(X)
     rows = [[X[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     return np.array(rows, dtype=object).reshape(n, n)
+
+
+INVERSE_MASS_MATRIX = Quantity(
+    "inverse_mass_matrix", "q",
+    (Result("M_inv", "n n", "inverse of the mass matrix, symmetric", "1/(kg m^2) or the like"),),
+    "Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.",
+    "M(q)^-1",
+    over_tree(tree_inverse_mass_matrix, 0, solves=True),
+    (
+        "robot.inverse_mass_matrix([0.1, 0.2]).round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+)  # fmt: skip

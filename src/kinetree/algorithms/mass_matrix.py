@@ -10,10 +10,12 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 
 
 @labelled("n", "n")
@@ -60,3 +62,21 @@ def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) 
             if (j, row) != (i, column):
                 M[column][row] = M[column][row] + entry
         f, n = link.to.pair_inward(f, n)
+
+
+MASS_MATRIX = Quantity(
+    "mass_matrix", "q",
+    (
+        Result(
+            "M", "n n", "mass matrix with armature and rotors, symmetric",
+            "kg m^2, kg m or kg by the types of the joints",
+        ),
+    ),
+    "Mass matrix M(q), the inertia of the robot as its joints see it.",
+    "M(q)",
+    over_tree(tree_mass_matrix, 0),
+    (
+        "robot.mass_matrix([0.1, 0.2]).round(3)",
+        "array([[43.137, 10.789],\n       [10.789,  3.34 ]])",
+    ),
+)  # fmt: skip

@@ -21,6 +21,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import rotor_spins
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import (
@@ -33,6 +34,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 
 
@@ -148,3 +150,29 @@ def _drive_momentum(tree: Tree, dq: Array, twists: Twists) -> Array:
         spin = rotor.s @ twists[rotor.link][0] + rotor.ratio * dq[rotor.dof]
         found[rotor.dof] = found[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
     return np.array(found)
+
+
+MOMENTUM_BALANCE = Quantity(
+    "momentum_balance", "q dq tau",
+    (
+        Result("p", "n", "momentum of the joints", "kg m^2/s or kg m/s"),
+        Result("f", "n", "rate of the momentum without contacts", "N m or N"),
+    ),
+    "Momentum p = M dq, and f = tau - friction + C^T dq - g - springs: dp/dt = f + J^T F_ext.",
+    "p = M dq and dp/dt without contacts",
+    over_tree(tree_momentum_balance, 2),
+    (
+        "robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)",
+        "array([-364.056,  -70.736])",
+    ),
+    attribute=False,
+    refused="The forces of constraints would be taken for contacts; use a robot without them",
+)  # fmt: skip
+TRANSPOSED_CORIOLIS_FORCES = Quantity(
+    "transposed_coriolis_forces", "q dq",
+    (Result("c_T", "n", "forces C^T dq, C of the Christoffel symbols", "N m or N"),),
+    "C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.",
+    "C^T dq = dM/dt dq - c",
+    over_tree(tree_transposed_coriolis_forces, 1),
+    ("robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([ 0.   , -2.265])"),
+)  # fmt: skip

@@ -46,6 +46,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
@@ -274,3 +275,60 @@ def power(motion: LinkMotion, w: Array, v: Array) -> Array:
     C = -(skew(w) @ B).T
     second = [C[i, j] if i == j else C[i, j] + C[j, i] for i, j in PAIRS]
     return np.array([v @ a, *(B.T @ v + cross(a, w)), *second])
+
+
+REGRESSOR = Quantity(
+    "regressor", "q dq ddq",
+    (
+        Result(
+            "Y", "n p", "regressor of the joint forces",
+            "N m or N for a unit of each parameter",
+        ),
+    ),
+    "Regressor Y of the joint forces: tau = Y @ robot.parameters.",
+    "Y, tau = Y pi",
+    textbook(regressor),
+    ("robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape", "(2, 30)"),
+    refused="The joint forces of a robot with constraints are not linear in its parameters "
+            "alone; use the tree without constraints",
+)  # fmt: skip
+ENERGY_REGRESSOR = Quantity(
+    "energy_regressor", "q dq",
+    (
+        Result("y_T", "p", "regressor of the kinetic energy", "J for a unit of each parameter"),
+        Result("y_U", "p", "regressor of the potential energy", "J for a unit of each parameter"),
+    ),
+    "Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.",
+    "y_T, y_U: energies = y pi",
+    textbook(energy_regressor),
+    ("robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape", "(30,)"),
+)  # fmt: skip
+MOMENTUM_REGRESSOR = Quantity(
+    "momentum_regressor", "q dq",
+    (
+        Result(
+            "Y", "6 p", "regressor of the momentum",
+            "N m s and N s for a unit of each parameter",
+        ),
+    ),
+    "Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.",
+    "momentum = Y pi",
+    textbook(momentum_regressor),
+    ("robot.momentum_regressor([0.1, 0.2], [1, 0]).shape", "(6, 30)"),
+)  # fmt: skip
+REFERENCE_REGRESSOR = Quantity(
+    "reference_regressor", "q dq dq_r ddq_r",
+    (
+        Result(
+            "Y", "n p", "regressor of the forces of the reference",
+            "N m or N for a unit of each parameter pi of `robot.parameters`",
+        ),
+    ),
+    "Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.",
+    "Y, Y pi = M ddq_r + C dq_r + g",
+    textbook(reference_regressor),
+    ("robot.reference_regressor([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape", "(2, 30)"),
+    weighs=True,
+    refused="The joint forces of a robot with constraints are not linear in its parameters "
+            "alone; use the tree without constraints",
+)  # fmt: skip

@@ -16,19 +16,21 @@ rank; there a `tolerance` makes the results NaN instead. J J^T - tolerance^2 has
 exactly where all singular values of J are above the tolerance.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.configuration import random
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.traced import solving
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
@@ -39,9 +41,11 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
+from kinetree.model.quantity import Make, Quantity, Result
 from kinetree.scalars import Scalar, where
 from kinetree.spatial.matrices import Factor, factor, solve
 
+NOTHING = 1e-12  # singular value of a Jacobian that is zero up to rounding
 TOLERANCE = 1e-6  # smallest singular value of a Jacobian of full rank
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of a pivot, relative to the diagonal
 ROUNDING_FLOAT32 = 64 * float(np.finfo(np.float32).eps)
@@ -312,3 +316,61 @@ def not_negative(value: ArrayLike, name: str) -> float:
     if value < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value
+
+
+def task_maker(
+    *, by_twist: bool = False, option: Literal["damping", "tolerance"] | None = None
+) -> Make:
+    """Trace the terms of a task; NaN where J has lost rank.
+
+    Args:
+        by_twist: the second argument is the twist V instead of dq.
+        option: a third argument; None: no damping, and the usual tolerance.
+    """
+
+    def make(
+        model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
+    ) -> Callable[..., Any]:
+        from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+
+        if option != "damping":  # a task that is singular wherever one looks is refused
+            somewhere = random(model, np.random.default_rng(0))
+            limit = TOLERANCE if option is None else NOTHING
+            check_rank(model, somewhere, frame, expressed, rows, limit)
+        lean = lean_model(model, regrouped=regrouped)
+        task = Task(lean_frame(lean, frame), expressed, rows)
+
+        def function(q: Array, motion: Array, *more: Any) -> TaskTerms:
+            options = {"tolerance": TOLERANCE} if option is None else {option: more[0]}
+            twist = motion if by_twist else None
+            return tree_task_space(lean_tree(lean, q), task, motion, V=twist, **options)
+
+        return function
+
+    return make
+
+
+TASK_SPACE = Quantity(
+    "task_space", "q dq",
+    (
+        Result("J", "k n", "Jacobian of the task", "rad/s and m/s for a unit of each rate"),
+        Result("dJ", "k n", "rate of J", "the units of J per second"),
+        Result("Lambda", "k k", "task-space inertia", "kg m^2, kg m and kg"),
+        Result("eta", "k", "bias wrench mu + p + J_bar^T (springs + friction)", "N m and N"),
+        Result("mu", "k", "part of eta by Coriolis and centrifugal forces", "N m and N"),
+        Result("p", "k", "part of eta by gravity", "N m and N"),
+        Result("J_bar", "n k", "dynamically consistent inverse of J", "inverse units of J"),
+        Result("N", "n n", "null-space projector 1 - J_bar J", "dimensionless"),
+    ),
+    "Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the "
+    "task; NaN where J has lost rank (a singular value not above 1e-6).",
+    "J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
+    solving(task_maker()),
+    (
+        "robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)",
+        "array([[295.486,  21.12 ],\n       [ 21.12 ,   5.219]])",
+    ),
+    framed=True, choices=("expressed", "rows"), weighs=True, attribute=False,
+    refused="A frame of a robot with constraints moves less freely than its tree; use the tree "
+            "without constraints",
+)  # fmt: skip

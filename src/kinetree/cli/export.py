@@ -99,12 +99,11 @@ def export(
     ```
     """
     from kinetree.errors import InputError
-    from kinetree.kernels import quantities as tables
+    from kinetree.kernels.quantities import DECLARED, STEPS
     from kinetree.model.labelled import DIRECTIONS
     from kinetree.write.code import export as write
 
-    known = tables.QUANTITIES | tables.DERIVED | tables.WHOLE_BODY | tables.BALANCES
-    choose(quantity, known | tables.CONSTRAINED | tables.STEPS, "quantity")
+    choose(quantity, DECLARED | STEPS, "quantity")
     found = find_robot(robot, reading)
     if frame is not None:
         choose(frame, found.model.frames, "frame")

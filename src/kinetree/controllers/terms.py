@@ -16,6 +16,7 @@ import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tree_motion
+from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
@@ -30,7 +31,6 @@ from kinetree.formulations.drives import (
     load_friction_forces,
 )
 from kinetree.formulations.newton_euler import factor_mass_matrix
-from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints

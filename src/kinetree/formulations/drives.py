@@ -35,6 +35,7 @@ from kinetree.model.friction import (
 )
 from kinetree.model.inputs import per_dof, per_link, rates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import absolute, exp, minimum, power, sign, tanh, where
 from kinetree.spatial import cross, skew
 
@@ -327,3 +328,13 @@ def _mean(pair: tuple[Any, Any]) -> Any:
 
 def _half_difference(pair: tuple[Any, Any]) -> Any:
     return (pair[0] - pair[1]) / 2
+
+
+FRICTION_FORCES = Quantity(
+    "friction_forces", "dq",
+    (Result("b", "n", "joint forces against friction", "N m or N"),),
+    "Friction of the joints, as the drives must overcome it: b(dq), without load friction.",
+    "b(dq)",
+    textbook(friction_forces),
+    ("robot.friction_forces([1, 0.5])", "array([0., 0.])"),
+)  # fmt: skip

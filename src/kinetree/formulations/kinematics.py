@@ -8,6 +8,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.spatial import Ad, ad, inverse
 
 
@@ -153,3 +154,80 @@ def space_jacobian_rate(
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
     V_b = J @ rates(model, dq, "dq")
     return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)
+
+
+LINK_POSES = Quantity(
+    "link_poses", "q",
+    (Result("T_si", "l 4 4", "poses of the link frames in the space frame", "positions in m"),),
+    "Poses T_si of all moving links in {s}, in the order of `robot.model.link_names`.",
+    "T_si of every link",
+    textbook(forward_kinematics),
+    ("robot.link_poses([0.1, 0.2])[-1, :3, 3].round(3)", "array([0.995, 0.1  , 0.   ])"),
+)  # fmt: skip
+POSE = Quantity(
+    "pose", "q",
+    (Result("T_sb", "4 4", "pose of the frame in the space frame", "position in m"),),
+    "Pose T_sb of a frame in {s}.",
+    "T_sb of the frame",
+    textbook(pose, framed=True),
+    ("robot.pose([0.1, 0.2])[:3, 3].round(3)", "array([1.759, 0.336, 0.   ])"),
+    framed=True,
+)  # fmt: skip
+BODY_JACOBIAN = Quantity(
+    "body_jacobian", "q",
+    (
+        Result(
+            "J_b", "6 n", "Jacobian of the twist in the axes of the frame",
+            "rad/s and m/s for a unit of each rate",
+        ),
+    ),
+    "Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.",
+    "J_b",
+    textbook(body_jacobian, framed=True),
+    (
+        "robot.body_jacobian([0.1, 0.2])[:, 0].round(3)",
+        "array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])",
+    ),
+    framed=True,
+)  # fmt: skip
+SPACE_JACOBIAN = Quantity(
+    "space_jacobian", "q",
+    (
+        Result(
+            "J_s", "6 n", "Jacobian of the twist in the space frame",
+            "rad/s and m/s for a unit of each rate",
+        ),
+    ),
+    "Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.",
+    "J_s",
+    textbook(space_jacobian, framed=True),
+    (
+        "robot.space_jacobian([0.1, 0.2])[:, 1].round(3)",
+        "array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])",
+    ),
+    framed=True,
+)  # fmt: skip
+BODY_JACOBIAN_RATE = Quantity(
+    "body_jacobian_rate", "q dq",
+    (Result("dJ_b", "6 n", "rate of the body Jacobian", "the units of J_b per second"),),
+    "Rate of the body Jacobian of a frame, dJ_b/dt.",
+    "dJ_b/dt",
+    textbook(body_jacobian_rate, framed=True),
+    (
+        "robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)",
+        "array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])",
+    ),
+    framed=True,
+)  # fmt: skip
+SPACE_JACOBIAN_RATE = Quantity(
+    "space_jacobian_rate", "q dq",
+    (Result("dJ_s", "6 n", "rate of the space Jacobian", "the units of J_s per second"),),
+    "Rate of the space Jacobian of a frame, dJ_s/dt.",
+    "dJ_s/dt",
+    textbook(space_jacobian_rate, framed=True),
+    (
+        "robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)",
+        "array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])",
+    ),
+    framed=True,
+)  # fmt: skip

@@ -18,6 +18,7 @@ from kinetree.formulations.drives import frictionless
 from kinetree.model import JointSpring, Model
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import Scalar
 
 
@@ -127,3 +128,16 @@ def without_passive_forces(model: Model) -> Model:
 
 def _is(x: Scalar, number: int) -> bool:
     return isinstance(x, int | float) and x == number
+
+
+SPRING_FORCES = Quantity(
+    "spring_forces", "q",
+    (Result("tau_s", "n", "joint forces against springs", "N m or N"),),
+    "Joint forces against springs: the gradient of their energy; zero without springs.",
+    "sum of k a (a . q - rest)",
+    textbook(spring_forces),
+    (
+        "robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
+        "array([0., 2.])",
+    ),
+)  # fmt: skip

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
 from kinetree.algorithms.derivatives import tangent_map
 from kinetree.algorithms.parameters import parameter_axis
+from kinetree.algorithms.traced import check_inertia
 from kinetree.backends.call.dispatch import Axes
 from kinetree.backends.kernel import Kernel, More
 from kinetree.base.arrays import Array, is_numeric
@@ -18,11 +20,10 @@ from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
-from kinetree.kernels.constrained import check_honoured
 from kinetree.kernels.forms import computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
-from kinetree.kernels.quantities import check_inertia, find_quantity
+from kinetree.kernels.quantities import find_quantity, frame_options
 from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
@@ -61,12 +62,12 @@ def trace_quantity(
         if quantity.step:
             if not free:
                 check_inertia(model)
-            return step_graph(model, name, ports, quantity.outputs(name), free)
+            return step_graph(model, name, ports, quantity.outputs, free)
         if quantity.slope_of is not None and model.constraints is not None:
-            return optimise(_slope(model, *quantity.slope_of, quantity.several, wrenches, free))
-        graph = trace(function, ports, quantity.outputs(name))
+            return optimise(_slope(model, *quantity.slope_of, quantity.outputs, wrenches, free))
+        graph = trace(function, ports, quantity.outputs)
         if quantity.slope_of is not None and model.n <= FEW:
-            slope = _slope(model, *quantity.slope_of, quantity.several, wrenches, free)
+            slope = _slope(model, *quantity.slope_of, quantity.outputs, wrenches, free)
             graph = min(graph, slope, key=lambda graph: graph.operations)
         return optimise(graph)
 
@@ -88,7 +89,7 @@ def record_quantity(
     quantity = find_quantity(name)
     if quantity.step and not free:
         check_inertia(model)
-    return computation(function, ports, quantity.outputs(name), looped=True)
+    return computation(function, ports, quantity.outputs, looped=True)
 
 
 def _slope(
@@ -133,9 +134,9 @@ def _prepared(
     Every form of a kernel comes here, so that all forms refuse the same requests.
     """
     quantity = find_quantity(name)
-    options = quantity.options(name, expressed=expressed, rows=rows)
+    options = frame_options(quantity, expressed=expressed, rows=rows)
     check_model(model)
-    check_honoured(model, name)
+    check_honoured(model, quantity)
     check_options(
         model,
         name,
@@ -144,13 +145,15 @@ def _prepared(
         frame=frame,
         wrenches=wrenches,
     )
+    honoured = {} if model.constraints is None else HONOURED
+    make = honoured.get(name, quantity.make)
     state = [_port(model, x) for x in quantity.inputs]
     loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
     given = len(state) + len(loads)
 
     def function(*arrays: Array) -> Any:
         changed = with_free(model, free, arrays[given:])
-        return quantity.make(changed, not free, frame, **options)(*arrays[:given])
+        return make(changed, not free, frame, **options)(*arrays[:given])
 
     return function, [*state, *loads, *free_ports(model, free)], options
 
@@ -207,7 +210,7 @@ def compile_kernel(
     more = None
     if quantity.wrenches and not wrenches and not free:
         more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
-    doc = kernel_help(name, model, graph, None if more is None else more[0])
+    doc = kernel_help(quantity, model, graph, None if more is None else more[0])
     return made_kernel(graph, kind, name, doc, port_axes(model, graph, rows), more)
 
 
@@ -271,13 +274,13 @@ def compile_derivative(
         from kinetree.compiler.optimise import optimise
         from kinetree.compiler.trace import trace
 
-        graph = trace(function, ports, find_quantity(name).outputs(name))
+        graph = trace(function, ports, find_quantity(name).outputs)
         return optimise(jacobian(graph, names, along=_tangents(model)))
 
     options = ("derivative", name, names, frame, wrenches, tuple(free), *chosen.values())
     graph = stored_graph(model, options, make)
     doc = derivative_help(name, names, model, graph)
-    axes = _slope_axes(model, graph, find_quantity(name).outputs(name), ports, names, rows)
+    axes = _slope_axes(model, graph, find_quantity(name).outputs, ports, names, rows)
     return made_kernel(graph, kind, f"derivative_of_{name}", doc, axes)
 
 

@@ -7,21 +7,19 @@ would keep its own key alive.
 The compiler is imported at the first request, not with this module: `import kinetree` stays light.
 """
 
-import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from kinetree.base.options import name, names, optional_name, switch
-from kinetree.model import HasModel, Model
+from kinetree.model import Model
 
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
 
 Form = TypeVar("Form")
-Quantity = TypeVar("Quantity", bound="Kernel")  # with its arguments by name, see signatures.py
 
 
 def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> Form:
@@ -226,66 +224,17 @@ def derivative_kernel(
     return remembered(model, request, make)
 
 
-def frame_kernel(model: Model, quantity: str, frame: str | None) -> "Kernel":
-    """Return the kernel of a pose or Jacobian of a frame, compiled at the first request.
+def frame_kernel(
+    model: Model, quantity: str, frame: str | None, expressed: str | None = None
+) -> "Kernel":
+    """Return the kernel of a pose, Jacobian or twist of a frame, compiled at the first request.
 
     Robot looks it up at every call, so the key is shorter than that of `kernel`.
     """
     optional_name(frame, "frame")
-    found = model.memo.get((quantity, frame))
-    if found is None:
-        found = model.memo.setdefault((quantity, frame), kernel(model, quantity, frame=frame))
-    return found
-
-
-def frame_motion_kernel(model: Model, quantity: str, frame: str | None, expressed: str) -> "Kernel":
-    """Return the kernel of a twist or acceleration of a frame, compiled at the first request."""
-    optional_name(frame, "frame")
-    request = quantity, frame, name(expressed, "expressed")
+    request = quantity, frame, optional_name(expressed, "expressed")
     found = model.memo.get(request)
     if found is None:
         made = kernel(model, quantity, frame=frame, expressed=expressed)
         found = model.memo.setdefault(request, made)
     return found
-
-
-class Compiled(Generic[Quantity]):
-    """A method of Robot that is a kernel of its model, compiled at the first access.
-
-    The kernel is then stored in the instance under the same name, so that later accesses do not
-    come here (this descriptor defines no `__set__`) and cost no more than any attribute.
-
-    Args:
-        declared: a method whose name is that of a quantity, whose docstring is its documentation,
-            and whose result is the type of its kernel. It is never called.
-    """
-
-    def __init__(self, declared: Callable[[Any], Quantity]) -> None:
-        self.__name__ = self.name = declared.__name__
-        self.__qualname__ = declared.__qualname__
-        self.__module__ = declared.__module__
-        self.__doc__ = declared.__doc__
-
-    @overload
-    def __get__(self, robot: None, kind: type) -> "Compiled[Quantity]": ...
-    @overload
-    def __get__(self, robot: HasModel, kind: type) -> Quantity: ...
-    def __get__(self, robot: HasModel | None, kind: type) -> "Quantity | Compiled[Quantity]":
-        if robot is None:
-            return self
-        found = kernel(robot.model, self.name)
-        robot.__dict__[self.name] = found
-        return cast("Quantity", found)
-
-    def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any:
-        """Evaluate the kernel of a robot: `Robot.mass_matrix(robot, q)`."""
-        return getattr(robot, self.name)(*arrays, **options)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The signature that `help(Robot)` shows."""
-        from kinetree.backends.kernel import signature_of
-        from kinetree.kernels.quantities import find_quantity
-
-        quantity = find_quantity(self.name)
-        return signature_of("self", *quantity.inputs, extra="F_ext" if quantity.wrenches else None)

@@ -20,6 +20,7 @@ from kinetree.algorithms.actuation import (
     drive_gains,
     next_activations,
 )
+from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.constraints.stepping import (
     Close,
     check_stepping,
@@ -41,10 +42,10 @@ from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError
-from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.forms import computation
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
+from kinetree.model.quantity import Quantity, Result
 from kinetree.scalars import Scalar
 
 StepFunction = Callable[..., tuple[Array, ...]]
@@ -321,3 +322,69 @@ def stage_graph(
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
     return computation(function, ports, [("out", ())], looped=looped)
+
+
+# by method: the words of its help, and q of the example after one step
+METHOD_TEXTS = {
+    "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
+    "semi_implicit_euler": (
+        "Euler's method, in which q moves with the new dq.", "[0.108442, 0.202853]"
+    ),
+    "rk4": ("the classical method of Runge and Kutta.", "[0.10922 , 0.201435]"),
+    "implicit": (
+        "Euler's method with the friction and the springs{} of the end of the step.",
+        "[0.108442, 0.202853]",
+    ),
+    "implicitfast": (
+        "Euler's method with the friction{} of the end of the step.", "[0.108442, 0.202853]"
+    ),
+}  # fmt: skip
+NEXT_STATE = (
+    Result("q_next", "nq", "joint positions after the step", "rad or m"),
+    Result("dq_next", "n", "joint rates after the step", "rad/s or m/s"),
+)
+NEXT_ACTIVATION = Result("activation_next", "a", "activations after the step", "in their order")
+SERVO = (
+    "servo = kt.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
+    "robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})",
+)
+
+
+def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
+    """The quantity of a step; kind: its further arguments, values: those of the example."""
+    name = f"{PREFIX}{method.name}{kind}"
+    more = method_of(name)[1]
+    how, after = METHOD_TEXTS[method.name]
+    with_gains = " and the tau" if method.positions else " and the damping in tau"
+    how = how.format(with_gains if kind == GAINS else "")
+    actuated = kind in (CONTROLS, ACTIVATION)
+    what = "State" if actuated else "Joint positions and rates"
+    acting = " with the forces of actuators" if actuated else ""
+    call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0]"
+    lag = 0.1 if kind == ACTIVATION else 0
+    robot = {"robot": tuple(line.format(lag) for line in SERVO)} if actuated else {}
+    return Quantity(
+        name, " ".join(("q dq tau dt", *more)),
+        (*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
+        f"{what} after the time dt{acting}, by {how}",
+        f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
+        whole_step(name),
+        (f"{call}.shape", "(2,)") if actuated else (f"{call}.round(6)", f"array({after})"),
+        **robot,
+        wrenches=True, step=True, attribute=False,
+    )  # fmt: skip
+
+
+# one step of `simulate`: the state after the time dt; with slopes of tau, controls, activations
+STEPS = {x.name: x for x in map(_declared, METHODS.values())}
+STEPS |= {
+    x.name: x
+    for method in METHODS.values()
+    if method.implicit
+    for x in [_declared(method, GAINS, ", [0, 0]" * len(gain_names(method)))]
+}
+CONTROLLED = {
+    x.name: x
+    for method in METHODS.values()
+    for x in (_declared(method, CONTROLS, ", [1]"), _declared(method, ACTIVATION, ", [1], [0]"))
+}

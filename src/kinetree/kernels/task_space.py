@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.algorithms import task_space as textbook
 from kinetree.algorithms.configuration import random
+from kinetree.algorithms.constraints.quantities import check_honoured
 from kinetree.algorithms.derivatives.task_space import (
     SIDES,
     TaskSpaceDerivatives,
@@ -22,7 +23,8 @@ from kinetree.algorithms.derivatives.task_space import (
 )
 from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_rows
+from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker, task_rows
+from kinetree.algorithms.traced import check_inertia
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
@@ -39,9 +41,8 @@ from kinetree.kernels.compile import (
     made_kernel,
     port_axes,
 )
-from kinetree.kernels.constrained import check_honoured
 from kinetree.kernels.memo import remembered
-from kinetree.kernels.quantities import check_inertia, find_quantity, task_maker
+from kinetree.kernels.quantities import find_quantity, frame_options
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
@@ -136,10 +137,10 @@ def _compile_variant(
     if not by_twist and option is None:
         return compile_kernel(model, NAME, frame=frame, expressed=expressed, rows=rows)
     check_model(model)
-    check_honoured(model, NAME)
-    model.frame(frame)  # an unknown frame names the known ones
     quantity = find_quantity(NAME)
-    options = quantity.options(NAME, expressed=expressed, rows=rows)
+    check_honoured(model, quantity)
+    model.frame(frame)  # an unknown frame names the known ones
+    options = frame_options(quantity, expressed=expressed, rows=rows)
     count = len(options["rows"])
     motion = Port("V", (count,), ("k",)) if by_twist else Port("dq", (model.n,), ("n",))
     ports = [_positions(model), motion, *([] if option is None else [Port(option, ())])]
@@ -147,11 +148,11 @@ def _compile_variant(
     def make() -> Graph:
         check_inertia(model)
         maker = task_maker(by_twist=by_twist, option=option)
-        return optimise(trace(maker(model, True, frame, **options), ports, quantity.several))
+        return optimise(trace(maker(model, True, frame, **options), ports, quantity.outputs))
 
     words = (NAME, frame, *options.values(), *(port.name for port in ports))
     graph = stored_graph(model, words, make)
-    doc = f"{quantity.doc} {frame or model.tool!r} of {model.name}"
+    doc = f"{quantity.equation} {frame or model.tool!r} of {model.name}"
     return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, rows))
 
 

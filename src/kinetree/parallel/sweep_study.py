@@ -6,13 +6,13 @@ from typing import Unpack
 
 import numpy as np
 
+from kinetree.algorithms.constraints.quantities import honours
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import listing
 from kinetree.errors import InputError
-from kinetree.kernels.constrained import HONOURED
 from kinetree.kernels.free import free_ports
 from kinetree.kernels.memo import kernel
-from kinetree.kernels.quantities import find_quantity
+from kinetree.kernels.quantities import DECLARED, find_quantity
 from kinetree.model import Model, model_of
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study
@@ -21,8 +21,8 @@ from kinetree.robot import Robot
 
 # quantities of a robot with constraints that have a meaning only for states that these allow
 OF_ALLOWED_STATES = (
-    *HONOURED, "constrained_forward_dynamics", "constrained_inverse_dynamics",
-    "constraint_impulse", "reduced_dynamics",
+    "constrained_forward_dynamics", "constrained_inverse_dynamics", "constraint_impulse",
+    "reduced_dynamics",
 )  # fmt: skip
 
 
@@ -63,7 +63,10 @@ def _refuse_open_states(
     model: Model, quantity: str, arguments: Mapping[str, ArrayLike | Draw]
 ) -> None:
     """Raise InputError if states that are drawn would have to satisfy constraints."""
-    if model.constraints is None or quantity not in OF_ALLOWED_STATES:
+    restricted = quantity in OF_ALLOWED_STATES or (
+        quantity in DECLARED and honours(DECLARED[quantity])
+    )
+    if model.constraints is None or not restricted:
         return
     drawn = [name for name in ("q", "dq", "ddq") if isinstance(arguments.get(name), Draw)]
     if drawn:

@@ -1,10 +1,9 @@
 """Robot: the front door. It holds a model and computes its quantities with compiled kernels.
 
 The class consists of parts that override nothing: core.py (model, names, positions), quantities.py
-(quantities of a state), kernels.py (those of frames, with options), whole_body.py (terms of
-controllers), analysis.py (task space, and one state in detail), motion.py (over time),
-construction.py (from tables, changed, as text), constrained.py (closed loops and other
-constraints).
+(all declared quantities), kernels.py (kernels with options), analysis.py (task space, and one state
+in detail), motion.py (over time), construction.py (from tables, changed, as text), constrained.py
+(closed loops and other constraints).
 """
 
 from typing import Any
@@ -17,12 +16,11 @@ from kinetree.robot.construction import Construction
 from kinetree.robot.kernels import Kernels
 from kinetree.robot.motion import Motion
 from kinetree.robot.quantities import Quantities
-from kinetree.robot.whole_body import WholeBody
 
 __all__ = ["Robot"]
 
 
-class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Constrained):
+class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     """A robot: its frozen `model` and the quantities of its dynamics.
 
     `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
@@ -38,7 +36,7 @@ class Robot(Quantities, Kernels, WholeBody, Analysis, Motion, Construction, Cons
 
     Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, mass_matrix_rate,
         inverse_mass_matrix, coriolis_matrix, coriolis_forces, transposed_coriolis_forces,
-        gravity_forces, bias_forces, friction_forces, spring_forces.
+        gravity_forces, bias_forces, bias_forces_rate, friction_forces, spring_forces.
     Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
         centroidal_momentum, center_of_mass_jacobian, centroidal_momentum_matrix,
         centroidal_momentum_matrix_rate.

@@ -1,7 +1,4 @@
-"""Robots with constraints: closed loops, held frames, coupled joints and rods.
-
-The docstrings of the quantities are those of `kinetree.kernels.help`, as in quantities.py.
-"""
+"""Robots with constraints: closed loops, held frames, coupled joints and rods."""
 
 from __future__ import annotations
 
@@ -16,19 +13,17 @@ from kinetree.base.labels import Alignment
 from kinetree.base.options import names, numbers
 from kinetree.description.constraints import Constraint
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.kernels.memo import Compiled, kernel
+from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from kinetree.algorithms.constraints.mobility import Mobility
-    from kinetree.backends.kernel import Kernel
-    from kinetree.kernels import signatures
 
 
 class Constrained(RobotCore):
-    """Constraints of a robot, and the quantities of its constrained motion."""
+    """Constraints of a robot, and positions and motions that they allow."""
 
     def constrained(
         self,
@@ -236,179 +231,3 @@ class Constrained(RobotCore):
         values = np.asarray(alignment.values[0], float)
         J, M = (kernel(self.model, name)(values) for name in ("constraint_jacobian", "mass_matrix"))
         return alignment.label(margin(given, J, M), [], "constraint_margin")
-
-    @Compiled
-    def constraint_errors(self) -> signatures.PositionKernel:
-        """Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            Phi: shape (..., m), rad or m.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constraint_errors([0.1, 0.2]).round(3)
-            array([0.4])
-        """
-        ...
-
-    @Compiled
-    def constraint_jacobian(self) -> signatures.PositionMatrixKernel:
-        """Jacobian J of the constraints: dPhi/dt = J dq.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            J: shape (..., m, n), units of Phi per unit of each rate.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constraint_jacobian([0.1, -0.2])
-            array([[2., 1.]])
-        """
-        ...
-
-    @Compiled
-    def constraint_bias(self) -> signatures.VelocityKernel:
-        """Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            gamma: shape (..., m), rad/s^2 or m/s^2.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constraint_bias([0.1, -0.2], [1, -2])
-            array([0.])
-        """
-        ...
-
-    @Compiled
-    def constrained_forward_dynamics(self) -> Kernel:
-        """Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            tau: joint forces, shape (..., n), N m or N.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
-            residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
-            array([4.419])
-        """
-        ...
-
-    @Compiled
-    def constrained_inverse_dynamics(self) -> Kernel:
-        """Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            tau: motor forces of least weighted norm, shape (..., n), N m or N; 0 without motor.
-            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
-            force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N.
-            motion_residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)
-            array([ 47.002, -94.004])
-        """
-        ...
-
-    @Compiled
-    def constraint_impulse(self) -> Kernel:
-        """Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            dq_after: the nearest rates that are allowed, shape (..., n), rad/s or m/s.
-            impulse: of the equations, shape (..., m), N s or N m s.
-            residual: J dq_after, shape (..., m), rad/s or m/s.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)
-            array([ 1.616, -3.232])
-        """
-        ...
-
-    @Compiled
-    def reduced_dynamics(self) -> Kernel:
-        """Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            M_r: shape (..., d, d), kg m^2, kg m or kg.
-            h_r: shape (..., d), N m or N.
-            N: shape (..., n, d), rates of all joints for a unit of each independent one.
-            NaN: at a dead centre, where the independent rates do not determine the others.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
-            >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-            >>> robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)
-            array([[ 1.],
-                   [-2.]])
-        """
-        ...

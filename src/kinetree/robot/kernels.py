@@ -1,35 +1,17 @@
-"""Kernels with options: quantities of a frame, kernels with free data, and derivatives.
-
-The docstrings of the quantities are those of `kinetree.kernels.help`, as in quantities.py.
-"""
+"""Kernels with options: of a frame, with free data, with wrenches, and derivatives."""
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
 
-from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import switch
-from kinetree.kernels.memo import frame_kernel, remembered
-from kinetree.model import Model
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.backends.call.choice import Choice
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
-    from kinetree.kernels.signatures import (
-        Beside,
-        Frame,
-        KernelOptions,
-        Named,
-        PandasSeries,
-        Rows,
-        Tensor,
-    )
+    from kinetree.kernels.signatures import KernelOptions
 
 AnyAxes = Literal["body", "space", "aligned"]
 Cpu = Literal["cpu"]
@@ -38,178 +20,6 @@ Cuda = Literal["cuda"]
 
 class Kernels(RobotCore):
     """Kernels of a robot that take options."""
-
-    def _framed(self, quantity: str) -> Callable[..., Any]:
-        """Return the call of a quantity of a frame.
-
-        It is also stored in the instance under the name of the method: later calls do not come
-        here, and enter the kernel of a frame that was asked for before in machine code.
-        """
-        made = remembered(
-            self.model, ("call with a frame", quantity), partial(framed, self.model, quantity)
-        )
-        if made.call is not made.function:
-            self.__dict__[quantity] = made.call
-        return made.call
-
-    @overload
-    def pose(self, q: Tensor, frame: str | None = None) -> Tensor: ...
-    @overload
-    def pose(self, q: Named, frame: str | None = None) -> Array: ...
-    @overload
-    def pose(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
-    @overload
-    def pose(self, q: Rows, frame: str | None = None) -> Rows: ...
-    @overload
-    def pose(self, q: ArrayLike, frame: str | None = None) -> Array: ...
-    def pose(self, q: object, frame: str | None = None) -> Any:
-        """Pose T_sb of a frame in {s}.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-
-        Returns:
-            T: shape (..., 4, 4), position in m.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.pose([0.1, 0.2])[:3, 3].round(3)
-            array([1.759, 0.336, 0.   ])
-        """
-        return self._framed("pose")(q, frame)
-
-    @overload
-    def body_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
-    @overload
-    def body_jacobian(self, q: Named, frame: str | None = None) -> dict[str, Any]: ...
-    @overload
-    def body_jacobian(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
-    @overload
-    def body_jacobian(self, q: Rows, frame: str | None = None) -> Rows: ...
-    @overload
-    def body_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array: ...
-    def body_jacobian(self, q: object, frame: str | None = None) -> Any:
-        """Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-
-        Returns:
-            J_b: shape (..., 6, n), rad/s and m/s for a unit of each rate.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.body_jacobian([0.1, 0.2])[:, 0].round(3)
-            array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])
-        """
-        return self._framed("body_jacobian")(q, frame)
-
-    @overload
-    def space_jacobian(self, q: Tensor, frame: str | None = None) -> Tensor: ...
-    @overload
-    def space_jacobian(self, q: Named, frame: str | None = None) -> dict[str, Any]: ...
-    @overload
-    def space_jacobian(self, q: PandasSeries[Frame], frame: str | None = None) -> Frame: ...
-    @overload
-    def space_jacobian(self, q: Rows, frame: str | None = None) -> Rows: ...
-    @overload
-    def space_jacobian(self, q: ArrayLike, frame: str | None = None) -> Array: ...
-    def space_jacobian(self, q: object, frame: str | None = None) -> Any:
-        """Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-
-        Returns:
-            J_s: shape (..., 6, n), rad/s and m/s for a unit of each rate.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.space_jacobian([0.1, 0.2])[:, 1].round(3)
-            array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])
-        """
-        return self._framed("space_jacobian")(q, frame)
-
-    @overload
-    def body_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
-    @overload
-    def body_jacobian_rate(
-        self, q: Named, dq: Beside, frame: str | None = None
-    ) -> dict[str, Any]: ...
-    @overload
-    def body_jacobian_rate(
-        self, q: PandasSeries[Frame], dq: PandasSeries[Frame] | Beside, frame: str | None = None
-    ) -> Frame: ...
-    @overload
-    def body_jacobian_rate(self, q: Rows, dq: Rows | Beside, frame: str | None = None) -> Rows: ...
-    @overload
-    def body_jacobian_rate(
-        self, q: ArrayLike, dq: ArrayLike, frame: str | None = None
-    ) -> Array: ...
-    def body_jacobian_rate(self, q: object, dq: object, frame: str | None = None) -> Any:
-        """Rate of the body Jacobian of a frame, dJ_b/dt.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-
-        Returns:
-            dJ_b: shape (..., 6, n), the units of J_b per second.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)
-            array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])
-        """
-        return self._framed("body_jacobian_rate")(q, dq, frame)
-
-    @overload
-    def space_jacobian_rate(self, q: Tensor, dq: ArrayLike, frame: str | None = None) -> Tensor: ...
-    @overload
-    def space_jacobian_rate(
-        self, q: Named, dq: Beside, frame: str | None = None
-    ) -> dict[str, Any]: ...
-    @overload
-    def space_jacobian_rate(
-        self, q: PandasSeries[Frame], dq: PandasSeries[Frame] | Beside, frame: str | None = None
-    ) -> Frame: ...
-    @overload
-    def space_jacobian_rate(self, q: Rows, dq: Rows | Beside, frame: str | None = None) -> Rows: ...
-    @overload
-    def space_jacobian_rate(
-        self, q: ArrayLike, dq: ArrayLike, frame: str | None = None
-    ) -> Array: ...
-    def space_jacobian_rate(self, q: object, dq: object, frame: str | None = None) -> Any:
-        """Rate of the space Jacobian of a frame, dJ_s/dt.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
-
-        Returns:
-            dJ_s: shape (..., 6, n), the units of J_s per second.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)
-            array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])
-        """
-        return self._framed("space_jacobian_rate")(q, dq, frame)
 
     @overload
     def compile(
@@ -330,38 +140,3 @@ class Kernels(RobotCore):
             self.model, quantity, wrt, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, target=target,
         )  # fmt: skip
-
-
-def framed(model: Model, quantity: str) -> Choice:
-    """Return the call of a quantity of a frame, which chooses the kernel by the frame."""
-    from kinetree.backends.call.choice import SLOTS, Choice
-
-    def kernel_of(frame: str | None) -> Kernel:
-        found = frame_kernel(model, quantity, frame)
-        if frame is None or (type(frame) is str and sys.intern(frame) is frame):
-            choice.add(frame, found)
-        elif choice.room > SLOTS // 2:  # a name that is not a literal: this very object
-            choice.add(frame, found)
-        return found
-
-    def of_position(q: object, frame: str | None = None) -> Any:
-        return kernel_of(frame)(q)
-
-    def of_motion(q: object, dq: object, frame: str | None = None) -> Any:
-        return kernel_of(frame)(q, dq)
-
-    like = getattr(Kernels, quantity)
-    moving = "dq" in inspect.signature(like).parameters
-    function = of_motion if moving else of_position
-    function.__doc__, function.__name__, function.__qualname__ = (
-        like.__doc__,
-        like.__name__,
-        like.__qualname__,
-    )
-    choice = Choice(function, "frame", 2 if moving else 1, (framed_call, (model, quantity)))
-    return choice
-
-
-def framed_call(model: Model, quantity: str) -> Callable[..., Any]:
-    """Return what `robot.pose` and the like are for a robot with this model."""
-    return framed(model, quantity).call

@@ -1,497 +1,143 @@
-"""Quantities of a robot: kernels of a state, compiled at their first use.
+"""Quantities of a robot: kernels of a state, compiled at their first use, from the declarations.
 
-The docstrings are those of `kinetree.kernels.help`, written out for editors; a test compares them.
+Every quantity of `kinetree.algorithms.quantities` becomes an attribute of Robot. Editors and type
+checkers read quantities.pyi, which `tools/write_stubs.py` writes from the same declarations.
 """
 
-from __future__ import annotations
+import inspect
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from typing import TYPE_CHECKING
-
-from kinetree.kernels.memo import Compiled
+from kinetree.algorithms.frame_motion import EXPRESSED
+from kinetree.algorithms.quantities import DECLARED
+from kinetree.kernels.memo import frame_kernel, kernel, remembered
+from kinetree.model import HasModel, Model
+from kinetree.model.quantity import Quantity
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.kernels import signatures
+    from kinetree.backends.call.choice import Choice
+    from kinetree.backends.kernel import Kernel
+
+Parameter = inspect.Parameter
+
+
+class Compiled:
+    """An attribute of Robot that is a kernel of its model, compiled at the first access.
+
+    The kernel is then stored in the instance under the same name, so that later accesses do not
+    come here (this descriptor defines no `__set__`) and cost no more than any attribute.
+    """
+
+    def __init__(self, quantity: Quantity) -> None:
+        self.quantity = quantity
+        self.__name__ = self.name = quantity.name
+        self.__qualname__ = f"Quantities.{quantity.name}"
+        self.__module__ = __name__
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The help of the quantity."""
+        from kinetree.kernels.help import quantity_help
+
+        return quantity_help(self.quantity)
+
+    def __get__(self, robot: HasModel | None, kind: type) -> Any:
+        if robot is None:
+            return self
+        found = self.call_of(robot.model)
+        robot.__dict__[self.name] = found
+        return found
+
+    def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any:
+        """Evaluate the quantity of a robot: `Robot.mass_matrix(robot, q)`."""
+        return getattr(robot, self.name)(*arrays, **options)
+
+    def call_of(self, model: Model) -> Callable[..., Any]:
+        """The attribute of a robot with this model."""
+        return kernel(model, self.name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature that `help(Robot)` shows."""
+        from kinetree.backends.kernel import signature_of
+
+        extra = "F_ext" if self.quantity.wrenches else None
+        return signature_of("self", *self.quantity.inputs, extra=extra)
+
+
+class Framed(Compiled):
+    """An attribute of Robot that takes the name of a frame, and chooses the kernel by it."""
+
+    def call_of(self, model: Model) -> Callable[..., Any]:
+        """The attribute of a robot with this model."""
+        return framed_call(model, self.name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature that `help(Robot)` shows."""
+        return frame_signature(self.quantity, "self")
 
 
 class Quantities(RobotCore):
     """Quantities of a robot at a state, or at many."""
 
-    @Compiled
-    def inverse_dynamics(self) -> signatures.InverseDynamicsKernel:
-        """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            tau: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)
-            array([385.633,  79.416])
-        """
-        ...
-
-    @Compiled
-    def forward_dynamics(self) -> signatures.ForwardDynamicsKernel:
-        """Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            tau: joint forces, shape (..., n), N m or N.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)
-            array([-15.576,  28.535])
-        """
-        ...
-
-    @Compiled
-    def mass_matrix(self) -> signatures.PositionMatrixKernel:
-        """Mass matrix M(q), the inertia of the robot as its joints see it.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            M: shape (..., n, n), symmetric, kg m^2, kg m or kg by the types of the joints.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.mass_matrix([0.1, 0.2]).round(3)
-            array([[43.137, 10.789],
-                   [10.789,  3.34 ]])
-        """
-        ...
-
-    @Compiled
-    def mass_matrix_rate(self) -> signatures.VelocityMatrixKernel:
-        """Rate of the mass matrix: dM/dt = C + C^T.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            dM: shape (..., n, n), the units of M per second.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)
-            array([[-1.51 , -0.755],
-                   [-0.755,  0.   ]])
-        """
-        ...
-
-    @Compiled
-    def coriolis_matrix(self) -> signatures.VelocityMatrixKernel:
-        """Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            C: shape (..., n, n), the units of M per second.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)
-            array([[-0.755, -2.265],
-                   [ 1.51 ,  0.   ]])
-        """
-        ...
-
-    @Compiled
-    def coriolis_forces(self) -> signatures.VelocityKernel:
-        """Coriolis and centrifugal joint forces: c(q, dq) = C dq.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            c: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)
-            array([-1.887,  1.51 ])
-        """
-        ...
-
-    @Compiled
-    def gravity_forces(self) -> signatures.PositionKernel:
-        """Joint forces that carry the weight of the robot at rest: g(q), without springs.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            g: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.gravity_forces([0.1, 0.2]).round(3)
-            array([364.056,  71.226])
-        """
-        ...
-
-    @Compiled
-    def bias_forces(self) -> signatures.LoadedVelocityKernel:
-        """Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            h: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)
-            array([362.168,  72.736])
-        """
-        ...
-
-    @Compiled
-    def friction_forces(self) -> signatures.RateKernel:
-        """Friction of the joints, as the drives must overcome it: b(dq), without load friction.
-
-        Args:
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            b: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.friction_forces([1, 0.5])
-            array([0., 0.])
-        """
-        ...
-
-    @Compiled
-    def spring_forces(self) -> signatures.PositionKernel:
-        """Joint forces against springs: the gradient of their energy; zero without springs.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            tau: joint forces, shape (..., n), N m or N.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
-            array([0., 2.])
-        """
-        ...
-
-    @Compiled
-    def kinetic_energy(self) -> signatures.VelocityScalarKernel:
-        """Kinetic energy: T = dq^T M dq / 2.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            T: shape (...), J.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)
-            27.38
-        """
-        ...
-
-    @Compiled
-    def potential_energy(self) -> signatures.PositionScalarKernel:
-        """Potential energy of gravity, zero at the origin of {s}, and of springs.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            U: shape (...), J.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> round(float(robot.potential_energy([0.1, 0.2])), 3)
-            51.414
-        """
-        ...
-
-    @Compiled
-    def center_of_mass(self) -> signatures.PositionPlaceKernel:
-        """Centre of mass of all links and the base, in {s}.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            p: position, shape (..., 3), m.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.center_of_mass([0.1, 0.2]).round(3)
-            array([0.905, 0.128, 0.   ])
-        """
-        ...
-
-    @Compiled
-    def momentum(self) -> signatures.VelocityPlaceKernel:
-        """Momentum (angular, linear) of the robot about the origin of {s}, in {s}.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            h: shape (..., 6), N m s and N s.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.momentum([0.1, 0.2], [1, 0.5]).round(3)
-            array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])
-        """
-        ...
-
-    @Compiled
-    def centroidal_momentum(self) -> signatures.VelocityPlaceKernel:
-        """Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            h: shape (..., 6), N m s and N s.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)
-            array([ 0.   ,  0.   , 10.842, -6.364, 40.741,  0.   ])
-        """
-        ...
-
-    @Compiled
-    def link_poses(self) -> signatures.PositionMatrixKernel:
-        """Poses T_si of all moving links in {s}, in the order of `robot.model.link_names`.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            T: shape (..., l, 4, 4), positions in m.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.link_poses([0.1, 0.2])[-1, :3, 3].round(3)
-            array([0.995, 0.1  , 0.   ])
-        """
-        ...
-
-    @Compiled
-    def inverse_dynamics_derivatives(self) -> signatures.InverseDerivativesKernel:
-        """Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            dtau_dq: d tau/d q, shape (..., n, n), N m/rad or the like.
-            dtau_dv: d tau/d dq, shape (..., n, n), N m s/rad or the like.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)
-            array([[-51.414, -25.053],
-                   [-22.033, -14.584]])
-        """
-        ...
-
-    @Compiled
-    def forward_dynamics_derivatives(self) -> signatures.ForwardDerivativesKernel:
-        """Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            tau: joint forces, shape (..., n), N m or N.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            da_dq: d ddq/d q, shape (..., n, n), 1/s^2 or the like.
-            da_dv: d ddq/d dq, shape (..., n, n), 1/s or the like.
-            da_dtau: d ddq/d tau = M^-1, shape (..., n, n), 1/(kg m^2) or the like.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)
-            array([[ 0.121, -0.39 ],
-                   [-0.39 ,  1.558]])
-        """
-        ...
-
-    @Compiled
-    def regressor(self) -> signatures.MotionMatrixKernel:
-        """Regressor Y of the joint forces: tau = Y @ robot.parameters.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            Y: shape (..., n, p), N m or N for a unit of each parameter.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape
-            (2, 30)
-        """
-        ...
-
-    @Compiled
-    def energy_regressor(self) -> signatures.EnergyRegressorKernel:
-        """Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            y_T: of the kinetic energy, shape (..., p), J for a unit of each parameter.
-            y_U: of the potential energy, shape (..., p), J for a unit of each parameter.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape
-            (30,)
-        """
-        ...
-
-    @Compiled
-    def momentum_regressor(self) -> signatures.VelocityMatrixKernel:
-        """Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.
-
-        Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            out: array for the result, a tuple of arrays for several; None: new arrays.
-            options: dtype, casting, order and axes of a NumPy ufunc.
-
-        Returns:
-            Y: shape (..., 6, p), N m s and N s for a unit of each parameter.
-
-        Names, batches and the letters of shapes: see `Robot`.
-
-        Example:
-            >>> robot = kt.robots.planar_2r()
-            >>> robot.momentum_regressor([0.1, 0.2], [1, 0]).shape
-            (6, 30)
-        """
-        ...
+for _quantity in DECLARED.values():
+    if _quantity.attribute:
+        _kind = Framed if _quantity.framed else Compiled
+        setattr(Quantities, _quantity.name, _kind(_quantity))
+
+
+def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:
+    """The signature of a quantity of a frame."""
+    names = (*first, *quantity.inputs)
+    given = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    given.append(Parameter("frame", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    if quantity.choices:
+        axes = Parameter("expressed", Parameter.KEYWORD_ONLY, default=EXPRESSED[0])
+        given.append(axes)
+    return inspect.Signature(given)
+
+
+def framed_call(model: Model, name: str) -> Callable[..., Any]:
+    """Return what `robot.pose` and the like are for a robot with this model.
+
+    A frame that was asked for before enters its kernel in machine code.
+    """
+    return remembered(model, ("call with a frame", name), lambda: framed(model, name)).call
+
+
+def framed(model: Model, name: str) -> "Choice":
+    """Make the call of a quantity of a frame, which chooses the kernel by the frame."""
+    from kinetree.backends.call.choice import SLOTS, Choice
+
+    quantity = DECLARED[name]
+    count, signature = len(quantity.inputs), frame_signature(quantity)
+    keywords = {"frame", *quantity.choices}
+
+    def kernel_of(frame: str | None) -> "Kernel":
+        found = frame_kernel(model, name, frame)
+        if frame is None or (type(frame) is str and sys.intern(frame) is frame):
+            choice.add(frame, found)
+        elif choice.room > SLOTS // 2:  # a name that is not a literal: this very object
+            choice.add(frame, found)
+        return found
+
+    def function(*args: Any, **options: Any) -> Any:
+        if len(args) != count or not options.keys() <= keywords:
+            given = signature.bind(*args, **options)
+            options = {key: given.arguments.pop(key) for key in keywords & {*given.arguments}}
+            args = tuple(given.arguments.values())
+        frame = options.get("frame")
+        if "expressed" in options:
+            return frame_kernel(model, name, frame, options["expressed"])(*args)
+        return kernel_of(frame)(*args)
+
+    attribute = getattr(Quantities, name)
+    function.__doc__, function.__name__ = attribute.__doc__, name
+    function.__qualname__ = attribute.__qualname__
+    function.__dict__["__signature__"] = signature
+    choice = Choice(function, "frame", count, (framed_call, (model, name)))
+    return choice

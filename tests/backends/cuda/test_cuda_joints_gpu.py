@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.quantities import QUANTITIES, WHOLE_BODY
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
-from kinetree.kernels.quantities import QUANTITIES, WHOLE_BODY
 from tensor_robots import rubbing
 from tensor_robots import state as arguments
 

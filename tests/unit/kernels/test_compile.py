@@ -5,10 +5,10 @@ import pytest
 
 import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
+from kinetree.algorithms.quantities import QUANTITIES
+from kinetree.algorithms.traced import check_inertia
 from kinetree.errors import InputError, ModelError, NameLookupError, SingularityError
 from kinetree.kernels.compile import compile_kernel, trace_quantity
-from kinetree.kernels.help import TEXTS
-from kinetree.kernels.quantities import QUANTITIES, check_inertia
 from kinetree.model.samples import random_model
 
 
@@ -31,9 +31,9 @@ def test_a_kernel_says_what_it_is(robot, name):
     quantity = QUANTITIES[name]
     assert kernel.name == name
     assert tuple(port.name for port in kernel.graph.inputs) == quantity.inputs
-    assert kernel.graph.outputs[0].dims == quantity.dims
-    assert kernel.signature.endswith(f"->({','.join(quantity.dims)})")
-    assert repr(robot.name) in kernel.__doc__ and kernel.__doc__.startswith(TEXTS[name].title)
+    assert kernel.graph.outputs[0].dims == quantity.results[0].axes
+    assert kernel.signature.endswith(f"->({','.join(quantity.results[0].axes)})")
+    assert repr(robot.name) in kernel.__doc__ and kernel.__doc__.startswith(quantity.title)
     assert kernel.gufunc.types == [
         f"{'f' * len(quantity.inputs)}->f",
         f"{'d' * len(quantity.inputs)}->d",

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.quantities import BALANCES, CONSTRAINED, DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.errors import InputError, KinetreeError
 from kinetree.kernels import compile as compiling
 from kinetree.kernels.forms import is_looped
-from kinetree.kernels.quantities import (
-    BALANCES,
-    CONSTRAINED,
-    CONTROLLED,
-    DERIVED,
-    QUANTITIES,
-    STEPS,
-    WHOLE_BODY,
-)
+from kinetree.kernels.quantities import CONTROLLED, STEPS
 from kinetree.model.samples import random_model
 
 EVERY = [*QUANTITIES, *DERIVED, *BALANCES, *WHOLE_BODY, *CONSTRAINED, *STEPS, *CONTROLLED]

@@ -11,6 +11,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms import constrain
+from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.backends.cache import entries as cache
 from kinetree.compiler import trace as tracer
 from kinetree.description import Friction
@@ -18,7 +19,6 @@ from kinetree.description.constraints import Hold, Rod
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.kernels import stored as traced
 from kinetree.kernels.compile import trace_quantity
-from kinetree.kernels.quantities import QUANTITIES
 from kinetree.model import Frame, JointFriction
 from kinetree.model.samples import ALL_TYPES, random_model
 

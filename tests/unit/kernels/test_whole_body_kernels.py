@@ -7,9 +7,10 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.frame_motion import EXPRESSED
+from kinetree.algorithms.quantities import WHOLE_BODY
 from kinetree.errors import InputError
 from kinetree.kernels.compile import compile_kernel
-from kinetree.kernels.quantities import WHOLE_BODY, find_quantity
+from kinetree.kernels.quantities import find_quantity
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.model.springs import Spring
 from robot_states import EPS, random_state, size

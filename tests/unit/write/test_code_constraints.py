@@ -10,8 +10,8 @@ import pytest
 import kinetree as kt
 from closed_loops import slider_crank_tree
 from kinetree import algorithms
+from kinetree.algorithms.quantities import CONSTRAINED
 from kinetree.kernels.compile import compile_kernel
-from kinetree.kernels.quantities import CONSTRAINED
 from kinetree.write.code import LANGUAGES, export
 
 GCC = shutil.which("gcc")

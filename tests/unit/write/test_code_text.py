@@ -10,9 +10,9 @@ import pytest
 from code_robots import full_robot, real_robot
 
 import kinetree as kt
+from kinetree.algorithms.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
-from kinetree.kernels.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.write.code import LANGUAGES, export
 from kinetree.write.code.header import plain
 from kinetree.write.code.names import KEYWORDS, LONGEST, function_name, identifier, reserved

@@ -22,6 +22,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.forward_dynamics import driving_forces
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.tables import formulas, matrix
@@ -32,6 +33,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, exponential, solve
 
@@ -162,3 +164,21 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     joined = np.concatenate([np.concatenate([A, B], -1), zero], -2)
     E = exponential(joined * dt)
     return E[..., :n, :n], E[..., :n, n:]
+
+
+FORWARD_DYNAMICS_DERIVATIVES = Quantity(
+    "forward_dynamics_derivatives", "q dq tau",
+    (
+        Result("da_dq", "n n", "d ddq/d q", "1/s^2 or the like"),
+        Result("da_dv", "n n", "d ddq/d dq", "1/s or the like"),
+        Result("da_dtau", "n n", "d ddq/d tau = M^-1", "1/(kg m^2) or the like"),
+    ),
+    "Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.",
+    "d ddq/d q, d ddq/d dq, d ddq/d tau",
+    over_tree(tree_forward_derivatives, 2, solves=True),
+    (
+        "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+    wrenches=True, weighs=True,
+)  # fmt: skip

@@ -40,6 +40,7 @@ from kinetree.algorithms.inverse_dynamics import (
     link_motions,
     tree_inverse_dynamics,
 )
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import frictionless, load_coefficients, load_factors
@@ -48,6 +49,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, rates
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
@@ -225,3 +227,20 @@ class _Slopes:
 
 def _halves(x: Array) -> tuple[Array, Array]:
     return x[:3], x[3:]
+
+
+INVERSE_DYNAMICS_DERIVATIVES = Quantity(
+    "inverse_dynamics_derivatives", "q dq ddq",
+    (
+        Result("dtau_dq", "n n", "d tau/d q", "N m/rad or the like"),
+        Result("dtau_dv", "n n", "d tau/d dq", "N m s/rad or the like"),
+    ),
+    "Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.",
+    "d tau/d q, d tau/d dq",
+    over_tree(tree_derivatives, 2),
+    (
+        "robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)",
+        "array([[-51.414, -25.053],\n       [-22.033, -14.584]])",
+    ),
+    wrenches=True, weighs=True, slope_of=("inverse_dynamics", ("q", "dq")),
+)  # fmt: skip

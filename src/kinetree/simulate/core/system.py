@@ -19,6 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.algorithms.constraints.dynamics import Items
+from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.constraints.step_rates import (
     constrained_in_mode,
     dry_constrained_rate,
@@ -30,6 +31,7 @@ from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_acceleratio
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations
+from kinetree.algorithms.traced import check_inertia
 from kinetree.algorithms.tree import Tree
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
@@ -39,9 +41,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import ModelError
-from kinetree.kernels.constrained import lean_items
 from kinetree.kernels.forms import FORWARD, computation, is_looped
-from kinetree.kernels.quantities import check_inertia
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import Acted

@@ -11,12 +11,13 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.memo import plain_options
-from kinetree.kernels.quantities import find_quantity
+from kinetree.kernels.quantities import find_quantity, frame_options
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.quantity import Quantity
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
 from kinetree.write.code.firmware import ExportedCode, write_target
-from kinetree.write.code.header import CONSTRAINED_EQUATIONS, RESULTS, About, header
+from kinetree.write.code.header import HONOURING, About, header
 from kinetree.write.code.names import chosen_name, function_name, short_name
 from kinetree.write.code.program import DTYPES, Program
 from kinetree.write.code.scripts import write_casadi, write_julia, write_matlab, write_numpy
@@ -156,8 +157,9 @@ def export(
     del options["target"]  # of kernels; here it is that of the exported code
     graph = trace_quantity(model, quantity, **options)
     rows, expressed = options["rows"], options["expressed"]
-    chosen = find_quantity(quantity).options(quantity, expressed=expressed, rows=rows)
-    program = _program(model, quantity, graph, spoken, name, frame, chosen)
+    declared = find_quantity(quantity)
+    chosen = frame_options(declared, expressed=expressed, rows=rows)
+    program = _program(model, declared, graph, spoken, name, frame, chosen)
     if target is not None:
         found = find_target(target)
         if name is None:
@@ -198,7 +200,7 @@ def renamed(program: Program, name: str) -> Program:
 
 def _program(
     model: Model,
-    quantity: str,
+    quantity: Quantity,
     graph: Graph,
     language: Language,
     name: str | None,
@@ -207,19 +209,22 @@ def _program(
 ) -> Program:
     axes = chosen.get("expressed", EXPRESSED[0])
     words = [
-        quantity,
+        quantity.name,
         *([] if frame is None else [frame]),
         *([] if axes == EXPRESSED[0] else [axes]),
     ]
-    called = function_name(model.name, *words) if name is None else chosen_name(name)
-    outputs = tuple(_lettered(port, graph) for port in graph.outputs)
-    found = find_quantity(quantity)
-    place = (frame or model.tool) if found.framed else None
-    equation = found.doc
+    letters = [result.letter for result in quantity.results]
+    called = function_name(model.name, *words) if name is None else chosen_name(name, letters)
+    outputs = tuple(
+        _lettered(port, result.letter, graph)
+        for port, result in zip(graph.outputs, quantity.results, strict=True)
+    )
+    place = (frame or model.tool) if quantity.framed else None
+    equation = quantity.equation
     if all(port.name != "F_ext" for port in graph.inputs):
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:
-        equation = CONSTRAINED_EQUATIONS.get(quantity, equation)
+        equation = HONOURING.get(quantity.name, equation)
     about = About(
         f"{called}: {equation}", quantity, language.layout, language.first, place, **chosen
     )
@@ -227,9 +232,8 @@ def _program(
     return Program(called, graph, graph.inputs, outputs, tuple(lines))
 
 
-def _lettered(port: Port, graph: Graph) -> Port:
+def _lettered(port: Port, letter: str, graph: Graph) -> Port:
     """Name the output by its letter, or keep its name if an argument has that letter."""
-    letter, _ = RESULTS.get(port.name, (port.name, ""))
     taken = {given.name for given in graph.inputs}
     return replace(port, name=letter if letter not in taken else port.name)
 

@@ -4,10 +4,10 @@ Names for targets are also distinct in the characters that every compiler of C c
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kinetree.errors import InputError
-from kinetree.write.code.header import ARGUMENTS, RESULTS
+from kinetree.model.quantity import ARGUMENTS
 
 LONGEST = 63  # characters of a name in MATLAB
 SIGNIFICANT = 31  # characters that every C99 compiler compares
@@ -114,8 +114,6 @@ RESERVED = {
     word.lower(): language for language, words in KEYWORDS.items() for word in words.split()
 }
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
-# names inside an exported function; the function itself must not have one of them
-INSIDE = frozenset({*ARGUMENTS, *(letter for letter, _ in RESULTS.values())})
 TEMPORARY = re.compile(
     r"x\d+|x\d+_pair|\w+_sincos|\w+_kernel_\w+|(given|expected|allowed)_\w+|difference"
 )
@@ -138,7 +136,7 @@ def reserved(name: str) -> str | None:
     precise = FLOATS.fullmatch(low)
     if precise and RESERVED.get(precise[1]) == "the C library":
         return "a word of the C library"
-    if name in INSIDE or TEMPORARY.fullmatch(name):
+    if name in ARGUMENTS or TEMPORARY.fullmatch(name):
         return "a name inside exported functions"
     return None
 
@@ -155,10 +153,11 @@ def identifier(text: str) -> str:
     return f"{name[: LONGEST - 1]}_" if reserved(name) else name
 
 
-def chosen_name(name: str) -> str:
+def chosen_name(name: str, results: Collection[str]) -> str:
     """Return the name that the caller chose, or raise an error that proposes another one.
 
-    The name is not changed: two different names must give two functions.
+    The name is not changed: two different names must give two functions. It must not be one of the
+    letters of the results, which are names inside the function.
     """
     if not isinstance(name, str):
         raise InputError(f"name is {name!r}; expected the name of a function, such as 'my_arm'.")
@@ -172,7 +171,7 @@ def chosen_name(name: str) -> str:
         raise InputError(
             f"name has {len(name)} characters; expected at most {LONGEST}, the limit of MATLAB."
         )
-    owner = reserved(name)
+    owner = "a result of the function" if name in results else reserved(name)
     if owner is not None:
         raise InputError(
             f"name is {name!r}, {owner}; expected one that is free in every language, {instead}."

@@ -1,0 +1,157 @@
+"""The declaration of a quantity: the one place for its name, letters, shapes, units and example.
+
+A quantity is declared beside its algorithm. Everything that users see of it is derived: the kernel
+and its help, the attribute of Robot and its types, the header of exported code, the commands and
+the tables of the documentation. `kinetree.kernels.quantities` lists all of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.model.model import Model
+
+# of the model, whether masses may be moved along its tree, the frame, and the choices that the
+# quantity has; it returns the function of the arguments that is traced
+Make = Callable[..., Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of quantities: its meaning, the letters of its shape, its unit.
+
+    `remark` follows in the help of Python, where the argument may be left out.
+    """
+
+    meaning: str
+    dims: str
+    unit: str
+    remark: str = ""
+
+    @property
+    def text(self) -> str:
+        """The entry in the help of a kernel."""
+        return f"{self.meaning}, {shape_text(self.dims)}, {self.unit}{self.remark}."
+
+
+ARGUMENTS = {
+    "q": Argument("joint positions", "nq", "rad or m"),
+    "dq": Argument("joint rates", "n", "rad/s or m/s"),
+    "ddq": Argument("joint accelerations", "n", "rad/s^2 or m/s^2"),
+    "dq_r": Argument("reference rates", "n", "rad/s or m/s"),
+    "ddq_r": Argument("rate of dq_r", "n", "rad/s^2 or m/s^2"),
+    "tau": Argument("joint forces", "n", "N m or N"),
+    "F_ext": Argument(
+        "wrenches (moment, force) from the world onto the links, each in its link's frame", "l 6",
+        "N m and N", "; `robot.wrenches` makes them. None: no wrench",
+    ),
+    "dt": Argument("length of the step", "", "s"),
+    "controls": Argument("controls of the actuators", "u", "in their order"),
+    "activation": Argument("activations of the actuators that have one", "a", "in their order"),
+    "kp": Argument("-d tau/d q of each joint", "n", "N m/rad or N/m"),
+    "kd": Argument("-d tau/d dq of each joint", "n", "N m s/rad or N s/m"),
+    "mass": Argument("masses of the links", "l", "kg"),
+    "com": Argument("centres of mass in the link frames", "l 3", "m"),
+    "inertia": Argument(
+        "inertias about the centres of mass, in the axes of the link frames", "l 3 3", "kg m^2"
+    ),
+    "gravity": Argument("acceleration of free fall in the space frame", "3", "m/s^2"),
+    "friction": Argument(
+        "viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0 of each joint", "l 4",
+        "N m s/rad or N s/m, and N m or N",
+    ),
+    "springs": Argument(
+        "stiffness and rest position of each spring", "s 2", "N m/rad or N/m, and rad or m"
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result of a quantity: its letter, the letters of its shape, its meaning and its unit."""
+
+    letter: str
+    dims: str
+    meaning: str
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """The entry in the help of a kernel."""
+        return f"{self.letter}: {self.meaning}, {shape_text(self.dims)}, {self.unit}."
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The letters of its shape, one for each axis."""
+        return tuple(self.dims.split())
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A quantity that can be compiled.
+
+    Args:
+        name: of the function, the attribute of Robot and the kernel.
+        arguments: names of ARGUMENTS in their order, between spaces.
+        results: one, or several.
+        title: the first line of its help: a noun phrase, and the equation.
+        equation: the short form, for the first line of exported code.
+        make: `make(model, regrouped, frame, **choices)` returns the function of the arguments that
+            is traced. `regrouped` allows masses to be moved along the tree where the result does
+            not depend on it.
+        example: a call, and the text that it prints.
+        robot: lines before the call that make `robot`.
+        wrenches: F_ext may follow as a further argument.
+        framed: it is a quantity of a frame.
+        choices: of "expressed" and "rows": further options of `make`.
+        weighs: it depends on gravity.
+        slope_of: a quantity and some arguments of it, of which this is the derivative.
+        step: it is composed of the graphs of a step, see kernels/step.py.
+        attribute: it is an attribute of Robot.
+        refused: why a robot with constraints does not have it, and the way out.
+        remark: what its results mean for a robot with constraints, in exported code.
+    """
+
+    name: str
+    arguments: str
+    results: tuple[Result, ...]
+    title: str
+    equation: str
+    make: Make
+    example: tuple[str, str]
+    robot: tuple[str, ...] = ("robot = kt.robots.planar_2r()",)
+    wrenches: bool = False
+    framed: bool = False
+    choices: tuple[str, ...] = ()
+    weighs: bool = False
+    slope_of: tuple[str, tuple[str, ...]] | None = None
+    step: bool = False
+    attribute: bool = True
+    refused: str = ""
+    remark: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the arguments, without F_ext."""
+        return tuple(self.arguments.split())
+
+    @property
+    def outputs(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Name in a graph and letters of the shape of each result; a single one has our name."""
+        if len(self.results) == 1:
+            return ((self.name, self.results[0].axes),)
+        return tuple((result.letter, result.axes) for result in self.results)
+
+
+def textbook(function: Callable[..., Any], *, framed: bool = False) -> Make:
+    """Trace a function of the model, the arguments and perhaps the frame as it is written."""
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        return lambda *state: function(model, *state, *([frame] if framed else []))
+
+    return make
+
+
+def shape_text(dims: str) -> str:
+    """A shape in the help: the letters of the axes, after any leading ones."""
+    return f"shape ({', '.join(['...', *dims.split()])})"
