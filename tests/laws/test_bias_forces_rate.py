@@ -12,7 +12,7 @@ pytest.importorskip("mpmath")
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 4))
-def test_it_is_the_difference_of_h_along_the_motion(seed):
+def test_it_is_the_difference_of_h_along_the_motion(seed, fifty_digits):
     model = any_robot(seed, 6)
     state = random_state(model, seed)
     exact, x = precise(model), precise_state(model, state)

@@ -7,8 +7,11 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from kinetree.algorithms.articulated import solve_tree
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.configuration import random
 from kinetree.algorithms.grouping import Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
@@ -21,7 +24,7 @@ from kinetree.algorithms.inverse_dynamics import (
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Step, Tree
-from kinetree.base.arrays import Array, StateLike
+from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.base.pieces import is_recording, piece
 from kinetree.formulations.drives import (
     friction_forces,
@@ -33,12 +36,14 @@ from kinetree.formulations.drives import (
 )
 from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
+
+SOLID = 1e-12  # share of the whole robot's inertia that counts as inertia
 
 
 @labelled("n")
@@ -137,12 +142,32 @@ def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     return load, tree_inverse_dynamics(smooth, dq, zeros(model.n))
 
 
+def check_inertia(model: Model) -> None:
+    """Raise an error that names the joint if the mass matrix is singular in every position."""
+    if _is_solid(model):
+        return
+    q, rest = random(model, np.random.default_rng(0)), zeros(model.n)
+    forward_dynamics(tree_of(model), q, rest, rest)
+
+
+def _is_solid(model: Model) -> bool:
+    """Return True if every link has mass and inertia, so that no motion is without energy."""
+    m, I = np.asarray(model.m), np.asarray(model.I_com)
+    if not (is_numeric(m) and is_numeric(I)):
+        return False
+    m, I = m.astype(float), I.astype(float)
+    size = float(np.abs(np.asarray(model.M_pi, float)[:, :3, 3]).sum())
+    mass = float(np.abs(m).sum())
+    least = np.linalg.eigvalsh(I)[:, 0].min(initial=np.inf)
+    return bool(m.min(initial=np.inf) > SOLID * mass and least > SOLID * mass * size * size)
+
+
 FORWARD_DYNAMICS = Quantity(
     "forward_dynamics", "q dq tau",
     (Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),),
     "Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).",
     "ddq = M^-1 (tau - h + J^T F_ext)",
-    over_tree(tree_forward_dynamics, 2, solves=True),
+    over_tree(tree_forward_dynamics, 2),
     ("robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)", "array([-15.576,  28.535])"),
-    wrenches=True, weighs=True,
+    wrenches=True, solves=True, weighs=True,
 )  # fmt: skip

@@ -68,9 +68,10 @@ INVERSE_MASS_MATRIX = Quantity(
     (Result("M_inv", "n n", "inverse of the mass matrix, symmetric", "1/(kg m^2) or the like"),),
     "Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.",
     "M(q)^-1",
-    over_tree(tree_inverse_mass_matrix, 0, solves=True),
+    over_tree(tree_inverse_mass_matrix, 0),
     (
         "robot.inverse_mass_matrix([0.1, 0.2]).round(3)",
         "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
     ),
+    solves=True,
 )  # fmt: skip

@@ -30,7 +30,6 @@ from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobia
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.traced import solving
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
@@ -365,12 +364,12 @@ TASK_SPACE = Quantity(
     "Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the "
     "task; NaN where J has lost rank (a singular value not above 1e-6).",
     "J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
-    solving(task_maker()),
+    task_maker(),
     (
         "robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)",
         "array([[295.486,  21.12 ],\n       [ 21.12 ,   5.219]])",
     ),
-    framed=True, choices=("expressed", "rows"), weighs=True, attribute=False,
+    solves=True, framed=True, choices=("expressed", "rows"), weighs=True, attribute=False,
     refused="A frame of a robot with constraints moves less freely than its tree; use the tree "
             "without constraints",
 )  # fmt: skip

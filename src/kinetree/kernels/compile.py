@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
 from kinetree.algorithms.derivatives import tangent_map
+from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.parameters import parameter_axis
-from kinetree.algorithms.traced import check_inertia
 from kinetree.backends.call.dispatch import Axes
 from kinetree.backends.kernel import Kernel, More
 from kinetree.base.arrays import Array, is_numeric
@@ -153,6 +153,8 @@ def _prepared(
 
     def function(*arrays: Array) -> Any:
         changed = with_free(model, free, arrays[given:])
+        if quantity.solves and not free:
+            check_inertia(changed)
         return make(changed, not free, frame, **options)(*arrays[:given])
 
     return function, [*state, *loads, *free_ports(model, free)], options

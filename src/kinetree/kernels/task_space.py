@@ -21,10 +21,10 @@ from kinetree.algorithms.derivatives.task_space import (
     task_slopes,
     tree_terms,
 )
+from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker, task_rows
-from kinetree.algorithms.traced import check_inertia
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind

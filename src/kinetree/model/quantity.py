@@ -102,6 +102,7 @@ class Quantity:
         example: a call, and the text that it prints.
         robot: lines before the call that make `robot`.
         wrenches: F_ext may follow as a further argument.
+        solves: it needs a mass matrix that is not singular.
         framed: it is a quantity of a frame.
         choices: of "expressed" and "rows": further options of `make`.
         weighs: it depends on gravity.
@@ -121,6 +122,7 @@ class Quantity:
     example: tuple[str, str]
     robot: tuple[str, ...] = ("robot = kt.robots.planar_2r()",)
     wrenches: bool = False
+    solves: bool = False
     framed: bool = False
     choices: tuple[str, ...] = ()
     weighs: bool = False

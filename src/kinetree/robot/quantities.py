@@ -27,7 +27,8 @@ class Compiled:
     """An attribute of Robot that is a kernel of its model, compiled at the first access.
 
     The kernel is then stored in the instance under the same name, so that later accesses do not
-    come here (this descriptor defines no `__set__`) and cost no more than any attribute.
+    come here (this descriptor defines no `__set__`) and cost no more than any attribute. A quantity
+    of a frame is a function that takes the name of the frame and chooses the kernel by it.
     """
 
     def __init__(self, quantity: Quantity) -> None:
@@ -46,7 +47,8 @@ class Compiled:
     def __get__(self, robot: HasModel | None, kind: type) -> Any:
         if robot is None:
             return self
-        found = self.call_of(robot.model)
+        make = framed_call if self.quantity.framed else kernel
+        found = make(robot.model, self.name)
         robot.__dict__[self.name] = found
         return found
 
@@ -54,30 +56,15 @@ class Compiled:
         """Evaluate the quantity of a robot: `Robot.mass_matrix(robot, q)`."""
         return getattr(robot, self.name)(*arrays, **options)
 
-    def call_of(self, model: Model) -> Callable[..., Any]:
-        """The attribute of a robot with this model."""
-        return kernel(model, self.name)
-
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help(Robot)` shows."""
         from kinetree.backends.kernel import signature_of
 
+        if self.quantity.framed:
+            return frame_signature(self.quantity, "self")
         extra = "F_ext" if self.quantity.wrenches else None
         return signature_of("self", *self.quantity.inputs, extra=extra)
-
-
-class Framed(Compiled):
-    """An attribute of Robot that takes the name of a frame, and chooses the kernel by it."""
-
-    def call_of(self, model: Model) -> Callable[..., Any]:
-        """The attribute of a robot with this model."""
-        return framed_call(model, self.name)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The signature that `help(Robot)` shows."""
-        return frame_signature(self.quantity, "self")
 
 
 class Quantities(RobotCore):
@@ -86,8 +73,7 @@ class Quantities(RobotCore):
 
 for _quantity in DECLARED.values():
     if _quantity.attribute:
-        _kind = Framed if _quantity.framed else Compiled
-        setattr(Quantities, _quantity.name, _kind(_quantity))
+        setattr(Quantities, _quantity.name, Compiled(_quantity))
 
 
 def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:

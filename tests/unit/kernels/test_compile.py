@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
+from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.algorithms.traced import check_inertia
 from kinetree.errors import InputError, ModelError, NameLookupError, SingularityError
 from kinetree.kernels.compile import compile_kernel, trace_quantity
 from kinetree.model.samples import random_model

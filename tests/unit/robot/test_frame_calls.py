@@ -89,7 +89,7 @@ def test_a_frame_asked_for_before_enters_without_python(robot, monkeypatch):
     q, frame = np.zeros(2), sys.intern(robot.model.link_names[0])
     robot.pose(q, frame)
     robot.pose(q)
-    monkeypatch.setattr("kinetree.robot.kernels.frame_kernel", None)  # cannot be called
+    monkeypatch.setattr("kinetree.robot.quantities.frame_kernel", None)  # cannot be called
     assert robot.pose(q, frame).shape == robot.pose(q).shape == (4, 4)
     assert robot.pose(q, frame=frame).shape == (4, 4)
 

@@ -134,7 +134,7 @@ def test_the_driver_checks_itself(key, quantity, options, dtype, tmp_path):
 @pytest.mark.parametrize("name", ["step_implicit_with_gains", "step_implicitfast", "step_rk4"])
 def test_steps_of_springs_check_themselves(name, tmp_path):
     text = export(code_robot("sprung"), name, driver=True)
-    assert "length of the step, s, positive" in text
+    assert "length of the step, s" in text
     source = tmp_path / "driver.c"
     source.write_text(text)
     run(GCC, "-std=c99", *STRICT, "-pedantic", source, "-o", tmp_path / "driver", "-lm")

@@ -21,7 +21,6 @@ from kinetree.algorithms.constraints.dynamics import (
     tree_reduced,
 )
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
-from kinetree.algorithms.traced import solving
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
@@ -142,13 +141,13 @@ CONSTRAINED_FORWARD_DYNAMICS = Quantity(
     ),
     "Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.",
     "ddq and lambda of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
-    solving(over_constraints(tree_constrained_dynamics, 2, "constrained_forward_dynamics")),
+    over_constraints(tree_constrained_dynamics, 2, "constrained_forward_dynamics"),
     (
         "robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)",
         "array([4.419])",
     ),
     GEARED,
-    wrenches=True, weighs=True,
+    wrenches=True, solves=True, weighs=True,
     remark=(
         "residual = J ddq + gamma is zero up to rounding. Larger entries mean that the position "
         "is singular, or very near: the constraints are then missed by this acceleration, and "
@@ -168,13 +167,13 @@ CONSTRAINED_INVERSE_DYNAMICS = Quantity(
     ),
     "Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.",
     "tau and lambda with tau + J^T lambda = M ddq + h",
-    solving(over_constraints(tree_constrained_forces, 2, "constrained_inverse_dynamics")),
+    over_constraints(tree_constrained_forces, 2, "constrained_inverse_dynamics"),
     (
         "robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)",
         "array([ 47.002, -94.004])",
     ),
     GEARED,
-    wrenches=True, weighs=True,
+    wrenches=True, solves=True, weighs=True,
     remark=(
         "motion_residual is not zero if the constraints forbid ddq; force_residual is not zero if "
         "the motors cannot make the motion. tau and lam are an answer only where both are zero."
@@ -189,9 +188,10 @@ CONSTRAINT_IMPULSE = Quantity(
     ),
     "Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.",
     "dq after constraints close, impulse, J dq",
-    solving(over_constraints(tree_impulse, 1, "constraint_impulse")),
+    over_constraints(tree_impulse, 1, "constraint_impulse"),
     ("robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)", "array([ 1.616, -3.232])"),
     GEARED,
+    solves=True,
     remark="residual = J dq_after is zero up to rounding, except at singular positions.",
 )  # fmt: skip
 REDUCED_DYNAMICS = Quantity(
@@ -219,10 +219,8 @@ REDUCED_DYNAMICS = Quantity(
 # how a robot with constraints computes quantities of trees that honour them
 HONOURED: dict[str, Make] = {
     "inverse_dynamics": over_constraints(tree_motor_forces, 2, "inverse_dynamics"),
-    "forward_dynamics": solving(
-        over_constraints(tree_constrained_acceleration, 2, "forward_dynamics")
-    ),
-    "forward_dynamics_derivatives": solving(_derivatives),
+    "forward_dynamics": over_constraints(tree_constrained_acceleration, 2, "forward_dynamics"),
+    "forward_dynamics_derivatives": _derivatives,
 }
 
 

@@ -175,10 +175,10 @@ FORWARD_DYNAMICS_DERIVATIVES = Quantity(
     ),
     "Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.",
     "d ddq/d q, d ddq/d dq, d ddq/d tau",
-    over_tree(tree_forward_derivatives, 2, solves=True),
+    over_tree(tree_forward_derivatives, 2),
     (
         "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
         "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
     ),
-    wrenches=True, weighs=True,
+    wrenches=True, solves=True, weighs=True,
 )  # fmt: skip

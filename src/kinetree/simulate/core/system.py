@@ -26,12 +26,11 @@ from kinetree.algorithms.constraints.step_rates import (
     implicit_constrained_rate,
 )
 from kinetree.algorithms.constraints.stepping import constrained_rate
-from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
+from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
 from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations
-from kinetree.algorithms.traced import check_inertia
 from kinetree.algorithms.tree import Tree
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
