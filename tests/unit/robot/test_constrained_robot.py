@@ -108,7 +108,7 @@ forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linea
 project project_accelerations project_rates reduced_dynamics simulate step to_mjcf to_urdf
 unconstrained compile
 derivative""".split()
-OF_THE_TREE = """bias_forces body_jacobian body_jacobian_rate center_of_mass
+OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
 centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
 force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate
