@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms import grouping, large_groups
+from kinetree.algorithms import grouping
 from kinetree.kernels import forms
 from kinetree.kernels.compile import compile_kernel
 from kinetree.model.samples import SCREWS, random_model
@@ -59,7 +59,7 @@ def test_large_groups_agree_with_straight_line_code(monkeypatch, seed, chain):
     """Rotors and mimic joints tie most joints together, and fixed ones hang beyond and before."""
     model = random_model(seed, 30, types=(*SCREWS, "spherical"), chain=chain, mimic=True)
     groups = grouping.finest(model)
-    assert max(len(group.dofs) for group in groups) >= large_groups.LARGE
+    assert max(len(group.dofs) for group in groups) >= grouping.LARGE
     looped, straight = both(monkeypatch, model, "forward_dynamics")
     given = states(model, 3)
     expected = straight(*given)

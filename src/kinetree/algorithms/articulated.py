@@ -18,12 +18,11 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.algorithms.grouping import Group
-from kinetree.algorithms.tiles import TiledFactor
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
@@ -42,6 +41,9 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.tiles import TiledFactor
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 
@@ -133,7 +135,7 @@ class Hinge:
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
 
-    M: Factor | TiledFactor
+    M: "Factor | TiledFactor"
     P: list[Pair]
     r: Array
 
@@ -375,10 +377,10 @@ def group_outward(
         a, alpha = changes[group.carrier]
         pushed = [f @ a + n @ alpha for f, n in joints.P]
         z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
-    if isinstance(joints.M, TiledFactor):
-        found = joints.M.solve_outward(z[:, None])[:, 0]
-    else:
+    if isinstance(joints.M, Factor):
         found = solve_outward(joints.M, z)
+    else:
+        found = joints.M.solve_outward(z[:, None])[:, 0]
     for d, rate in zip(group.dofs, found, strict=True):
         rates[d] = rate
     for i in group.links:

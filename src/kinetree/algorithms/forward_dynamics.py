@@ -24,7 +24,7 @@ from kinetree.algorithms.articulated import (
     hinge_outward,
 )
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.grouping import Group, cheapest, finest
+from kinetree.algorithms.grouping import LARGE, Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     Wrench,
@@ -33,7 +33,6 @@ from kinetree.algorithms.inverse_dynamics import (
     link_motion,
     tree_inverse_dynamics,
 )
-from kinetree.algorithms.large_groups import LARGE, large_group_inward
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, StateLike
@@ -130,7 +129,7 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
     for group in reversed(groups):
         inward = hinge_inward if group.is_hinge else group_inward
         if is_recording() and len(group.dofs) >= LARGE:
-            inward = large_group_inward
+            from kinetree.algorithms.large_groups import large_group_inward as inward
         with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
             found, body, wrench = inward(tree, group, beyond, own, forces)
         done.append(found)

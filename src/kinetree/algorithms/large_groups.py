@@ -2,7 +2,7 @@
 
 Rotors far from their joints can tie a hundred joints into one group (`grouping.py`). Written as
 single operations, its mass matrix takes seconds to record. Here every link is one piece, and so are
-the momenta that pass it, six at a time; the factor is made of tiles (`tiles.py`).
+the momenta that pass it, some at a time; the factor is made of tiles (`tiles.py`).
 
 The column of M of a degree of freedom is the momentum of its unit rate on its way to the carrier.
 It begins at the links that the degree of freedom moves and at the carriers of its rotors. Where it
@@ -33,11 +33,7 @@ from kinetree.base.pieces import piece
 from kinetree.formulations.drives import armature
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
-from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.matrices import is_zero
-
-LARGE = 3 * TILE  # degrees of freedom; below, tiles do not save time
 
 Columns = dict[int, Array]  # momentum (n, f) by degree of freedom, (6,) each
 
@@ -100,7 +96,8 @@ def _start(columns: Columns, e: int, momentum: Array) -> None:
 def _chunks(names: Sequence[int]) -> list[Sequence[int]]:
     """Names by TILE, those left over singly, so that there are two kinds of pieces."""
     whole = len(names) - len(names) % TILE
-    return [*tiled(np.array(names[:whole], int)), *([x] for x in names[whole:])]
+    starts = range(0, whole, TILE)
+    return [*(names[k : k + TILE] for k in starts), *([x] for x in names[whole:])]
 
 
 def _eliminated(

@@ -5,7 +5,6 @@ as pieces on tiles of a few rows they are some hundred calls of the same code. T
 operations on each entry is that of `spatial.matrices.factor`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np

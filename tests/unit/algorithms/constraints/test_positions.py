@@ -12,7 +12,7 @@ import kinetree as kt
 from closed_loops import tied_robot
 from kinetree import algorithms
 from kinetree.algorithms.constraints import positions
-from kinetree.constraints import Loop, Rod
+from kinetree.constraints import Hold, Loop, Rod
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.spatial import pose, rotation
 
@@ -216,8 +216,11 @@ def test_an_impossible_weld_is_refused_after_few_attempts(monkeypatch):
 
     monkeypatch.setattr(positions, "close", counted)
     arm = kt.robots.planar_2r()
-    with pytest.raises(InputError, match="contradict one another"):
+    with pytest.raises(InputError, match=r"'far'.* stays open by 1\.2 m or more .* 3 m, is longer"):
         arm.constrained({"far": Rod("base", "tool", 3.0)})
+    assert count == 0
+    with pytest.raises(InputError, match="contradict one another"):
+        arm.constrained({"high": Hold("tool", "point", (0.5, 0.5, 0.5))})
     assert count < 20
     count = 0
     with pytest.raises(InputError, match=r"contradict one another.*stays open by 0\.1"):
