@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms import grouping
 from kinetree.kernels import forms
 from kinetree.kernels.compile import compile_kernel
+from kinetree.model.samples import SCREWS, random_model
 from robot_states import any_robot
 
 ROBOTS = {
@@ -49,6 +51,19 @@ def test_loops_agree_with_straight_line_code(monkeypatch, robot, name):
     given = of_quantity(name, *states(model, 5))
     expected = straight(*given)
     assert np.abs(looped(*given) - expected).max() <= 1e-11 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("seed", [4, 9])
+@pytest.mark.parametrize("chain", [True, False])
+def test_large_groups_agree_with_straight_line_code(monkeypatch, seed, chain):
+    """Rotors and mimic joints tie most joints together, and fixed ones hang beyond and before."""
+    model = random_model(seed, 30, types=(*SCREWS, "spherical"), chain=chain, mimic=True)
+    groups = grouping.finest(model)
+    assert max(len(group.dofs) for group in groups) >= grouping.LARGE
+    looped, straight = both(monkeypatch, model, "forward_dynamics")
+    given = states(model, 3)
+    expected = straight(*given)
+    assert np.abs(looped(*given) - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("robot", ["any", "hand"])

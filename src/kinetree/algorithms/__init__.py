@@ -4,6 +4,9 @@ The dynamics is written over a Tree (tree.py), the robot at one position. The bo
 `formulations` are offered here too, so that all quantities have one import path.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kinetree.algorithms.base_parameters import (
     BaseParameters,
     base_parameters,
@@ -16,20 +19,6 @@ from kinetree.algorithms.centroidal import (
     centroidal_momentum_matrix_rate,
 )
 from kinetree.algorithms.configuration import difference, integrate, neutral, random
-from kinetree.algorithms.constraints.at_state import (
-    constrained_forward_dynamics,
-    constrained_forward_dynamics_derivatives,
-    constrained_inverse_dynamics,
-    constraint_bias,
-    constraint_errors,
-    constraint_impulse,
-    constraint_jacobian,
-    project_accelerations,
-    project_rates,
-    reduced_dynamics,
-)
-from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
-from kinetree.algorithms.constraints.projection import project
 from kinetree.algorithms.coriolis_matrix import (
     christoffel_symbols,
     coriolis_forces,
@@ -45,7 +34,6 @@ from kinetree.algorithms.derivatives import (
     tangent_map,
     task_space_derivatives,
 )
-from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
 from kinetree.algorithms.energy import (
     center_of_mass,
     centroidal_momentum,
@@ -74,14 +62,8 @@ from kinetree.algorithms.regressor import (
 )
 from kinetree.algorithms.steps import step
 from kinetree.algorithms.task_space import TaskSpace, task_space
-from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
 from kinetree.formulations.closed import ClosedForm, closed_form
 from kinetree.formulations.drives import friction_forces
-from kinetree.formulations.jacobians import (
-    gravity_forces_by_wrenches,
-    gravity_wrenches,
-    mass_matrix_by_jacobians,
-)
 from kinetree.formulations.kinematics import (
     body_jacobian,
     body_jacobian_rate,
@@ -101,6 +83,29 @@ from kinetree.formulations.newton_euler import (
 from kinetree.formulations.recursion import Recursion
 from kinetree.formulations.screw import body_acceleration, body_wrench
 from kinetree.formulations.springs import spring_energy, spring_forces, spring_stiffness
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.constraints.at_state import (
+        constrained_forward_dynamics,
+        constrained_forward_dynamics_derivatives,
+        constrained_inverse_dynamics,
+        constraint_bias,
+        constraint_errors,
+        constraint_impulse,
+        constraint_jacobian,
+        project_accelerations,
+        project_rates,
+        reduced_dynamics,
+    )
+    from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
+    from kinetree.algorithms.constraints.projection import project
+    from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
+    from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
+    from kinetree.formulations.jacobians import (
+        gravity_forces_by_wrenches,
+        gravity_wrenches,
+        mass_matrix_by_jacobians,
+    )
 
 __all__ = [
     "FORMULATIONS",
@@ -195,3 +200,48 @@ __all__ = [
     "transposed_coriolis_forces",
     "with_parameters",
 ]
+
+# modules that are imported when one of their names is first used, so that programs start quickly
+_LATER = {
+    "kinetree.algorithms.constraints.at_state": (
+        "constrained_forward_dynamics",
+        "constrained_forward_dynamics_derivatives",
+        "constrained_inverse_dynamics",
+        "constraint_bias",
+        "constraint_errors",
+        "constraint_impulse",
+        "constraint_jacobian",
+        "project_accelerations",
+        "project_rates",
+        "reduced_dynamics",
+    ),
+    "kinetree.algorithms.constraints.mobility": (
+        "Mobility",
+        "constrain",
+        "mobility",
+    ),
+    "kinetree.algorithms.constraints.projection": ("project",),
+    "kinetree.algorithms.ellipsoids": (
+        "Ellipsoid",
+        "force_ellipsoid",
+        "mass_ellipsoid",
+    ),
+    "kinetree.formulations.articulated_bodies": ("forward_dynamics_by_articulated_bodies",),
+    "kinetree.formulations.jacobians": (
+        "gravity_forces_by_wrenches",
+        "gravity_wrenches",
+        "mass_matrix_by_jacobians",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.tiles import TiledFactor
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 
@@ -132,47 +135,12 @@ class Hinge:
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
 
-    M: Factor
+    M: "Factor | TiledFactor"
     P: list[Pair]
     r: Array
 
 
 Beyond = list[tuple[Body, Pair] | None]  # body and wrench of what hangs on each link
-
-
-def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
-    """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
-
-    Args:
-        tree: the robot.
-        groups: its groups, each behind the one that carries it.
-        own: force and moment that each link itself needs at ddq = 0, without those beyond it.
-        forces: joint forces less friction, springs and drives at ddq = 0, (n,).
-    """
-    beyond: Beyond = [None] * len(tree.links)
-    done: list[Hinge | Joints] = []
-    for group in reversed(groups):
-        inward = hinge_inward if group.is_hinge else group_inward
-        with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
-            found, body, wrench = inward(tree, group, beyond, own, forces)
-        done.append(found)
-        if group.carrier != WORLD:
-            there = beyond[group.carrier]
-            if there is not None:
-                body, wrench = combined(articulated(there[0]), articulated(body), there[1], wrench)
-            beyond[group.carrier] = body, wrench
-    check_hinges(tree, groups, done[::-1])
-    rates: list[Any] = [0] * tree.model.n
-    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
-    for group, found in zip(groups, reversed(done), strict=True):
-        if isinstance(found, Hinge):
-            i = group.links[0]
-            link = tree.links[i]
-            given = found.over, found.rate, changes[link.parent], group.carries(i)
-            rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
-        else:
-            group_outward(tree, group, found, changes, rates)
-    return np.array(rates)
 
 
 def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | Joints]) -> None:
@@ -409,7 +377,11 @@ def group_outward(
         a, alpha = changes[group.carrier]
         pushed = [f @ a + n @ alpha for f, n in joints.P]
         z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
-    for d, rate in zip(group.dofs, solve_outward(joints.M, z), strict=True):
+    if isinstance(joints.M, Factor):
+        found = solve_outward(joints.M, z)
+    else:
+        found = joints.M.solve_outward(z[:, None])[:, 0]
+    for d, rate in zip(group.dofs, found, strict=True):
         rates[d] = rate
     for i in group.links:
         link = tree.links[i]

@@ -21,7 +21,6 @@ import numpy as np
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
-from kinetree.algorithms.regrouping import regrouping_rules
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.options import count, is_one_of
@@ -236,6 +235,8 @@ def base_parameters_by_rules(model: Model) -> BaseParameters:
                 "joints that move by themselves; base_parameters finds the combinations from "
                 "numbers, with such joints too."
             )
+    from kinetree.algorithms.regrouping import regrouping_rules
+
     columns, N = _columns(model, ("link",)), regrouping_rules(model)
     if N.dtype == object:  # symbols, and exact numbers
         return BaseParameters(*_from_dependencies(model, columns, N))

@@ -4,6 +4,7 @@ Joints of one degree of freedom add. Quaternions and poses are multiplied from t
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
 """
 
+from collections.abc import Sequence
 from itertools import groupby
 from math import isfinite, pi
 
@@ -119,9 +120,13 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
         q: joint positions, shape (nq,), rad or m.
         v: tangent vector, shape (n,), rad or m: a rate times a time.
     """
-    q, v = coordinates(model, q), rates(model, v, "v")
+    return moved_along(_own(model), coordinates(model, q), rates(model, v, "v"))
+
+
+def moved_along(joints: Sequence[Joint], q: Array, v: Array) -> Array:
+    """The position reached from q, (nq,), if only some joints move along v, (n,)."""
     out = q.astype(np.result_type(q, v))  # a copy
-    for joint in _own(model):
+    for joint in joints:
         own, step = list(joint.coords), v[list(joint.dofs)]
         if joint.type == SPHERICAL:
             out[own] = normalized(multiply(q[own], _exp_quaternion(step)))

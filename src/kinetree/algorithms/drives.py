@@ -28,7 +28,6 @@ from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
-from kinetree.spatial.duals import Dual, dual
 
 Matrix = list[list[Any]]  # (n, n), built up entry by entry
 
@@ -224,6 +223,8 @@ def friction_slopes(model: Model, dq: Array) -> Array:
 
     A friction function is computed on dual numbers.
     """
+    from kinetree.spatial.duals import Dual, dual
+
     slopes: list[Any] = [0] * model.n
     for joint in model.joints:
         for d in joint.dofs:

@@ -6,13 +6,26 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.articulated import solve_tree
+from kinetree.algorithms.articulated import (
+    Beyond,
+    Hinge,
+    Joints,
+    Pair,
+    articulated,
+    check_hinges,
+    combined,
+    group_inward,
+    group_outward,
+    hinge_inward,
+    hinge_outward,
+)
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.configuration import random
-from kinetree.algorithms.grouping import Group, cheapest, finest
+from kinetree.algorithms.grouping import LARGE, Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     Wrench,
@@ -105,6 +118,43 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
     forces = driving if tree.springs is None else driving - tree.springs
     return solve_tree(tree, groups, own, forces)
+
+
+def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
+    """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
+
+    Args:
+        tree: the robot.
+        groups: its groups, each behind the one that carries it.
+        own: force and moment that each link itself needs at ddq = 0, without those beyond it.
+        forces: joint forces less friction, springs and drives at ddq = 0, (n,).
+    """
+    beyond: Beyond = [None] * len(tree.links)
+    done: list[Hinge | Joints] = []
+    for group in reversed(groups):
+        inward = hinge_inward if group.is_hinge else group_inward
+        if is_recording() and len(group.dofs) >= LARGE:
+            from kinetree.algorithms.large_groups import large_group_inward as inward
+        with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
+            found, body, wrench = inward(tree, group, beyond, own, forces)
+        done.append(found)
+        if group.carrier != WORLD:
+            there = beyond[group.carrier]
+            if there is not None:
+                body, wrench = combined(articulated(there[0]), articulated(body), there[1], wrench)
+            beyond[group.carrier] = body, wrench
+    check_hinges(tree, groups, done[::-1])
+    rates: list[Any] = [0] * tree.model.n
+    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
+    for group, found in zip(groups, reversed(done), strict=True):
+        if isinstance(found, Hinge):
+            i = group.links[0]
+            link = tree.links[i]
+            given = found.over, found.rate, changes[link.parent], group.carries(i)
+            rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
+        else:
+            group_outward(tree, group, found, changes, rates)
+    return np.array(rates)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ HINGE, LEAF, FIRST = 363, 250, 100
 HANDED, BODY, COLUMN, PASSED, SOLVED = 130, 20, 147, 37, 6
 INNER = 200  # an articulated body taken inward past one link of a group
 LEAST = 0.95  # share of the operations of one group that a cut must stay below
+LARGE = 12  # degrees of freedom from which a group is eliminated in tiles, in code that loops
 SMALL = 24  # degrees of freedom up to which a branch may be one group
 
 

@@ -224,3 +224,13 @@ def matrix(name: str, value: ArrayLike) -> str:
 def formulas(*lines: str) -> str:
     """LaTeX formulas, one below the other, as a notebook shows them."""
     return "\n\n".join(rf"$\displaystyle {line}$" for line in lines)
+
+
+def clip(text: str, length: int = 60) -> str:
+    """`text` short enough for a message."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def show(text: str) -> str:
+    """`text` in quotes, short enough for a message."""
+    return repr(clip(text))

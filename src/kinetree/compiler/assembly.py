@@ -128,12 +128,13 @@ class Assembly:
     def _settle(self) -> None:
         """Copy constants into slots, and inputs that other calls of their body have in slots."""
         is_number = np.array([x is not None for x in self.builder.numbers])
+        is_made = np.array(self.maker) >= 0
         copied: dict[int, int] = {}
         for calls in self._by_variant(self.calls).values():
             values = np.array([self.calls[k].values for k in calls]).reshape(len(calls), -1)
             if not values.size:
                 continue
-            placed = np.array(self.maker)[values] >= 0
+            placed = is_made[values]
             numbers = is_number[values] & ~placed
             mixed = (placed | numbers).any(0) & ~(placed | numbers).all(0)
             for row, column in np.argwhere(numbers | (mixed & ~placed)):

@@ -6,8 +6,8 @@ Messages begin with file:line where the records have it, so that readers of file
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from kinetree.base.tables import show
 from kinetree.description.records import JointDescription, LinkDescription
-from kinetree.description.xml import show
 from kinetree.errors import ModelError, NameLookupError
 
 MOST_NAMES = 8  # in one message

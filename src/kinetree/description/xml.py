@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from kinetree.base.tables import clip as clip  # readers take both from here
+from kinetree.base.tables import show as show
 from kinetree.description.source import MAX_SIZE
 from kinetree.errors import ParseError
 
@@ -163,16 +165,6 @@ class _Builder:
     def position(self) -> tuple[int, int]:
         line = self.parser.CurrentLineNumber + self.lines_skipped
         return line, self.parser.CurrentColumnNumber + 1
-
-
-def clip(text: str, length: int = 60) -> str:
-    """`text` short enough for a message."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-def show(text: str) -> str:
-    """`text` in quotes, short enough for a message."""
-    return repr(clip(text))
 
 
 def _check_start(body: str, file: str) -> None:

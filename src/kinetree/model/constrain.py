@@ -21,6 +21,7 @@ from kinetree.spatial.se3 import placement
 
 LOOPS = ("point", "axis", "plane", "pose")
 HOLDS = ("point", "pose")
+CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 LARGEST_RATIO = 1e3  # of weights of motors
 
 

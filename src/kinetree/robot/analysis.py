@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
 from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
@@ -20,6 +19,7 @@ from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
 
 if TYPE_CHECKING:
+    from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.explain import Explanation
 

@@ -26,11 +26,10 @@ from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, moving_constraints
+from kinetree.model.constrain import CARRIED, constraints_of, moving_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 
-CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 

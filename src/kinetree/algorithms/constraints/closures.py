@@ -97,6 +97,20 @@ def tree_constraints(
     return Constrained(np.array(Phi), matrix, np.array(gamma))
 
 
+def item_dofs(tree: Tree, item: Closure | Coupling) -> frozenset[int]:
+    """Entries of dq that move a constraint."""
+    if isinstance(item, Coupling):
+        return frozenset(term.dof for term in item.terms)
+    return frozenset(d for way in ways(tree, item) for i in way for d in tree.links[i].dofs)
+
+
+def ways(tree: Tree, item: Closure) -> list[list[int]]:
+    """Links from the last one that carries both frames of a closure to each of them."""
+    ways = [tree.path_inward(link)[::-1] for link in (item.link_a, item.link_b)]
+    shared = sum(x == y for x, y in zip(*ways, strict=False))
+    return [way[shared:] for way in ways]
+
+
 @dataclass(frozen=True, eq=False)
 class _Item:
     """Rows of one constraint; columns[d] are the entries of J that belong to dq[d]."""
@@ -149,10 +163,8 @@ class _Side:
 
 
 def _close(tree: Tree, item: Closure, dq: Array | None) -> _Item:
-    ways = [tree.path_inward(link)[::-1] for link in (item.link_a, item.link_b)]
-    shared = sum(x == y for x, y in zip(*ways, strict=False))
-    a = _outward(tree, ways[0][shared:], item.T_a, dq)
-    b = _outward(tree, ways[1][shared:], item.T_b, dq)
+    way_a, way_b = ways(tree, item)
+    a, b = _outward(tree, way_a, item.T_a, dq), _outward(tree, way_b, item.T_b, dq)
     d = b.p - a.p
     x, R = a.R.T @ d, a.R.T @ b.R
     rows = _Rows(item, x, R)

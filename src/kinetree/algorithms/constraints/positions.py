@@ -10,10 +10,12 @@ as closed up to `Constraints.tolerance`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import tee
 
 import numpy as np
 
+from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.configuration import (
     integrate,
     neutral,
@@ -22,23 +24,28 @@ from kinetree.algorithms.configuration import (
     rest_position,
 )
 from kinetree.algorithms.constraints.alignment import EXACT, WEAK, Misalignment
-from kinetree.algorithms.constraints.closures import plain_floats
+from kinetree.algorithms.constraints.closures import plain_floats, ways
 from kinetree.algorithms.constraints.projection import (
     Closed,
+    Part,
     close,
+    close_parts,
+    separate_parts,
     textbook,
     unclosed,
 )
 from kinetree.algorithms.constraints.regularity import ClosedPosition, closed_at, distance
+from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, nearest_length
 from kinetree.base.tables import listing
-from kinetree.description.joints import SCREW_TYPES
+from kinetree.description.joints import REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.errors import InputError, ModelError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints
 
+TURNING = (REVOLUTE, SPHERICAL)  # joints that keep the origin of a link at its distance
 SAMPLES = 8
 ENOUGH = 3  # exact samples, with which the others are left out
 TRIES = 80
@@ -89,22 +96,18 @@ def closed_positions(model: Model, starts: Iterator[Array]) -> Samples:
     Raises:
         InputError: no start leads to a closed position; the message has the residual and a name.
     """
-    evaluate, found = textbook(model), list[Closed]()
+    evaluate, parts = textbook(model), separate_parts(model)
     reach = _reach(model)
     widest = WIDEST_GAP * reach
-    for start in starts:
-        found.append(close(model, start, evaluate))
-        closed = [x for x in found if x.residual <= widest]
-        if len(closed) == SAMPLES or (not closed and _repeats([x.residual for x in found])):
-            break
-    best = min(found, key=lambda x: x.residual)
-    if best.residual > widest:
-        given = constraints_of(model, "mobility")
-        raise InputError(
-            f"the constraints {listing(list(given.given), 8)} contradict one another, or the start "
-            f"is too far away, after {len(found)} attempts: {unclosed(model, given, best, ())} A "
-            "position at which they are nearly closed can be given as `near`."
-        )
+    _check_lengths(model, widest)
+    each = [
+        _closed_part(model, part, own, widest)
+        for part, own in zip(parts, tee(starts, len(parts)), strict=True)
+    ]
+    found = [
+        _joined(model, parts, [x[k % len(x)] for x in each])
+        for k in range(max(len(x) for x in each))
+    ]
     levels = [[x for x in found if x.residual <= most] for most in (ROUNDING, CLOSED, widest)]
     used = next((x for x in levels if len(x) >= ENOUGH), levels[-1])
     closed = sorted(x.residual for x in levels[-1])
@@ -112,6 +115,74 @@ def closed_positions(model: Model, starts: Iterator[Array]) -> Samples:
     plain = plain_floats(model)
     samples = [closed_at(plain, x.q, evaluate(x.q)[1]) for x in used]
     return Samples(samples, gap, gap / reach)
+
+
+def _check_lengths(model: Model, widest: float) -> None:
+    """Raise InputError if a loop has a bar that is longer than all its others together.
+
+    Such a loop is open everywhere, and no start needs to be tried. Loops with joints that slide
+    have no such bound.
+    """
+    tree = book_tree(model, neutral(model))
+    for item in constraints_of(model, "mobility").items:
+        if not isinstance(item, Closure):
+            continue
+        way_a, way_b = ways(tree, item)
+        a, b = _bars(model, tree, way_a, item.T_a), _bars(model, tree, way_b, item.T_b)
+        if a is None or b is None or item.kind == "plane":
+            continue
+        lengths = [nearest_length((a[0] - b[0]).tolist()), float(item.length)]
+        lengths += [nearest_length(x.tolist()) for x in (*a[1:], *b[1:])]
+        longest = max(lengths)
+        apart = 2 * longest - sum(lengths)
+        if apart > 2 * widest:  # lengths and errors of equations differ by at most this factor
+            raise InputError(
+                f"the constraint {item.name!r} of {model.name!r} stays open by {apart:.3g} m or "
+                f"more in every position: one distance on its way, {longest:.3g} m, is longer than "
+                f"all the others together, {sum(lengths) - longest:.3g} m. Check lengths and "
+                "frames."
+            )
+
+
+def _bars(model: Model, tree: Tree, way: Sequence[int], T: Array) -> list[Array] | None:
+    """Vectors between the joints on a way to a frame T, each in its link; None: one slides."""
+    if any(model.joints[i].type not in TURNING or np.any(tree.links[i].A[3:] != 0) for i in way):
+        return None
+    poses = [*(model.M_pi[i] for i in way), T]
+    return [np.asarray(pose, float)[:3, 3] for pose in poses]
+
+
+def _closed_part(model: Model, part: Part, starts: Iterator[Array], widest: float) -> list[Closed]:
+    """Closed positions of one part of the constraints."""
+    found = list[Closed]()
+    for start in starts:
+        found.append(close(model, start, part.evaluate, part.fixed))
+        closed = [x for x in found if x.residual <= widest]
+        if len(closed) == SAMPLES or (not closed and _repeats([x.residual for x in found])):
+            break
+    if closed := [x for x in found if x.residual <= widest]:
+        return closed
+    best = min(found, key=lambda x: x.residual)
+    given = constraints_of(model, "mobility")
+    Phi = np.zeros(len(given.row_names))
+    Phi[part.rows] = best.Phi
+    names = list(dict.fromkeys(given.owner(row) for row in part.rows))
+    raise InputError(
+        f"the constraints {listing(names, 8)} contradict one another, or the start "
+        f"is too far away, after {len(found)} attempts: "
+        f"{unclosed(model, given, replace(best, Phi=Phi), ())} A "
+        "position at which they are nearly closed can be given as `near`."
+    )
+
+
+def _joined(model: Model, parts: Sequence[Part], found: Sequence[Closed]) -> Closed:
+    """A position of each part as one of all; joints without constraints as in the first."""
+    q, Phi = np.array(found[0].q), np.zeros(sum(len(part.rows) for part in parts))
+    for part, own in zip(parts, found, strict=True):
+        free = {*range(model.n)}.difference(part.fixed)
+        coords = [x for joint in model.joints if free & {*joint.dofs} for x in joint.coords]
+        q[coords], Phi[part.rows] = own.q[coords], own.Phi
+    return Closed(q, max(x.residual for x in found), Phi)
 
 
 def eased_positions(model: Model, tilt: Misalignment, near: Array | None) -> Samples | None:
@@ -129,13 +200,19 @@ def eased_positions(model: Model, tilt: Misalignment, near: Array | None) -> Sam
     """
     evaluate, reach, plain = textbook(model), _reach(model), plain_floats(model)
 
-    def divided(q: Array) -> tuple[Array, Array]:
-        Phi, J = evaluate(q)
-        return Phi / tilt.sizes, J / tilt.sizes[:, None]
+    def divided(part: Part) -> Part:
+        sizes = tilt.sizes[part.rows]
 
+        def evaluate(q: Array) -> tuple[Array, Array]:
+            Phi, J = part.evaluate(q)
+            return Phi / sizes, J / sizes[:, None]
+
+        return replace(part, evaluate=evaluate)
+
+    parts = [divided(part) for part in separate_parts(model)]
     closed, gap = list[ClosedPosition](), 0.0
     for start in random_starts(model, near, FAR):
-        q = close(model, start, divided, cutoff=WEAK).q
+        q = close_parts(model, start, parts, WEAK).q
         Phi, J = evaluate(q)
         residual = float(np.abs(Phi).max(initial=0))
         if residual <= OPEN * reach:
@@ -222,6 +299,7 @@ def home_position(model: Model, samples: Sequence[ClosedPosition], near: Array |
         near: a position near which the constraints can be closed; None: not known.
     """
     evaluate, given = textbook(model), constraints_of(model, "home_position")
+    parts = separate_parts(model)
 
     def candidates() -> Iterator[Array]:
         zero = neutral(model)
@@ -229,7 +307,7 @@ def home_position(model: Model, samples: Sequence[ClosedPosition], near: Array |
             yield zero
         for start in (near, rest_position(model)):
             if start is not None:
-                found = close(model, start, evaluate)
+                found = close_parts(model, start, parts)
                 if found.residual <= CLOSED + given.gap:
                     yield found.q
         yield from (at.q for at in samples)

@@ -12,15 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.algorithms.book import book_link, book_tree
-from kinetree.algorithms.configuration import integrate, neutral
-from kinetree.algorithms.constraints.closures import placed, plain_floats, tree_constraints
+from kinetree.algorithms.configuration import integrate, moved_along, neutral
+from kinetree.algorithms.constraints.closures import (
+    item_dofs,
+    placed,
+    plain_floats,
+    tree_constraints,
+    ways,
+)
 from kinetree.algorithms.constraints.nearest import kept_entries
 from kinetree.algorithms.constraints.row_space import dots, least_squares
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
-from kinetree.model.constraints import Closure, Constraints
+from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled
 
@@ -99,15 +105,66 @@ def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
     return kept_entries(model, keep)
 
 
-def textbook(model: Model) -> Evaluate:
-    """Phi and J of floats by the functions of this folder; links without constraints stay."""
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Constraints that share no joint with the others: Phi and J of their rows.
+
+    fixed: entries of dq that do not move them.
+
+    Parts are closed one after the other: a step for all of them at once would be as short as the
+    worst part needs, and a start would lead to a closed position only if it does for every part.
+    """
+
+    rows: list[int]
+    fixed: list[int]
+    evaluate: Evaluate
+
+
+def separate_parts(model: Model) -> list[Part]:
+    """The constraints of a robot in parts, each in the order of the constraints."""
+    tree, items = book_tree(plain_floats(model), neutral(model)), placed(model)
+    groups: list[tuple[frozenset[int], list[int]]] = []  # dofs, and numbers of constraints
+    for k, item in enumerate(items):
+        dofs, members = item_dofs(tree, item), [k]
+        for group in [x for x in groups if x[0] & dofs]:
+            groups.remove(group)
+            dofs, members = dofs | group[0], sorted(members + group[1])
+        groups.append((dofs, members))
+    ends = np.cumsum([len(item.row_names) for item in items]).tolist()
+    rows = [list(range(end - len(x.row_names), end)) for x, end in zip(items, ends, strict=True)]
+    parts = list[Part]()
+    for dofs, own in groups:
+        fixed = [d for d in range(model.n) if d not in dofs]
+        evaluate = textbook(model, [items[k] for k in own])
+        parts.append(Part([row for k in own for row in rows[k]], fixed, evaluate))
+    return parts
+
+
+def close_parts(model: Model, q: Array, parts: Sequence[Part], cutoff: float = CUTOFF) -> Closed:
+    """Close all parts from q, one after the other; the position and the residual of all."""
+    Phi = np.zeros(sum(len(part.rows) for part in parts))
+    for part in parts:
+        found = close(model, q, part.evaluate, part.fixed, cutoff)
+        q, Phi[part.rows] = found.q, found.Phi
+    return Closed(q, float(np.abs(Phi).max(initial=0)), Phi)
+
+
+def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) -> Evaluate:
+    """Phi and J of floats by the functions of this folder; links without constraints stay.
+
+    Args:
+        model: the robot, with constraints.
+        items: some of the constraints; None: all.
+    """
     model = plain_floats(model)
-    items, at_zero = placed(model), book_tree(model, neutral(model))
-    ends = [link for x in items if isinstance(x, Closure) for link in (x.link_a, x.link_b)]
-    moved = {i for link in ends for i in at_zero.path_inward(link)}
+    items = placed(model) if items is None else items
+    at_zero = book_tree(model, neutral(model))
+    moved = {i for x in items if isinstance(x, Closure) for way in ways(at_zero, x) for i in way}
 
     def evaluate(q: Array) -> tuple[Array, Array]:
-        links = (book_link(model, q, i) if i in moved else at_zero.links[i] for i in model.links)
+        links = list(at_zero.links)
+        for i in moved:
+            links[i] = book_link(model, q, i)
         with np.errstate(all="ignore"):  # frames that are half a turn apart have infinite errors
             found = tree_constraints(replace(at_zero, links=tuple(links)), items, q)
         return found.Phi.astype(float), found.J.astype(float)
@@ -139,6 +196,7 @@ def close(
 
 def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array, cutoff: float) -> Closed:
     Phi, J = evaluate(q)
+    joints = [x for x in model.joints if x.follows is None and moving[list(x.dofs)].any()]
     slow = 0
     for _ in range(MOST_STEPS):
         size = float(np.abs(Phi).max(initial=0))
@@ -150,7 +208,7 @@ def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array, cutoff: f
             break
         step = v * min(1.0, LONGEST / length)
         for halvings in range(HALVINGS):  # noqa: B007
-            tried = integrate(model, q, step)
+            tried = moved_along(joints, q, step)
             Phi_new, J_new = evaluate(tried)
             if _smaller(Phi_new, Phi):
                 break

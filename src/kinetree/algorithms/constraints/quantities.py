@@ -8,9 +8,7 @@ terms of the equation of motion (M, C, g, h), energies and kinematics are those 
 from collections.abc import Callable
 from typing import Any
 
-from kinetree.algorithms.constraints.at_state import CARRIED
 from kinetree.algorithms.constraints.closures import placed, tree_constraints
-from kinetree.algorithms.constraints.derivatives import constrained_forward_derivatives
 from kinetree.algorithms.constraints.dynamics import (
     Items,
     tree_constrained_acceleration,
@@ -25,7 +23,12 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, moving_constraints, without_constraints
+from kinetree.model.constrain import (
+    CARRIED,
+    constraints_of,
+    moving_constraints,
+    without_constraints,
+)
 from kinetree.model.quantity import Make, Quantity, Result
 
 GEARED = (
@@ -78,6 +81,8 @@ def lean_items(lean: LeanModel) -> Items:
 
 
 def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+    from kinetree.algorithms.constraints.derivatives import constrained_forward_derivatives
+
     lean = lean_model(model, regrouped=regrouped)
     items = lean_items(lean)
 

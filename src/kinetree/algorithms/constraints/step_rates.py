@@ -27,8 +27,6 @@ import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
-from kinetree.algorithms.constraints.projection import project, textbook
-from kinetree.algorithms.constraints.row_space import row_space
 from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.implicit import Gains, StepSlopes
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
@@ -161,6 +159,10 @@ def check_dry_joints(model: Model) -> None:
     dry, given = dry_dofs(model), model.constraints
     if given is None or {*dry} <= {*given.independent}:
         return
+    # imported here: kernels that are stored need none of this
+    from kinetree.algorithms.constraints.projection import project, textbook
+    from kinetree.algorithms.constraints.row_space import row_space
+
     others, rng = [d for d in range(model.n) if d not in dry], np.random.default_rng(0)
     q, J, evaluate = np.array(given.home), np.zeros((0, model.n)), textbook(model)
     for _ in range(ATTEMPTS):

@@ -12,7 +12,7 @@ import kinetree as kt
 from closed_loops import tied_robot
 from kinetree import algorithms
 from kinetree.algorithms.constraints import positions
-from kinetree.constraints import Loop, Rod
+from kinetree.constraints import Hold, Loop, Rod
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.spatial import pose, rotation
 
@@ -216,10 +216,31 @@ def test_an_impossible_weld_is_refused_after_few_attempts(monkeypatch):
 
     monkeypatch.setattr(positions, "close", counted)
     arm = kt.robots.planar_2r()
-    with pytest.raises(InputError, match="contradict one another"):
+    with pytest.raises(InputError, match=r"'far'.* stays open by 1\.2 m or more .* 3 m, is longer"):
         arm.constrained({"far": Rod("base", "tool", 3.0)})
+    assert count == 0
+    with pytest.raises(InputError, match="contradict one another"):
+        arm.constrained({"high": Hold("tool", "point", (0.5, 0.5, 0.5))})
     assert count < 20
     count = 0
     with pytest.raises(InputError, match=r"contradict one another.*stays open by 0\.1"):
         planar(0.1)
     assert count < 30
+
+
+def test_loops_that_share_no_joint_are_closed_on_their_own():
+    """Of twelve four-bars, the message names the one that cannot close; without it, all move."""
+    bar, given = {"m": 1.0, "com": (0.1, 0, 0), "I_com": np.diag([0.01, 0.02, 0.02])}, {}
+    builder = kt.Builder("rack").link("base")
+    for k in range(12):
+        for parent, own, at in ("base", "a", (0, 0, k)), (f"a{k}", "b", (0.3, 0, 0)), (
+            "base", "c", (1, 0, k)
+        ):  # fmt: skip
+            builder.link(f"{own}{k}", **bar)
+            builder.joint(f"{own}{k}", "revolute", parent, f"{own}{k}", at=at)
+        builder.frame(f"tip{k}", f"b{k}", (0.9, 0, 0)).frame(f"end{k}", f"c{k}", (0.7, 0, 0))
+        given[f"loop{k}"] = Loop(f"tip{k}", f"end{k}", "axis")
+    rack = builder.frame("high", "c3", (0.7, 0, 0.1)).build()
+    assert rack.constrained(given).mobility.degrees_of_freedom == 12
+    with pytest.raises(InputError, match="the constraints 'loop3' contradict one another"):
+        rack.constrained(given | {"loop3": Loop("tip3", "high", "axis")})
