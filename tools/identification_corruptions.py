@@ -13,6 +13,8 @@ scored by the verdict and by the intervals that it leaves:
     other cause     the verdict has other reasons, and intervals are wrong or all withheld
     not visible     as silent wrong, but the best parameters leave less than 3 sigma of the
                     corruption in noise-free forces: no method can find it
+    undecided       as silent wrong, but the text of the verdict names the true cause among those
+                    that the recording cannot show
     silent wrong    the verdict is "usable", and the intervals are wrong
     refused         the recording or the identification ended in an error
 
@@ -65,7 +67,8 @@ FAR = 5.0  # standard errors: a single miss by more is wrong
 OTHER_LAWS = ("sigmoid", "load")  # their coefficients are not those of viscous and Coulomb friction
 Case = tuple[str, int, float | None, float | None]  # kind of recording, seed, seconds, rate
 SCORES = (
-    "right cause", "intervals hold", "other cause", "not visible", "silent wrong", "refused"
+    "right cause", "intervals hold", "other cause", "not visible", "undecided", "silent wrong",
+    "refused",
 )  # fmt: skip
 
 
@@ -127,8 +130,10 @@ def examine(case: Case) -> Outcome:
     affected = set(twin.signals.joint_names)
     far = int(misses.argmax()) if len(misses) else 0
     score = score_of(verdict.word, bool(told), misses, int((~inside).sum()))
-    if cause and score == "silent wrong" and not visible(found, twin):
-        score = "not visible"
+    if cause and score == "silent wrong":
+        unseen = [x for x in verdict.undecided if x.kind == cause]
+        named = any(not x.joints or affected & set(x.joints) for x in unseen)
+        score = "undecided" if named else score if visible(found, twin) else "not visible"
     ratio = found.error() / np.maximum(found.error(physical=False), 1e-300)
     return Outcome(
         corruption=corruption,
@@ -302,9 +307,10 @@ def summary(found: list[Outcome]) -> str:
     lines = []
     if bad:
         right = sum(x.score in SCORES[:2] for x in bad)
-        hidden = sum(x.score == "not visible" for x in bad)
+        hidden, open_ = (sum(x.score == y for x in bad) for y in ("not visible", "undecided"))
         lines.append(
-            f"corrupted: {right} of {len(bad)} right ({right / len(bad):.1%}), {hidden} not visible"
+            f"corrupted: {right} of {len(bad)} right ({right / len(bad):.1%}), {hidden} not "
+            f"visible, {open_} named as undecided"
         )
     if good:
         alarms, given = sum(x.alarm for x in good), sum(x.given for x in good)

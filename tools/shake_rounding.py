@@ -14,7 +14,8 @@ in the table of bits, and of its graphs:
     python tools/shake_rounding.py 1 --decisions      prints decisions instead of hashes
 
 Decisions are what a rank decides: whether constraints are accepted, which equations are redundant,
-which joints are independent, where the mechanism starts, and which parameters are base parameters.
+which joints are independent, where the mechanism starts, which parameters are base parameters, and
+what an identification finds: base parameters, friction laws, lag, verdict and intervals withheld.
 There, results move by up to 8 units in the last place.
 
 Extended precision of NumPy is 64, 80 or 128 bits wide, depending on the platform: `longdouble`
@@ -55,7 +56,7 @@ LARGEST_MOVE = 8 if DECISIONS else 1  # units in the last place
 RODS = (1.8, 1.8 - 1e-6, 1.79, 0.7)  # m: the arm reaches 1.8 m
 BASES = (1.1, 1.1 - 1e-6, 0.5, 0.1)  # m: the bars reach 1.1 m, and 0.1 m folded
 IDENTIFIED = ("planar_2r", "scara", "cart_pole", "ur5e")
-generator = random.Random(SEED)
+generator, numbers = random.Random(SEED), np.random.default_rng(SEED)
 
 
 def moved(x: float) -> float:
@@ -67,6 +68,14 @@ def moved(x: float) -> float:
     for _ in range(generator.randint(1, LARGEST_MOVE)):
         x = math.nextafter(x, way)
     return x
+
+
+def all_moved(x: np.ndarray) -> np.ndarray:
+    """Return neighbours of floats, as `moved` does."""
+    steps = numbers.integers(1, LARGEST_MOVE + 1, x.shape) * numbers.choice([-1, 1], x.shape)
+    with np.errstate(invalid="ignore"):
+        exact = ~np.isfinite(x) | (x == np.round(x))
+        return np.where(exact, x, x + steps * np.spacing(x)).astype(x.dtype)
 
 
 def place() -> None:
@@ -89,8 +98,7 @@ def shaken(result: Any) -> Any:
         return type(result)(moved(result))
     if isinstance(result, np.ndarray) and result.dtype.kind == "f":
         place()
-        flat = [moved(x) for x in result.ravel()]
-        return np.array(flat, result.dtype).reshape(result.shape)
+        return all_moved(result)
     return result
 
 
@@ -108,15 +116,13 @@ def product(a: Any, b: Any) -> Any:
     result = a @ b
     if getattr(result, "dtype", None) is None or np.asarray(result).dtype.kind != "f":
         return result
-    terms = np.asarray(np.asarray(a) != 0, int) @ np.asarray(np.asarray(b) != 0, int)
+    terms = np.asarray(np.asarray(a) != 0, float) @ np.asarray(np.asarray(b) != 0, float)
     if (terms < 2).all():
         return result
     place()
     if np.ndim(result) == 0:
         return type(result)(moved(result))
-    flat = zip(np.ravel(result), np.ravel(terms), strict=True)
-    moves = [moved(x) if count > 1 else x for x, count in flat]
-    return np.array(moves, result.dtype).reshape(result.shape)
+    return np.where(terms > 1, all_moved(result), result)
 
 
 def power(a: Any, b: Any) -> Any:
@@ -227,6 +233,26 @@ def print_decisions() -> None:
     for name in IDENTIFIED:
         model = getattr(kt.robots, name)().model
         print(name, algorithms.base_parameters(model).kept)
+    for clock in (1.0, 0.9):
+        print_identification(clock)
+
+
+def print_identification(clock: float) -> None:
+    """Print what is decided about a recording whose clock has a scale."""
+    import kinetree as kt
+    from kinetree.identify import identify, make_recording, simulated_recording
+    from kinetree.motion import excitation
+
+    robot = kt.robots.planar_2r()
+    rubbing = robot.with_friction({"joint1": kt.Friction(0.3, 0.5)})
+    data = simulated_recording(
+        rubbing, excitation(robot, 8, 0.01, reach=1.0), encoder_noise=2e-5, torque_noise=0.05
+    )
+    found = identify(robot, make_recording(robot, clock * data.t, data.q, data.tau), folds=2)
+    laws = [(x.friction, x.offset) for x in found.choices]
+    late = found.lag is not None and found.lag.sure
+    reasons = [(x.kind, x.joints) for x in found.verdict.reasons]
+    print(clock, found.base.kept, laws, late, found.verdict.word, reasons, found.withheld)
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ is an equation as well. Row r is the sum of samples around t_r with the weights 
 divided by their sum: a low-pass whose gain falls from 1 to 0 between 0.5 and 1.5 times the cutoff.
 Filtering one side alone would bias the unknowns; filtering both alike removes noise beyond the
 motion and nothing else. At the ends of a stretch the kernel is cut, on both sides alike. Rows are
-1 / (4 cutoff) apart: samples in between repeat what the band already has.
+1 / (2 cutoff) apart: samples in between repeat what the band already has, and errors of closer rows
+would be alike.
 
 The kernel is finite, so rows are computed block by block, in bounded memory.
 """
@@ -26,7 +27,7 @@ from kinetree.identify.recording import Recording
 
 REACH = 2.0  # half length of the kernel, times 1 / cutoff
 SHAPE = 6.0  # of the Kaiser window: 60 dB beyond 1.5 times the cutoff
-SPACING = 0.25  # of rows, times 1 / cutoff
+SPACING = 0.5  # of rows, times 1 / cutoff: the noise of rows is close to white
 GROUP = 48  # rows that are computed by one product of matrices
 WIDER = 5.0  # cutoff of joint forces over that of the motion
 FINEST = 0.2  # cutoff, in periods per sample, from which every sample is a row

@@ -6,8 +6,8 @@ from typing import Literal
 Kind = Literal[
     "time-scale", "clock-jitter", "encoder-zero", "gravity-compensated", "friction-compensated",
     "sticking", "saturation", "swapped-channels", "gear-ratio", "payload-change", "drift",
-    "pattern", "misfit", "unphysical", "worse", "reading", "unsteady", "coloured", "outliers",
-    "offset", "lag", "gains", "excitation", "not tested", "check",
+    "pattern", "misfit", "unphysical", "worse", "reading", "unsteady", "uneven", "coloured",
+    "outliers", "offset", "lag", "gains", "excitation", "not tested", "check",
 ]  # fmt: skip
 
 
@@ -23,8 +23,9 @@ class Finding:
             "payload-change" and "drift" (of friction) during the recording, "pattern" (errors
             depend on the motion), "misfit" (errors of no known cause), "unphysical" (no possible
             robot has the base parameters), "worse" (than the description), "reading" (another sign,
-            unit or order of joints fits better), "unsteady" (noise changes), "coloured" (errors are
-            correlated over time), "outliers", "offset", "lag", "gains", "excitation" (motion that
+            unit or order of joints fits better), "unsteady" (noise changes), "uneven" (errors
+            are larger where a parameter is determined), "coloured" (errors are correlated over
+            time), "outliers", "offset", "lag", "gains", "excitation" (motion that
             determines some parameters poorly), "not tested" (no motion was held out) or "check"
             (two computations of the result disagree).
         joints: names of the degrees of freedom concerned; empty: all.
@@ -47,7 +48,8 @@ class Verdict:
         word: "usable", "usable for" (a part of the result) or "not usable".
         use: the part that can be used; empty unless the word is "usable for".
         reasons: reasons against use, the most telling one first; empty if the word is "usable".
-        undecided: faults that this recording could not show; they are no reasons against use.
+        undecided: faults that this recording could not show. They are no reasons against use, but
+            conditions of it, and part of the verdict as text.
     """
 
     word: Literal["usable", "usable for", "not usable"] = "usable"
@@ -56,7 +58,8 @@ class Verdict:
     undecided: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
-        if not self.reasons:
-            return self.word
-        causes = "; ".join(str(x) for x in self.reasons)
-        return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
+        if self.reasons:
+            causes = "; ".join(str(x) for x in self.reasons)
+            return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
+        unseen = "; ".join(str(x) for x in self.undecided)
+        return f"{self.word}, but {unseen}" if unseen else self.word

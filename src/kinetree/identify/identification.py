@@ -352,6 +352,8 @@ def conclusion(found: Identification) -> str:
     where = "the samples of the fit" if found.test is found.train else "held-out motion"
     ratio = f"{now / before:.3g} times" if before > 0 else "not"
     start = f"{verdict.word} {verdict.use}".strip().capitalize()
+    if verdict.undecided and not verdict.reasons:
+        start += ", as far as this recording can show"
     text = f"{start}. The sum of the errors on {where} is {ratio} that of the description."
     if found.withheld:
         text += (

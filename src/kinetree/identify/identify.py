@@ -15,6 +15,7 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.identify.band import bands_of, in_band, rows_of
 from kinetree.identify.base import Base, find_base, separable
+from kinetree.identify.calibration import calibrated
 from kinetree.identify.equations import (
     Equations,
     Parts,
@@ -118,50 +119,14 @@ def identify(
     without_constraints(robot.model, "identify")
     _check(method, hold_out, prior, folds)
     report = watch or (lambda text: None)
-    records = _listed(data)
-    for x in records:
-        check_joints(robot.model, x)
-    if friction != "known":
-        records = [without_rest(robot.model, x) for x in records]
-        test = None if test is None else without_rest(robot.model, test)
-    drive = None
-    if gains is not False or payloads is not None:
-        check_load_friction(robot.model, friction)
-        report("payloads and gains of drives")
-        records, drive = in_forces(
-            robot, records, payloads, gains, lambda x: _soft(x, torque_cutoff), armature=armature,
-            springs=springs, method=method,
-        )  # fmt: skip
-        test = test if test is None or drive is None else drive.forces(test)
-    train, test = _split(records, test, hold_out)
-    check_motion(robot.model, train)
-    tested = test is not train
-    train, outliers = without_spikes(train, torque_cutoff)
-    test, more_outliers = without_spikes(test, torque_cutoff)
-    notes = [*outliers, *(f"held-out motion: {x}" for x in more_outliers if tested)]
     want = Wanted(friction, armature, springs, offsets, method, torque_cutoff)
-    delay = Lag(lag, 0.0) if lag is not None else None
-    if delay is None:
-        report("lag of joint forces behind the motion")
-        plain = unknowns(robot, "symmetric", armature, springs, offsets=True)
-        delay = find_lag(plain, train, torque_cutoff)
-    late = delay.value if delay is not None and delay.sure else 0.0
-    moved = without_lag(train, late)
-    chosen, reasons = choose(robot, moved, want, report)
-    solved, dropped = _determined(robot, moved, chosen, want, report)
-    if lag is None and delay is not None:  # friction that fits makes the lag more accurate
-        more = find_lag(solved.sought, moved, torque_cutoff)
-        delay = delay if more is None else Lag(late + more.value, more.error, more.least)
-        if more is not None and delay.sure and abs(more.value) > more.error:
-            late = delay.value
-            moved = without_lag(train, late)
-            solved, dropped = _determined(robot, moved, chosen, want, report)
-    train, test = moved, without_lag(test, late) if tested else moved
-    notes += [text for _, text in dropped]
-    if drive is not None:  # errors of gains are errors of the parameters
-        found = solved.fit
-        more = _spread(drive, solved)
-        solved = replace(solved, fit=replace(found, covariance=found.covariance + more))
+    samples = _prepared(robot, data, test, hold_out, payloads, gains, want, report)
+    known = None if lag is None else Lag(lag, 0.0)
+    settled = _settled(robot, samples.train, want, known, report)
+    train = without_lag(samples.train, settled.late)
+    test = train if samples.test is samples.train else without_lag(samples.test, settled.late)
+    report("errors of simulated twins")
+    solved = _with_errors(settled.solved, samples.drive, method)
     sought, found, base = solved.sought, solved.fit, solved.base
     report(f"cross-validation in {folds} stretches")
     errors = _cross_validate(solved, folds)
@@ -170,16 +135,16 @@ def identify(
         watch=lambda k, cost: report(f"physically possible robot, round {k}"),
     )  # fmt: skip
     estimate = _with_shapes(estimate, sought, found)
-    untold = tuple(sought.names[k] for k in solved.whole.kept if k not in base.kept)
-    untold += tuple(name for law, _ in dropped for name, _ in law.shapes)
-    notes = [*train.notes, *notes, *kept_laws(robot.model, solved.choices)]
     report("verdict")
-    readings = check_readings(robot, train, torque_cutoff)
     result = Identification(
         Robot(sought.model(estimate.x)), robot, sought, base, found, estimate, method, train, test,
-        errors, tuple(notes), untold, torque_cutoff, delay, reasons, drive,
-        tuple(x for x in chosen.values() if x.reason),
+        errors,
+        (*train.notes, *samples.notes, *(text for _, text in settled.dropped),
+         *kept_laws(robot.model, solved.choices)),
+        settled.untold, torque_cutoff, settled.lag, settled.reasons, samples.drive,
+        tuple(x for x in settled.chosen.values() if x.reason),
     )  # fmt: skip
+    readings = check_readings(robot, train, torque_cutoff)
     return check_result(judge(result, solved.whole, readings))
 
 
@@ -193,6 +158,110 @@ class Wanted:
     offsets: bool | Mapping[str, bool] | None
     method: Method
     cutoff: float | None
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Joint forces and motion to use and to hold out (the same object: none), without outliers."""
+
+    train: Recording
+    test: Recording
+    notes: list[str]
+    drive: Gains | None
+
+
+def _prepared(
+    robot: Robot,
+    data: Recording | Sequence[Recording],
+    test: Recording | None,
+    hold_out: float,
+    payloads: Sequence[Body | None] | None,
+    gains: GainChoice,
+    want: Wanted,
+    report: Callable[[str], None],
+) -> _Samples:
+    """Samples in units of force, of moving joints, split and without outliers."""
+    records = _listed(data)
+    for x in records:
+        check_joints(robot.model, x)
+    if want.friction != "known":
+        records = [without_rest(robot.model, x) for x in records]
+        test = None if test is None else without_rest(robot.model, test)
+    drive = None
+    if gains is not False or payloads is not None:
+        check_load_friction(robot.model, want.friction)
+        report("payloads and gains of drives")
+        records, drive = in_forces(
+            robot, records, payloads, gains, lambda x: _soft(x, want.cutoff),
+            armature=want.armature, springs=want.springs, method=want.method,
+        )  # fmt: skip
+        test = test if test is None or drive is None else drive.forces(test)
+    train, held = _split(records, test, hold_out)
+    check_motion(robot.model, train)
+    clean, notes = without_spikes(train, want.cutoff)
+    if held is train:
+        return _Samples(clean, clean, list(notes), drive)
+    held, more = without_spikes(held, want.cutoff)
+    return _Samples(clean, held, [*notes, *(f"held-out motion: {x}" for x in more)], drive)
+
+
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    """Friction and lag that fit together.
+
+    solved: the fit. chosen, reasons: friction of each joint, and why. dropped: laws that the
+    recording does not determine, and why. lag: as found; None: not visible. late: the lag that was
+    removed, s.
+    """
+
+    solved: "Solved"
+    chosen: dict[str, Choice]
+    reasons: tuple[str, ...]
+    dropped: list[tuple[Law, str]]
+    lag: Lag | None
+    late: float
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Names of base parameters and shapes that the recording does not determine."""
+        solved = self.solved
+        missing = [solved.sought.names[k] for k in solved.whole.kept if k not in solved.base.kept]
+        return (*missing, *(name for law, _ in self.dropped for name, _ in law.shapes))
+
+
+def _settled(
+    robot: Robot, train: Recording, want: Wanted, known: Lag | None, report: Callable[[str], None]
+) -> _Settled:
+    """Lag, friction laws and base parameters; friction that fits makes the lag more accurate."""
+    lag = known
+    if lag is None:
+        report("lag of joint forces behind the motion")
+        plain = unknowns(robot, "symmetric", want.armature, want.springs, offsets=True)
+        lag = find_lag(plain, train, want.cutoff)
+    late = lag.value if lag is not None and lag.sure else 0.0
+    moved = without_lag(train, late)
+    chosen, reasons = choose(robot, moved, want, report)
+    solved, dropped = _determined(robot, moved, chosen, want, report)
+    more = (
+        find_lag(solved.sought, moved, want.cutoff) if known is None and lag is not None else None
+    )
+    if more is not None:
+        lag = Lag(late + more.value, more.error, more.least)
+        if lag.sure and abs(more.value) > more.error:
+            late = lag.value
+            moved = without_lag(train, late)
+            solved, dropped = _determined(robot, moved, chosen, want, report)
+    return _Settled(solved, chosen, reasons, dropped, lag, late)
+
+
+def _with_errors(solved: "Solved", drive: Gains | None, method: Method) -> "Solved":
+    """The fit with intervals that cover (`calibration`), and with the errors of gains."""
+    found = calibrated(solved.blocks, solved.fit, method)
+    if drive is not None:
+        W, y = (np.concatenate(x) for x in zip(*solved.blocks, strict=True))
+        spread = drive.spread(W, y, found.weights)
+        found = replace(found, covariance=found.covariance + spread)
+    return replace(solved, fit=found)
 
 
 def choose(
@@ -225,12 +294,6 @@ def choose(
     chosen = choose_friction(robot, rows, joints=open_joints, offsets=want.offsets)
     found |= {x.joint: x for x in chosen}
     return found, tuple(x.reason for x in chosen if x.reason)
-
-
-def _spread(drive: Gains, solved: "Solved") -> Array:
-    """Covariance of the base parameters that comes from errors of the gains, (r, r)."""
-    W, y = (np.concatenate(x) for x in zip(*solved.blocks, strict=True))
-    return drive.spread(W, y, solved.fit.weights)
 
 
 def _soft(data: Recording, cutoff: float | None) -> Callable[[Array], Array]:

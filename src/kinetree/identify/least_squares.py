@@ -46,7 +46,8 @@ class Fit:
 
     sigma: noise of each joint, (n,). residual: y - W beta, (T, n). weights: of the rows' squares,
     (T, n). condition: of W with columns of unit length. noise: of the residual, in units of sigma
-    and clipped if the fit is robust. breaks: lengths of the stretches of rows.
+    and clipped if the fit is robust. breaks: lengths of the stretches of rows. uneven: entries of
+    beta whose errors come in lumps, so that their intervals are too narrow; see `calibration`.
     """
 
     beta: Array
@@ -57,6 +58,7 @@ class Fit:
     condition: float
     noise: Noise
     breaks: tuple[int, ...]
+    uneven: tuple[int, ...] = ()
 
     @property
     def standard_error(self) -> Array:

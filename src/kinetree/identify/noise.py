@@ -26,6 +26,7 @@ MOST = 24  # order of an autoregression
 MEMORY = 1024  # most rows over which errors are taken to be correlated
 BLOCK = 2048  # rows that are transformed together
 LEFT = 0.2  # least share of the power that a residual is taken to have kept
+ALIKE = 8  # rows, 4 periods of the cutoff, within which large errors come together
 NEGLIGIBLE = 2e-3  # parameters over rows: less leverage does not matter
 
 

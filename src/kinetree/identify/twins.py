@@ -8,12 +8,14 @@ the columns of W, if the model is right. A hypothesis with columns D gains
 
 which is chi-squared with as many degrees of freedom as U has columns. z is the same on the scale of
 a standard normal number (Wilson and Hilferty). Hypotheses overlap, so their largest z is compared
-with that of twins: the robot found, the same motion, and new noise of the same spectrum. A
-hypothesis is accepted if it exceeds the largest z of 99 % of the twins by `MARGIN`.
+with that of twins: the robot found, the same motion, and new noise of the same spectrum. In 1 % of
+the twins any of them exceeds the limit. Twins do not have errors of filtered rates, so an accepted
+hypothesis also has a likelihood that is worth its unknowns, by the criterion of Schwarz.
 
 G is divided by the variance of U^T e over blocks of rows, in terms of that of independent rows:
-errors that come in lumps, as where friction changes its sign, are no evidence. Where even a
-plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
+errors that come in lumps, as where friction changes its sign, are no evidence. The part of e that D
+explains does not count there, or no fault would be larger than the number of blocks allows. Where
+even a plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
 """
 
 from collections.abc import Sequence
@@ -31,20 +33,18 @@ from kinetree.identify.hypotheses import (
     list_hypotheses,
     without_small_version,
 )
-from kinetree.identify.noise import fit_noise, leverage_of, padded, pieces
+from kinetree.identify.noise import ALIKE, fit_noise, leverage_of, padded, pieces
 
 TWINS, SEED = 400, 0
-FALSE_ALARMS = 0.01  # share of twins whose largest z exceeds the limit, without the margin
-MARGIN = 1.4  # of the limit: twins have the noise of a recording, not errors of filtered rates
+FALSE_ALARMS = 0.01  # share of twins of which any hypothesis exceeds the limit
 FLOOR = 0.3  # of the noise of a joint, which is white at least by that
-BLOCK = 8  # rows within which errors may be alike
 BLIND = 1e-9  # squared share of a column beside those of W: less is rounding
 POWER = 2.0  # z above the limit at which a fault is accepted in 97 % of recordings
 PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1}  # of phi
 SMALL = 1e-5  # singular values, relative to the largest, that count as zero: far above rounding
 CLOSER = 6  # hypotheses that are fitted and compared by their likelihood
 UNNAMED = 0.5  # of the gain of a hypothesis without a cause, beside those with one
-LEAST_GAIN = 10.0  # of an accepted hypothesis: its likelihood is e^5 times that of the plain model
+LEAST_GAIN = -2 * np.log(FALSE_ALARMS)  # likelihood, averaged over phi, 100 times the plain one
 LATER = 0.02  # least gain of a second cause in terms of the first one's
 CAUSES = 2  # that are sought one after the other
 
@@ -132,29 +132,28 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     left = e - every @ (every.T @ e)
     variance = float(left @ left) / max(len(e) - Q.shape[1] - every.shape[1], 1)
     scaled = e / np.sqrt(max(variance, 1e-300))
-    block = BLOCK * rows.y.shape[1]
-    z = np.array([
-        _normal((U.T @ scaled) ** 2 / _lumps(U, scaled, block)) if U.shape[1] else -np.inf
-        for U in bases
-    ])  # fmt: skip
+    n = rows.y.shape[1]
+    z = np.array([_normal(_evidence(U, scaled, n)) if U.shape[1] else -np.inf for U in bases])
     if limit is None:
         twins = np.random.default_rng(SEED).normal(size=(len(e), TWINS))
         largest = np.full(TWINS, -np.inf)
         for U in bases:
             if U.shape[1]:
                 largest = np.maximum(largest, _normal((U.T @ twins) ** 2))
-        limit = MARGIN * float(np.quantile(largest, 1 - FALSE_ALARMS))
+        limit = float(np.quantile(largest, 1 - FALSE_ALARMS))
     return _Scan(z, np.array(errors), limit)
 
 
-def _lumps(U: Array, e: Array, block: int) -> float:
-    """Variance of the products U^T e in terms of that of independent rows; 1 at least.
+def _evidence(U: Array, e: Array, n: int) -> Array:
+    """Squares of U^T e, (k,), over their variance in terms of that of independent rows.
 
     Large errors are seldom alone: friction that changes its sign leaves several in a row. Sums over
-    blocks of rows show how much they vary.
+    blocks of rows, beside the part that the hypothesis explains, show how much they vary.
     """
-    sums = np.add.reduceat(U * e[:, None], np.arange(0, len(e), block))
-    return max(1.0, float((sums**2).sum()) / U.shape[1])
+    along = U.T @ e
+    rest = U * (e - U @ along)[:, None]
+    sums = np.add.reduceat(rest, np.arange(0, len(e), ALIKE * n))
+    return along**2 / max(1.0, float((sums**2).sum()) / len(along))
 
 
 def _normal(squares: Array) -> Array:

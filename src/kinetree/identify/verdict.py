@@ -12,6 +12,7 @@ throughout, and that does not depend on the motion. A result is usable if nothin
     worse                          no joint is worse than described on held-out motion
     unsteady, coloured             errors have the same size in both halves, and are correlated over
                                    less than a tenth of the recording
+    uneven (`calibration`)         errors are as large where a parameter is determined as elsewhere
 
 Otherwise intervals are withheld, for a number with a margin that is too small is worse than one
 without: those of base parameters that an accepted hypothesis would move by more than `MOVED`
@@ -79,14 +80,14 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     ]
     negative, places = _negative_friction(found)
     coloured = list(_coloured(found))
-    others = [*_unphysical(found), *compared(found), *_unsteady(found)]
+    others = [*_unphysical(found), *compared(found), *_unsteady(found), *_uneven(found)]
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
     consequences = _joints_of([*explained[:1], *negative])
     causes = [x for x in readings if consequences.intersection(x.joints)]
     readings_left = [x for x in readings if x not in causes]
     reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
-    withheld = set(places) | moved_by(found, rows, examined.explanations)
+    withheld = set(places) | set(found.fit.uneven) | moved_by(found, rows, examined.explanations)
     withheld |= set(influenced(found, _joints_of([*facts, *others])))
     if readings or any(x.kind == "worse" and not x.joints for x in others):
         withheld = set(range(found.base.r))
@@ -179,6 +180,17 @@ def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]
     return [Finding("friction-compensated", joints, text)], [
         k for k, joint in rubbing.items() if joint in joints
     ]
+
+
+def _uneven(found: Identification) -> Iterator[Finding]:
+    """A finding on base parameters whose intervals fail their own test by twins."""
+    if found.fit.uneven:
+        names = [found.sought.names[found.base.kept[k]] for k in found.fit.uneven]
+        yield Finding(
+            "uneven", (),
+            f"errors are larger where the recording determines {listing(names, MOST)} than "
+            "elsewhere, by more than in any simulated twin: intervals would be too narrow",
+        )  # fmt: skip
 
 
 def _unphysical(found: Identification) -> Iterator[Finding]:

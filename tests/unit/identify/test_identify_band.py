@@ -25,7 +25,7 @@ def test_the_gain_falls_from_one_to_zero_around_the_cutoff(f, least, most):
     t = np.arange(4000) * 0.001
     data = recording(t)
     inner = in_band(data, np.sin(2 * np.pi * 8 * f * t)[:, None], 8.0)[20:-20, 0]
-    assert least <= np.abs(inner).max() <= most + 1e-9
+    assert least <= np.abs(inner).max() <= most + 1e-4  # ripple of the kernel
 
 
 def test_no_phase_is_shifted():

@@ -49,9 +49,10 @@ def test_a_wrong_description_is_beaten_and_all_intervals_are_given(plain):
     assert np.all(plain.error() < plain.described_error())
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_white_noise_fails_no_test(seed):
-    assert kinds(found(forces() + noise(seed + 1), friction="symmetric")) <= {"excitation"}
+def test_white_noise_seldom_fails_a_test():
+    """Twins and intervals allow 1 % each: two alarms or more in 12 have a probability of 2 %."""
+    results = [found(forces() + noise(seed), friction="symmetric") for seed in range(1, 13)]
+    assert sum(not kinds(x) <= {"excitation"} for x in results) <= 1
 
 
 def test_a_turned_sign_is_the_first_reason():
