@@ -45,7 +45,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.forms import computation
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.model import Model
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import EXAMPLE_ROBOT, Quantity, Result
 from kinetree.scalars import Scalar
 
 StepFunction = Callable[..., tuple[Array, ...]]
@@ -362,7 +362,7 @@ def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
     acting = " with the forces of actuators" if actuated else ""
     call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0]"
     lag = 0.1 if kind == ACTIVATION else 0
-    robot = {"robot": tuple(line.format(lag) for line in SERVO)} if actuated else {}
+    robot = tuple(line.format(lag) for line in SERVO) if actuated else EXAMPLE_ROBOT
     return Quantity(
         name, " ".join(("q dq tau dt", *more)),
         (*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
@@ -370,8 +370,7 @@ def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
         f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
         whole_step(name),
         (f"{call}.shape", "(2,)") if actuated else (f"{call}.round(6)", f"array({after})"),
-        **robot,
-        wrenches=True, step=True, attribute=False,
+        robot, wrenches=True, step=True, attribute=False,
     )  # fmt: skip
 
 

@@ -16,6 +16,9 @@ from kinetree.model.model import Model
 Make = Callable[..., Callable[..., Any]]
 
 
+EXAMPLE_ROBOT = ("robot = kt.robots.planar_2r()",)  # the line before most examples
+
+
 @dataclass(frozen=True)
 class Argument:
     """An argument of quantities: its meaning, the letters of its shape, its unit.
@@ -120,7 +123,7 @@ class Quantity:
     equation: str
     make: Make
     example: tuple[str, str]
-    robot: tuple[str, ...] = ("robot = kt.robots.planar_2r()",)
+    robot: tuple[str, ...] = EXAMPLE_ROBOT
     wrenches: bool = False
     solves: bool = False
     framed: bool = False
