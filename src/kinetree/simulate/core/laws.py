@@ -42,6 +42,12 @@ REMEDY = (
     "kinetree.controllers.Sampled is called exactly once a sample, with an object of its own. Give "
     "noise over time as kinetree.simulate.signal(t, values)."
 )
+IMPURE = f"it is not a function of its arguments alone. {REMEDY}"
+MISREAD = (
+    "traced when it was given, then called twice with equal results. Either it remembers or reads "
+    f"something that has changed since. {REMEDY} Or tracing misread it, which follows one way "
+    "through isinstance, try and the like for all numbers: give it as kinetree.python(f)."
+)
 
 
 class PythonFunction:
@@ -193,7 +199,7 @@ class UserFunction:
         for args in states:
             if self.agrees(args) or self.agrees(nearby := shifted(args)):
                 continue
-            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby))
+            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby), MISREAD)
 
     def agrees(self, args: Sequence[Any]) -> bool:
         """Whether the function gives the results of its graph; an error at a singular state is.
@@ -228,7 +234,9 @@ class UserFunction:
         if differs(second, first, REPEATED, ROUNDING * (1 + size)):
             raise self.differs(args, first, second)
 
-    def differs(self, args: Sequence[Any], first: Parts, second: Parts) -> InputError:
+    def differs(
+        self, args: Sequence[Any], first: Parts, second: Parts, why: str = IMPURE
+    ) -> InputError:
         """The error of a function with two results for equal arguments."""
         text = ""
         for x, y in zip(first, second, strict=False):
@@ -239,8 +247,7 @@ class UserFunction:
                 break
         return InputError(
             f"{self.name} gives different results for the same arguments at "
-            f"t = {float(args[0]):.6g} s{text}: it is not a function of its arguments alone. "
-            f"{REMEDY}"
+            f"t = {float(args[0]):.6g} s{text}: {why}"
         )
 
 
