@@ -110,6 +110,7 @@ def law(
     if model is not None and (argument_count(function) != 1 or shapes):
         ports += [Port("q", (model.nq,)), Port("dq", (model.n,))]
     ports += [Port(key, read_shape(key, shape)) for key, shape in (shapes or {}).items()]
+    check_arguments(function, f"the law {name!r}", tuple(port.name for port in ports))
 
     def called(*args: Any) -> Any:
         found = call(f"the law {name!r}", function, *args)
@@ -310,7 +311,10 @@ def argument_count(function: Callable[..., Any]) -> int:
 
 
 def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None:
-    """Raise InputError unless a function can be called with one of these lists of arguments."""
+    """Raise InputError unless a function can be called with one of these lists of arguments.
+
+    Arguments are given by place, so a name of the list at another place is an error as well.
+    """
     try:
         signature = inspect.signature(cast(Callable[..., Any], function))
     except (TypeError, ValueError):  # built in: it does not say
@@ -320,6 +324,9 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None
             signature.bind(*arguments)
         except TypeError:
             continue
+        named = zip(signature.parameters, arguments, strict=False)
+        if any(own in arguments and own != place for own, place in named):
+            break
         return
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)
     raise InputError(f"{name} takes the arguments {signature}; expected {expected}.")
@@ -343,6 +350,13 @@ def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with read-only arrays; explain the error if it writes into them."""
     try:
         return function(*map(guarded, args))
+    except TypeError as problem:
+        if isinstance(problem, KinetreeError) or "unhashable" not in str(problem):
+            raise
+        raise InputError(
+            f"{name} hashes its arguments, as functools.lru_cache does, and arrays have no hash: "
+            f"{problem}. Give the function without the cache: f.__wrapped__."
+        ) from problem
     except ValueError as problem:
         if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
             raise

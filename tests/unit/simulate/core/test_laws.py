@@ -5,7 +5,7 @@ import itertools
 import pickle
 import threading
 import time
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -494,3 +494,36 @@ def test_a_law_that_tracing_misreads_is_not_called_impure():
 
     with pytest.raises(InputError, match=r"Either .*Stateful.*Or tracing misread it.*python\(f\)"):
         run("rk4", tau=law)
+
+
+@pytest.mark.parametrize("give", [lambda f: {"tau": f}, lambda f: {"controller": f}])
+def test_arguments_in_another_order_are_refused(give):
+    for law in (lambda q, dq, t: -q, lambda t, dq, q: -q, kt.python(lambda t, dq, q: -q)):
+        with pytest.raises(InputError, match=r"expected .*f\(t, q, dq\)"):
+            run(**give(law))
+    run(**give(lambda time, position, rate: -position))
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "dop853"])
+@pytest.mark.parametrize("wrap", [lambda f: f, kt.python])
+def test_a_law_without_a_number_is_named_with_its_time_and_entry(method, wrap):
+    def law(t, q, dq):
+        return np.array([0 * t, np.sqrt(0.045 - t)])
+
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(
+            kt.KinetreeError, match=r"(?i)the law 'law' returns nan at \[1\] near t = 0\.0[45]"
+        ),
+    ):
+        run(method, controller=wrap(law))
+
+
+def test_a_law_with_a_cache_is_refused_with_the_way_out():
+    @lru_cache
+    def law(t, q, dq):
+        return -q
+
+    with pytest.raises(InputError, match=r"lru_cache.*__wrapped__"):
+        run(controller=law)
+    run(controller=law.__wrapped__)
