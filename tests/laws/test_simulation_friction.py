@@ -90,7 +90,7 @@ def test_fixed_steps_approach_the_events_of_the_adaptive_method():
         found = robot.simulate([1.0, 0.5], duration=6.0, dt=dt, method="rk4", limits="ignore")
         errors.append(abs(found.q[:: round(0.01 / dt)] - exact.q).max())
     # a stop is placed within a step, so that its order is the first
-    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] and errors[2] < 5e-4
+    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] and errors[2] < 6e-4
 
 
 def test_the_arm_comes_to_rest_and_does_not_chatter():
@@ -146,3 +146,30 @@ def test_a_force_that_jumps_at_a_result_finds_its_mode_there(make):
     at = int(np.argmin(abs(motion.t - 0.5)))
     assert motion.tau[at, 0] == 9.0 and motion.ddq[at, 0] == pytest.approx(3.0)
     assert motion.dq[-1, 0] == pytest.approx(1.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
+@pytest.mark.parametrize("options", ALL, ids=NAMES)
+def test_a_law_that_jumps_with_the_sign_of_the_rate_is_asked_at_rest(options, python):
+    """It slows the sledge with 2 N, which 3 N hold at rest: m v^2 / 2 = 2 s."""
+
+    def law(t, q, dq):
+        return -2.0 + 3.0 * np.sign(dq)
+
+    run = {"duration": 1.2, "controller": kt.python(law) if python else law, **options}
+    motion = sledge().simulate([0.0], [1.0], **run)
+    assert motion.q[-1, 0] == pytest.approx(0.5, abs=1e-3) and motion.dq[-1, 0] == 0
+    weak = sledge(coulomb=1.5).simulate([0.0], [0.1], **run)  # 1.5 N do not hold it
+    assert weak.dq[-1, 0] < 0
+
+
+def test_computed_torque_from_an_offset_ends_alike_with_all_methods():
+    arm = kt.robots.planar_2r().with_gravity((0, 0, 0))
+    rough = arm.with_friction({name: kt.Friction(0, 1.0) for name in arm.joint_names})
+    plan = kt.motion.quintic(np.zeros(2), np.array([1.0, -0.5]), duration=1.0, dt=0.01, robot=rough)
+    law = kt.controllers.ComputedTorque(plan, 25.0, 10.0)
+    ends = [
+        rough.simulate([-0.2, -0.2], controller=law, duration=2.0, limits="ignore", **options).q[-1]
+        for options in ALL
+    ]
+    assert np.abs(np.array(ends) - ends[-1]).max() < 2e-3

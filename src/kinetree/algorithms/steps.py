@@ -51,8 +51,10 @@ class Method:
 
     A stage maps h, x and the rates so far to the next state. braking: how many times 1 / h dry
     friction may brake at most. For dq' = -braking / h dq one step leaves little of dq: nothing with
-    Euler's methods, a quarter with Runge and Kutta's. implicit: the accelerations depend on h,
-    because damping is that at the end of the step; positions: and so are springs (implicit.py).
+    Euler's methods, 0.31 with Runge and Kutta's. There c - c^2/2 + c^3/4 < 1 with c = braking, so
+    that no stage passes rest, where a law that jumps with the sign of dq would push the joint on.
+    implicit: the accelerations depend on h, because damping is that at the end of the step;
+    positions: and so are springs (implicit.py).
     """
 
     name: str
@@ -112,7 +114,7 @@ METHODS = {
     "euler": Method("euler", 1, 1.0, (0.0,), (euler,)),
     "semi_implicit_euler": Method("semi_implicit_euler", 1, 1.0, (0.0,), (semi_implicit_euler,)),
     "rk4": Method(
-        "rk4", 4, 1.6, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
+        "rk4", 4, 1.25, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
     ),
     "implicit": Method(
         "implicit", 1, 1.0, (0.0,), (semi_implicit_euler,), implicit=True, positions=True

@@ -13,10 +13,12 @@ class Builder:
 
     `ops`, `args` and `values` are the fields of each node, `numbers` the constant that a node
     stands for (None where it depends on an input), and `kinds` its key in the index of rules: its
-    operation, or "0" and "1" for these two constants.
+    operation, or "0" and "1" for these two constants. `refused` is the first error that a traced
+    scalar raised; "" without any.
     """
 
     def __init__(self) -> None:
+        self.refused = ""
         self.ops: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[float | tuple[int, int] | None] = []

@@ -2,7 +2,8 @@
 
 The function is called once, with arrays of traced scalars (`dtype=object`). Operations on constants
 are computed at once and do not appear in the graph. A traced scalar has no value, so no branch may
-depend on it.
+depend on it. The builder remembers the first thing that was refused: a function that catches the
+error and goes on would leave the graph of another branch, so its trace fails all the same.
 """
 
 import itertools
@@ -134,13 +135,13 @@ class TracedScalar:
         return absolute(self)
 
     def __bool__(self) -> NoReturn:
-        refuse("has no truth value")
+        refuse(self, "has no truth value")
 
     def __eq__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+        refuse(self, "cannot be compared")
 
     def __ne__(self, other: object) -> NoReturn:
-        refuse("cannot be compared")
+        refuse(self, "cannot be compared")
 
     # a comparison is 1 where it is true and 0 elsewhere, for `where`; NaN compares as false
 
@@ -157,10 +158,26 @@ class TracedScalar:
         return either(self > other, binary("sub", self, other))
 
     def __float__(self) -> NoReturn:
-        refuse("is not a float (it was written into an array of floats, or given to `math`)")
+        refuse(self, "is not a float (it was written into an array of floats, or given to `math`)")
 
-    def __hash__(self) -> int:
-        return hash((id(self.builder), self.node))
+    def __index__(self) -> NoReturn:
+        refuse(self, "is not a whole number")
+
+    __int__ = __trunc__ = __floor__ = __ceil__ = __index__
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        refuse(self, "cannot be rounded")
+
+    def __mod__(self, other: object) -> NoReturn:
+        refuse(self, "has no remainder")
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __mod__
+
+    def __format__(self, spec: str) -> str:
+        return refuse(self, f"cannot be written as {spec!r}") if spec else repr(self)
+
+    def __hash__(self) -> NoReturn:
+        refuse(self, "has no hash")
 
     def __repr__(self) -> str:
         return f"TracedScalar({self.builder.ops[self.node]} %{self.node})"
@@ -180,7 +197,11 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.where and len(args) == 3 and not kwargs:
             return guarded(scalars.where(holds(np.asarray(args[0], object)), *args[1:]))
-        return super().__array_function__(func, types, args, kwargs)
+        try:
+            return guarded(super().__array_function__(func, types, args, kwargs))
+        except Exception as problem:
+            remember(args, f"np.{func.__name__}: {problem}")
+            raise
 
 
 @scalars.elementwise
@@ -227,7 +248,7 @@ def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> 
     function = scalars.NUMPY.get(ufunc.__name__)
     if function is None or method != "__call__" or set(options) - {"dtype"}:
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-        raise InputError(scalars.unknown(name))
+        raise InputError(remember(args, scalars.unknown(name)))
     return function(*[boxed(x) if isinstance(x, np.ndarray) else x for x in args])
 
 
@@ -246,13 +267,24 @@ def boxed(x: Any) -> Any:
     return x.view(np.ndarray) if type(x) is TracedArray else x
 
 
-def refuse(what: str) -> NoReturn:
+def refuse(x: TracedScalar, what: str) -> NoReturn:
     """Raise an error that says why a traced scalar cannot do it, and what to write instead."""
-    raise GraphError(
+    text = (
         f"{calling_text()}a traced scalar {what}: it represents every value at once. Branch on the "
         f"model, never on q; take functions from kinetree.scalars ({', '.join(FUNCTIONS)}); "
         "build arrays with np.array([...]) instead of writing into arrays of floats."
     )
+    raise GraphError(remember(x, text))
+
+
+def remember(x: Any, text: str) -> str:
+    """Return the message of an error, after the first trace in x has noted that it was raised."""
+    if type(x) is TracedScalar:
+        x.builder.refused = x.builder.refused or text
+    elif isinstance(x, np.ndarray | list | tuple):
+        for element in x.flat if isinstance(x, np.ndarray) else x:
+            remember(element, text)
+    return text
 
 
 def calling_text() -> str:
@@ -280,7 +312,7 @@ def binary(op: str, x: TracedScalar, other: object) -> Any:
     builder = x.builder
     if type(other) is TracedScalar:
         if other.builder is not builder:
-            refuse("was combined with a traced scalar of another trace")
+            refuse(x, "was combined with a traced scalar of another trace")
         return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
     if isinstance(other, NUMBERS):
         node = builder.constant(other := float(other))
@@ -335,10 +367,11 @@ def power(x: TracedScalar, exponent: object) -> TracedScalar:
     if isinstance(exponent, Fraction):
         exponent = float(exponent)
     if not isinstance(exponent, NUMBERS) or not math.isfinite(exponent):
-        raise GraphError(
+        text = (
             f"a traced scalar was raised to the power {exponent!r}; expected a finite number. "
             "Write exp(y * log(x)) of kinetree.scalars for x^y."
         )
+        raise GraphError(remember(x, text))
     if exponent < 0:
         return reciprocal(power(x, -exponent))
     if exponent == int(exponent) and exponent <= WHOLE:
@@ -371,9 +404,8 @@ def exponential(base: object, x: TracedScalar) -> Any:
     if not isinstance(base, NUMBERS):
         return NotImplemented
     if not base > 0:
-        raise GraphError(
-            f"{base!r} was raised to the power of a traced scalar; expected a base above 0."
-        )
+        text = f"{base!r} was raised to the power of a traced scalar; expected a base above 0."
+        raise GraphError(remember(x, text))
     return (float(elementary_value("log", float(base))) * x).exp()
 
 
@@ -448,7 +480,7 @@ def operand(builder: Builder, x: object) -> int:
     """Return the node of a traced scalar of this trace, or of a number."""
     if isinstance(x, TracedScalar):
         if x.builder is not builder:
-            refuse("was combined with a traced scalar of another trace")
+            refuse(x, "was combined with a traced scalar of another trace")
         return x.node
     if not isinstance(x, NUMBERS):
         raise GraphError(f"a traced function was given a {type(x).__name__}; expected numbers.")
@@ -475,6 +507,8 @@ def trace(
     with stage("trace"):
         builder = Builder()
         found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+        if builder.refused:
+            raise GraphError(f"{builder.refused} The function caught this error and went on.")
         arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
         if outputs is None:
             outputs = [(f"out{k}", ()) for k in range(len(arrays))]

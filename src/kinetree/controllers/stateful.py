@@ -22,12 +22,18 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
+from kinetree.simulate.core.controller import (
+    ByValue,
+    NamedFields,
+    Reference,
+    SignalValues,
+    reference_signals,
+)
 from kinetree.simulate.core.laws import call, check_real, label
 
 
 @dataclass(frozen=True, eq=False)
-class Stateful:
+class Stateful(ByValue):
     """A function tau, dz = law(t, q, dq, z) as a controller; the state z is simulated.
 
     The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given as `initial`,
@@ -38,8 +44,8 @@ class Stateful:
             called as law(t, q, dq, z, *values).
         initial: z at the beginning, shape (..., m), in the units of z; leading axes are a batch of
             rollouts.
-        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
-            the like, rad or m; or a Trajectory; None: no reference.
+        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+            returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
     named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
@@ -56,8 +62,8 @@ class Stateful:
                 "that returns tau and dz."
             )
         object.__setattr__(self, "initial", read_state(self.initial))
-        found = {} if self.reference is None else {"reference": self.reference}
-        object.__setattr__(self, "signals", found)
+        super().__post_init__()
+        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def start(self, model: Model) -> Array:
         """Return the state at the beginning, (..., m).

@@ -21,6 +21,7 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, check_laws, first_row, judged, recent
 from kinetree.simulate.core.laws import first_line, shifted
+from kinetree.simulate.core.sampling import Sampled
 from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
 
 
@@ -91,6 +92,8 @@ def step_by_step(
         controller: one of `kinetree.controllers`, or a function law(t, q, dq).
         robot: the robot that is controlled, or its model.
     """
+    if isinstance(controller, Sampled):
+        raise controller.refusal()
     model = model_of(robot)
     check_model(model)
     acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))

@@ -38,7 +38,13 @@ from kinetree.formulations.drives import (
 from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
+from kinetree.simulate.core.controller import (
+    ByValue,
+    NamedFields,
+    Reference,
+    SignalValues,
+    Stateless,
+)
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.matrices import factor, solve
 
@@ -64,7 +70,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Posture:
+class Posture(ByValue):
     """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference.
 
     Args:

@@ -22,7 +22,7 @@ from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
-from kinetree.base.containers import has_labels, refuse_labels
+from kinetree.base.containers import refuse_labels
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.formulations.drives import (
@@ -36,7 +36,13 @@ from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
-from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues
+from kinetree.simulate.core.controller import (
+    ByValue,
+    NamedFields,
+    Reference,
+    SignalValues,
+    as_reference,
+)
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
@@ -196,7 +202,7 @@ def check_reference(model: Model, reference: Reference, law: str) -> None:
         )
 
 
-class Following:
+class Following(ByValue):
     """The part shared by controllers that follow a reference."""
 
     reference: Reference
@@ -205,22 +211,6 @@ class Following:
     def signals(self) -> Mapping[str, Any]:
         """The reference, by name."""
         return {"reference": as_reference(self.reference)}
-
-
-def as_reference(value: Reference, name: str = "reference") -> Any:
-    """Check a position (..., nq), a function of t, or a Trajectory; positions become arrays."""
-    if callable(value) or hasattr(value, "ddq") or has_labels(value):
-        return value  # labelled positions are aligned when the robot is known
-    try:
-        x = np.array(value, float)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is {value!r}; expected a position q (..., nq), a function of t that returns "
-            "q, (q, dq) or (q, dq, ddq), or a Trajectory."
-        ) from None
-    if x.ndim == 0 or not np.isfinite(x).all():
-        raise InputError(f"{name} is {x.tolist()}; expected finite positions (..., nq).")
-    return x
 
 
 def motion(

@@ -117,8 +117,10 @@ def _traced(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     for dq in (*RATES, *reversed(RATES)):
         if not law.compare([function(dq)], dq):
             raise InputError(
-                f"{which} is not a function of dq alone: at dq = {dq:g} it returned something else "
-                "than before. Give forces that remember something, or noise, as a controller, "
-                "kinetree.controllers.Stateful or Sampled."
+                f"{which} returned something else at dq = {dq:g} than its formula, which was "
+                "traced just before. Either it is not a function of dq alone: give forces that "
+                "remember something, or noise, as a controller, kinetree.controllers.Stateful or "
+                "Sampled. Or tracing misread it, which follows one way through isinstance, try and "
+                "the like for all numbers: write `where(dq > 0, a, b)` instead."
             )
     return law

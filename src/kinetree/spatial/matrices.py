@@ -76,10 +76,11 @@ def solve_outward(M: Factor, z: Array) -> Array:
 def is_symmetric(M: Array) -> bool:
     """Return True if mirrored entries are the same numbers or the same traced scalars.
 
-    They are compared by their hashes, because traced scalars cannot be compared.
+    They are compared by their hashes, traced scalars by their nodes.
     """
     n = len(M)
-    return all(hash(M[i][j]) == hash(M[j][i]) for i in range(n) for j in range(i))
+    keys = [[hash(getattr(x, "node", x)) for x in row] for row in M]
+    return all(keys[i][j] == keys[j][i] for i in range(n) for j in range(i))
 
 
 def solve_unsymmetric(M: Array, b: Array) -> Array:

@@ -320,3 +320,37 @@ def test_robots_that_cannot_be_compiled_are_refused():
     still = kt.Builder("rock").link("base", 1.0).build_model()
     with pytest.raises(kt.errors.ModelError, match="'rock' has no joint that moves"):
         controllers.step_by_step(controllers.GravityCompensation(), still)
+
+
+def test_controllers_keep_the_arrays_that_they_were_given():
+    robot = kt.robots.planar_2r()
+    goal, gains, T = np.array([0.1, 0.2]), np.array([5.0, 4.0]), np.array(robot.pose([0.3, 0.2]))
+    posture = controllers.Posture(goal, gains, gains)
+    given = [
+        controllers.PD(goal, gains, gains),
+        controllers.PID(goal, gains, gains, gains, bound=gains),
+        controllers.ComputedTorque(goal, gains, gains),
+        controllers.GravityCompensation(gains),
+        controllers.Adaptive(goal, gains, gains, 0.1),
+        controllers.OperationalSpace(T, gains, gains, rows=(3, 4), posture=posture),
+        controllers.Law(lambda t, q, dq, q_d: gains_of_law * (q_d - q), goal),
+        controllers.Stateful(lambda t, q, dq, z, q_d: (q_d - q - z, q), goal, goal),
+        controllers.Sampled(lambda t, q, dq, q_d: q_d - q, 0.01, None, goal),
+    ]
+
+    def ends():
+        run = {"duration": 0.05, "dt": 0.005, "method": "rk4", "limits": "ignore"}
+        return [robot.simulate([0.3, 0.2], controller=x, **run).q[-1] for x in given]
+
+    gains_of_law = 3.0
+    before = ends()
+    for array in (goal, gains, T):
+        array += 0.5
+    assert np.array_equal(ends(), before)
+
+
+def test_a_sampled_controller_is_refused_step_by_step():
+    with pytest.raises(InputError, match="call the function itself"):
+        controllers.step_by_step(
+            controllers.Sampled(lambda t, q, dq: q, 0.01), kt.robots.planar_2r()
+        )

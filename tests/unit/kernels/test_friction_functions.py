@@ -175,6 +175,15 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
     for law in (lambda dq: dq + random.normal(), counting):
         with pytest.raises(InputError, match=r"not a function of dq alone.*Stateful"):
             kt.Friction(function=law)
+
+    def caught(dq):
+        try:
+            return 5.0 * dq if abs(dq) > 4.0 else dq
+        except Exception:
+            return dq
+
+    with pytest.raises(InputError, match=r"has no truth value.*The function caught this error"):
+        kt.Friction(function=caught)
     for law in (lambda dq: (dq, dq), lambda dq: np.array([dq, dq])):
         with pytest.raises(InputError, match="expected one number"):
             kt.Friction(function=law)

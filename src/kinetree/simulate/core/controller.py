@@ -1,12 +1,13 @@
 """Controller: the interface of all controllers, and a plain function as a controller."""
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.base.labels import by_name, vector_by_name
@@ -64,7 +65,21 @@ class Controller(Protocol):
         ...
 
 
-class Stateless:
+class ByValue:
+    """The part shared by records that keep what they were given: arrays and the like are copied."""
+
+    def __post_init__(self) -> None:
+        """Replace the arrays, lists and labelled values among the fields by copies."""
+        for own in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, own.name, None)
+            if own.init and own.metadata != OPAQUE:
+                if isinstance(value, np.ndarray):
+                    object.__setattr__(self, own.name, read_only(value))
+                elif isinstance(value, list) or has_labels(value):
+                    object.__setattr__(self, own.name, copy.deepcopy(value))
+
+
+class Stateless(ByValue):
     """The part shared by controllers without a state of their own: z is empty."""
 
     def start(self, model: Model) -> Array:
@@ -82,8 +97,8 @@ class Law(Stateless):
 
     Args:
         function: returns tau, (n,), N m or N, from t, q and dq, and the values of the reference.
-        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
-            the like, rad or m; or a Trajectory; None: no reference.
+        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+            returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
     named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
@@ -98,8 +113,8 @@ class Law(Stateless):
                 f"a controller is {self.function!r}; expected a function law(t, q, dq) that "
                 "returns tau, or one of kinetree.controllers."
             )
-        found = {} if self.reference is None else {"reference": self.reference}
-        object.__setattr__(self, "signals", found)
+        super().__post_init__()
+        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
@@ -116,6 +131,27 @@ class Law(Stateless):
                 f" one force for each of {', '.join(model.dof_names)}."
             )
         return found, z
+
+
+def as_reference(value: Reference, name: str = "reference") -> Any:
+    """Check a position (..., nq), a function of t, or a Trajectory; positions become arrays."""
+    if callable(value) or hasattr(value, "ddq") or has_labels(value):
+        return value  # labelled positions are aligned when the robot is known
+    try:
+        x = np.array(value, float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is {value!r}; expected a position q (..., nq), a function of t that returns "
+            "q, (q, dq) or (q, dq, ddq), or a Trajectory."
+        ) from None
+    if x.ndim == 0 or not np.isfinite(x).all():
+        raise InputError(f"{name} is {x.tolist()}; expected finite positions (..., nq).")
+    return x
+
+
+def reference_signals(reference: Reference | None) -> Mapping[str, Any]:
+    """The signals of a law with a reference, or without."""
+    return {} if reference is None else {"reference": as_reference(reference)}
 
 
 def aligned(controller: Any, model: Model) -> Any:

@@ -42,6 +42,8 @@ RECENT = 32  # pieces of compiled code that are kept for each model
 CHECKED = 5  # states of a run at which laws are compared with what was compiled
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
+# t, q, dq, z of the controller and external inputs, plain numbers
+PlainState = tuple[float, Array, Array, Array, NamedParts]
 
 
 @dataclass(frozen=True)
@@ -139,17 +141,21 @@ class ActingForces:
         if self.law is not None:
             yield self.law
 
-    def verify(self, states: Sequence[tuple[float, Array, Array, Array, NamedParts]]) -> None:
-        """Compare functions of the user with their graphs.
+    def verify(self, states: Sequence[PlainState]) -> None:
+        """Compare functions of the user with their graphs."""
+        for function, arguments in self.calls(states, lambda function: function.comparable):
+            function.verify(arguments)
 
-        states: t, q, dq, z of the controller and external inputs, plain numbers.
-        """
+    def calls(
+        self, states: Sequence[PlainState], chosen: Callable[[UserFunction], bool]
+    ) -> Iterator[tuple[UserFunction, list[Sequence[Any]]]]:
+        """Iterate over chosen functions of the user, with their arguments at some states."""
         for source in self.sources():
-            if source.law is not None and source.law.comparable:
-                source.law.verify([x[:1] if source.timed else x[:3] for x in states])
-        if self.law is not None and self.law.comparable:
+            if source.law is not None and chosen(source.law):
+                yield source.law, [x[:1] if source.timed else x[:3] for x in states]
+        if self.law is not None and chosen(self.law):
             given = [(x, self.signal_values(*x[:3], x[4])) for x in states]
-            self.law.verify([self.law_arguments(*x[:4], values, x[4]) for x, values in given])
+            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in given]
 
     def control(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
         """Return the controls of the actuators, (u,), or None."""
@@ -326,24 +332,55 @@ def check_laws(
     """
     functions = list(acting.functions())
     if any(function.comparable for function in functions):
-        chosen = list(states)
-        given: Sequence[NamedParts] = [{}] * len(chosen)
-        if acting.law is not None and (acting.signals or acting.parameters):
-            if external.on_gpu:
-                return  # what the controller is given would have to be copied
-            params, times = external.params(batch), np.array([t for t, _, _ in chosen])
-            table = external.table(times, np.zeros(len(times), bool), batch)
-            rows = [(params[row % len(params)], row % table.shape[1]) for _, row, _ in chosen]
-            pairs = zip(rows, table, strict=True)
-            given = [external.named(p, samples[row]) for (p, row), samples in pairs]
-        found: list[tuple[float, Array, Array, Array, NamedParts]] = []
-        for (t, _, x), parts in zip(chosen, given, strict=True):
-            q, dq, z = np.split(x, (model.nq, model.nq + model.n))
-            found.append((t, read_only(q), read_only(dq), z, parts))
+        found = plain_states(model, acting, external, batch, states)
+        if found is None:
+            return
         if found:
             acting.verify(found)
     for function in functions:
         function.repeat()
+
+
+def plain_states(
+    model: Model,
+    acting: ActingForces,
+    external: ExternalInputs,
+    batch: tuple[int, ...],
+    states: Iterable[tuple[float, int, Array]],
+) -> list[PlainState] | None:
+    """The states with what the controller is given; None if that is on a GPU."""
+    chosen = list(states)
+    given: Sequence[NamedParts] = [{}] * len(chosen)
+    if acting.law is not None and (acting.signals or acting.parameters):
+        if external.on_gpu:
+            return None
+        params, times = external.params(batch), np.array([t for t, _, _ in chosen])
+        table = external.table(times, np.zeros(len(times), bool), batch)
+        rows = [(params[row % len(params)], row % table.shape[1]) for _, row, _ in chosen]
+        pairs = zip(rows, table, strict=True)
+        given = [external.named(p, samples[row]) for (p, row), samples in pairs]
+    found: list[PlainState] = []
+    for (t, _, x), parts in zip(chosen, given, strict=True):
+        q, dq, z = np.split(x, (model.nq, model.nq + model.n))
+        found.append((t, read_only(q), read_only(dq), z, parts))
+    return found
+
+
+def not_finite(acting: ActingForces, states: Sequence[PlainState]) -> str | None:
+    """The sentence that names the first function whose results are not finite at these states."""
+    for function, arguments in acting.calls(states, lambda function: True):
+        for args in arguments:
+            with np.errstate(all="ignore"):
+                found = function(*args)
+            for x in (np.asarray(x, float) for x in found):
+                if not np.isfinite(x).all():
+                    at = [int(i) for i in np.argwhere(~np.isfinite(x))[0]]
+                    name = f"{function.name[0].upper()}{function.name[1:]}"
+                    return (
+                        f"{name} returns {x[tuple(at)]} at {at} near t = {float(args[0]):.6g} s; "
+                        "expected finite numbers."
+                    )
+    return None
 
 
 def recent(

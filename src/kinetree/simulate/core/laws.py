@@ -42,6 +42,12 @@ REMEDY = (
     "kinetree.controllers.Sampled is called exactly once a sample, with an object of its own. Give "
     "noise over time as kinetree.simulate.signal(t, values)."
 )
+IMPURE = f"it is not a function of its arguments alone. {REMEDY}"
+MISREAD = (
+    "traced when it was given, then called twice with equal results. Either it remembers or reads "
+    f"something that has changed since. {REMEDY} Or tracing misread it, which follows one way "
+    "through isinstance, try and the like for all numbers: give it as kinetree.python(f)."
+)
 
 
 class PythonFunction:
@@ -104,6 +110,7 @@ def law(
     if model is not None and (argument_count(function) != 1 or shapes):
         ports += [Port("q", (model.nq,)), Port("dq", (model.n,))]
     ports += [Port(key, read_shape(key, shape)) for key, shape in (shapes or {}).items()]
+    check_arguments(function, f"the law {name!r}", tuple(port.name for port in ports))
 
     def called(*args: Any) -> Any:
         found = call(f"the law {name!r}", function, *args)
@@ -193,7 +200,7 @@ class UserFunction:
         for args in states:
             if self.agrees(args) or self.agrees(nearby := shifted(args)):
                 continue
-            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby))
+            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby), MISREAD)
 
     def agrees(self, args: Sequence[Any]) -> bool:
         """Whether the function gives the results of its graph; an error at a singular state is.
@@ -228,7 +235,9 @@ class UserFunction:
         if differs(second, first, REPEATED, ROUNDING * (1 + size)):
             raise self.differs(args, first, second)
 
-    def differs(self, args: Sequence[Any], first: Parts, second: Parts) -> InputError:
+    def differs(
+        self, args: Sequence[Any], first: Parts, second: Parts, why: str = IMPURE
+    ) -> InputError:
         """The error of a function with two results for equal arguments."""
         text = ""
         for x, y in zip(first, second, strict=False):
@@ -239,8 +248,7 @@ class UserFunction:
                 break
         return InputError(
             f"{self.name} gives different results for the same arguments at "
-            f"t = {float(args[0]):.6g} s{text}: it is not a function of its arguments alone. "
-            f"{REMEDY}"
+            f"t = {float(args[0]):.6g} s{text}: {why}"
         )
 
 
@@ -303,7 +311,10 @@ def argument_count(function: Callable[..., Any]) -> int:
 
 
 def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None:
-    """Raise InputError unless a function can be called with one of these lists of arguments."""
+    """Raise InputError unless a function can be called with one of these lists of arguments.
+
+    Arguments are given by place, so a name of the list at another place is an error as well.
+    """
     try:
         signature = inspect.signature(cast(Callable[..., Any], function))
     except (TypeError, ValueError):  # built in: it does not say
@@ -313,6 +324,9 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None
             signature.bind(*arguments)
         except TypeError:
             continue
+        named = zip(signature.parameters, arguments, strict=False)
+        if any(own in arguments and own != place for own, place in named):
+            break
         return
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)
     raise InputError(f"{name} takes the arguments {signature}; expected {expected}.")
@@ -336,6 +350,13 @@ def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with read-only arrays; explain the error if it writes into them."""
     try:
         return function(*map(guarded, args))
+    except TypeError as problem:
+        if isinstance(problem, KinetreeError) or "unhashable" not in str(problem):
+            raise
+        raise InputError(
+            f"{name} hashes its arguments, as functools.lru_cache does, and arrays have no hash: "
+            f"{problem}. Give the function without the cache: f.__wrapped__."
+        ) from problem
     except ValueError as problem:
         if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
             raise

@@ -13,13 +13,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.tangents import integrate
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.closure import constraint_results, singular_end
-from kinetree.simulate.core.forces import CHECKED, check_laws
+from kinetree.simulate.core.forces import CHECKED, check_laws, not_finite, plain_states
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError, Violation
 from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup
 from kinetree.simulate.core.signals import on_cpu
 
+TRIED = 9  # times at which laws are tried where a run ended with numbers that are not finite
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
 MakeRecord = Callable[[Array, dict[str, Any], dict[str, Any]], Record]
@@ -94,8 +96,11 @@ def finish(
         limit = wrong[0].by is not None and wrong[0].quantity != CLOSURE
         rollout = int(np.ravel_multi_index(wrong[0].rollout, setup.batch)) if setup.batch else 0
         last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
-        singular = None if limit else singular_end(space.model, np.asarray(last, float))
-        error = SimulationError(explanation(wrong[0], meta, len(wrong), singular))
+        cause = None
+        if not limit:
+            cause = _unbounded_law(space, setup, outcome, before, wrong[0].t, rollout)
+            cause = cause or singular_end(space.model, np.asarray(last, float))
+        error = SimulationError(explanation(wrong[0], meta, len(wrong), cause))
         error.violations = tuple(wrong) if limit else ()
         if before:
             error.trajectory = record(before)
@@ -123,6 +128,29 @@ def checked_states(
         x = np.concatenate([np.asarray(part, float) for part in parts])
         if np.isfinite(x).all():
             yield float(outcome.times[outcome.kept[row]]), b, x
+
+
+def _unbounded_law(
+    space: StateSpace, setup: Setup, outcome: Outcome, before: int, end: float, rollout: int
+) -> str | None:
+    """The sentence about a law without finite results between the last finite row and the end.
+
+    The state there is that row, moved on with its rates.
+    """
+    row, model = max(before - 1, 0), space.model
+    parts = [outcome.records[x][row, rollout] for x in ("q", "dq", "ddq")]
+    q, dq, ddq = (np.asarray(on_cpu(x), float) for x in parts)
+    own = setup.extra - (0 if setup.acting.actuation is None else setup.acting.actuation.size)
+    z = np.asarray(on_cpu(outcome.records["z"][row, rollout]), float)[:own] if own else np.zeros(0)
+    start = float(outcome.times[outcome.kept[row]])
+    times = np.linspace(start, end, TRIED)
+    states = [
+        (t, rollout, np.concatenate([integrate(model, q, dq * h), dq + ddq * h, z]))
+        for t, h in zip(times.tolist(), (times - start).tolist(), strict=True)
+    ]
+    states = [x for x in states if np.isfinite(x[2]).all()]
+    found = plain_states(model, setup.acting, setup.external, setup.batch, states)
+    return not_finite(setup.acting, found) if found else None
 
 
 def _memory(space: StateSpace, setup: Setup, found: dict[str, Any]) -> dict[str, Any]:
@@ -216,12 +244,12 @@ def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ..
 
 
 def explanation(
-    first: Violation, meta: Mapping[str, Any], count: int, singular: str | None = None
+    first: Violation, meta: Mapping[str, Any], count: int, cause: str | None = None
 ) -> str:
-    """Why a simulation ended, and what to do; singular: the sentence for a singular position."""
+    """Why a simulation ended, and what to do; cause: the sentence for a law or a position."""
     more = f" ({count} such events in all)" if count > 1 else ""
-    if singular is not None:
-        way = singular
+    if cause is not None:
+        way = cause
     elif first.quantity == CLOSURE:
         way = "Take smaller steps, and look for a position in which the mechanism is singular."
     elif first.by is not None:

@@ -25,6 +25,7 @@ from kinetree.simulate.core.controller import (
     Reference,
     SignalValues,
     Stateless,
+    reference_signals,
 )
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.laws import call, check_arguments, first_line, label
@@ -49,9 +50,10 @@ class Sampled(Stateless):
             if `initial` is None, and with the values of the reference if there is one.
         dt: sample time, s; for fixed steps a whole number of steps.
         initial: a function without arguments that makes the state of a rollout, or a value that is
-            copied for each rollout at the beginning of a run; None: no state.
-        reference: a function of t, s, that returns an array or a tuple of arrays of shape (n,) or
-            the like, rad or m; or a Trajectory; None: no reference.
+            copied for each rollout at the beginning of a run; None: no state. Whatever can be
+            called is called: give an object with `__call__` as `lambda: copy.copy(x)`.
+        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+            returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
     named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
@@ -69,15 +71,19 @@ class Sampled(Stateless):
                 "f(t, q, dq, state) that returns tau."
             )
         object.__setattr__(self, "dt", positive(self.dt, "dt of Sampled", "s"))
-        found = {} if self.reference is None else {"reference": self.reference}
-        object.__setattr__(self, "signals", found)
+        super().__post_init__()
+        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         # forces at any state would be calls that are not samples
-        raise InputError(
+        raise self.refusal()
+
+    def refusal(self) -> InputError:
+        """Return the error of whatever would call it besides a simulation."""
+        return InputError(
             f"{label(self.function)} is Sampled: `simulate` calls it once a sample, and nothing "
             "else may. In a loop of your own, call the function itself; inside another controller, "
             "take kinetree.controllers.Stateful."

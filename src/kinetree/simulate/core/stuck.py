@@ -44,6 +44,7 @@ class StuckJoint:
         friction: the dry friction against that force, N m or N.
         unit: "rad" or "m".
         rollout: indices of the rollout; () without a batch.
+        integral: whether the law has an integral, which may release the joint later.
     """
 
     joint: str
@@ -53,15 +54,19 @@ class StuckJoint:
     friction: float
     unit: str
     rollout: tuple[int, ...] = ()
+    integral: bool = False
 
     def __str__(self) -> str:
         which = f" of rollout {self.rollout}" if self.rollout else ""
         unit = "N m" if self.unit == "rad" else "N"
+        way = "A planned motion as the reference, an integral or higher gains bring it there."
+        if self.integral:
+            way = "The integral of the controller may release it in a longer run."
         return (
             f"joint {self.joint!r}{which} rests {abs(self.distance):.3g} {self.unit} from its goal "
             f"{self.goal:.4g} {self.unit}: friction holds it. The controller pushes with "
             f"{abs(self.force):.3g} {unit}, and the joint slides above {self.friction:.3g} {unit}. "
-            "A planned motion as the reference, an integral or higher gains bring it there."
+            f"{way}"
         )
 
 
@@ -111,7 +116,8 @@ def stuck_joints(
         if abs(force) <= level * (1 + SLACK):
             name, distance = model.dof_names[d], float(away[(*at, k)])
             wanted = float(q[(*at, columns[k])]) + distance
-            found.append(StuckJoint(name, wanted, distance, force, level, units[k], at))
+            numbers = wanted, distance, force, level
+            found.append(StuckJoint(name, *numbers, units[k], at, integral="ki" in axes))
     return tuple(found)
 
 

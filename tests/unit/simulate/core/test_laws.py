@@ -1,10 +1,11 @@
 """The contract with functions of the user: traced when given, pure, checked by calls alone."""
 
+import contextlib
 import itertools
 import pickle
 import threading
 import time
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -440,3 +441,89 @@ def test_what_cannot_be_called_or_is_no_number_is_refused_in_a_sentence(given, t
 def test_an_event_of_two_arguments_is_refused():
     with pytest.raises(InputError, match=r"\(t, q\); expected f\(t, q, dq\)"):
         event(lambda t, q: q[0])
+
+
+def caught(t, q, dq):
+    try:
+        return -q if t > 0.015 else q
+    except Exception:
+        return 0 * q
+
+
+def suppressed(t, q, dq):
+    with contextlib.suppress(Exception):
+        return np.array([float(q[0]), 0.0])
+    return 0 * q
+
+
+def looked_up(t, q, dq):
+    try:
+        return q * [1.0, 2.0][int(t / 0.015)]
+    except Exception:
+        return 0 * q
+
+
+def remainder(t, q, dq):
+    try:
+        return q * (t % 0.01) + round(t, 2)
+    except TypeError:
+        return 0 * q
+
+
+def tabulated(t, q, dq):
+    return q * {0.0: 3.0}.get(t, 1.0)
+
+
+def inverted(t, q, dq):
+    try:
+        return np.linalg.inv(np.outer(q, q) + np.eye(2)) @ dq
+    except Exception:
+        return 0 * q
+
+
+@pytest.mark.parametrize("law", [caught, suppressed, looked_up, remainder, tabulated, inverted])
+def test_a_law_that_catches_the_error_of_its_trace_runs_in_python(law):
+    found = run("rk4", tau=law)
+    assert found.meta["compiled"] is False
+    assert np.array_equal(found.q, run("rk4", tau=kt.python(law)).q)
+
+
+def test_a_law_that_tracing_misreads_is_not_called_impure():
+    def law(t, q, dq):
+        return q if isinstance(t, float) else -q
+
+    with pytest.raises(InputError, match=r"Either .*Stateful.*Or tracing misread it.*python\(f\)"):
+        run("rk4", tau=law)
+
+
+@pytest.mark.parametrize("give", [lambda f: {"tau": f}, lambda f: {"controller": f}])
+def test_arguments_in_another_order_are_refused(give):
+    for law in (lambda q, dq, t: -q, lambda t, dq, q: -q, kt.python(lambda t, dq, q: -q)):
+        with pytest.raises(InputError, match=r"expected .*f\(t, q, dq\)"):
+            run(**give(law))
+    run(**give(lambda time, position, rate: -position))
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler", "dop853"])
+@pytest.mark.parametrize("wrap", [lambda f: f, kt.python])
+def test_a_law_without_a_number_is_named_with_its_time_and_entry(method, wrap):
+    def law(t, q, dq):
+        return np.array([0 * t, np.sqrt(0.045 - t)])
+
+    with (
+        np.errstate(invalid="ignore"),
+        pytest.raises(
+            kt.KinetreeError, match=r"(?i)the law 'law' returns nan at \[1\] near t = 0\.0[45]"
+        ),
+    ):
+        run(method, controller=wrap(law))
+
+
+def test_a_law_with_a_cache_is_refused_with_the_way_out():
+    @lru_cache
+    def law(t, q, dq):
+        return -q
+
+    with pytest.raises(InputError, match=r"lru_cache.*__wrapped__"):
+        run(controller=law)
+    run(controller=law.__wrapped__)

@@ -97,11 +97,6 @@ def own_controller():
     return {"controller": law}, lambda: setattr(law, "kp", STIFF)
 
 
-def gains_of_a_record_in_place():
-    kp = np.full(2, SOFT)
-    return {"controller": controllers.PD(GOAL, kp, 2.0)}, lambda: kp.fill(STIFF)
-
-
 def declared_state():
     gains = {"kp": SOFT}
     law = controllers.Stateful(lambda t, q, dq, z: (force(gains["kp"], q, dq), -z), [1.0])
@@ -123,7 +118,6 @@ WAYS: dict[str, Any] = {
         array_in_place,
         attribute_of_a_callable,
         own_controller,
-        gains_of_a_record_in_place,
         declared_state,
         helper_that_is_replaced,
     )

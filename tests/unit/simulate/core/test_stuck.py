@@ -112,3 +112,11 @@ def test_a_wrong_friction_in_the_law_neither_chatters_nor_leads_astray(guess):
     assert np.abs(found.q[-1] - plan.q[-1]).max() < 0.5 * np.sqrt(2) / (least * 100)
     reversals = (np.diff(np.sign(found.dq), axis=0) != 0).sum(0)
     assert reversals.max() < 50
+
+
+def test_an_integral_that_may_release_a_joint_is_named():
+    arm = kt.robots.planar_2r().with_gravity((0, 0, 0))
+    rough = arm.with_friction({name: kt.Friction(0, 1.0) for name in arm.joint_names})
+    law = controllers.PID([0.1, 0.0], 0.5, 0.1, ki=5.0)
+    (stuck,) = run(rough, law, q0=[0, 0], duration=0.2).meta["stuck"]
+    assert stuck.integral and "integral of the controller may release it" in str(stuck)
