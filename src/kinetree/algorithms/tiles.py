@@ -13,7 +13,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
 from kinetree.spatial.matrices import factor, is_zero
 
-TILE = 4  # rows of a tile; the least time to record and compile a chain of 100 joints
+TILE = 4  # rows of a tile; 4 to 6 compile equally fast for 100 joints, 3 and 8 slower
 
 
 @dataclass(frozen=True, eq=False)
