@@ -188,9 +188,30 @@ def test_notes_on_an_upload_name_no_folder_of_the_server(upload, shelf):
     notes = [note.text for note in (*model.notes, *model.warnings)]
     assert any("'crane' is a/crane" in note for note in notes)
     assert str(shelf.folder) not in " ".join(notes)
-    body = PARTS.replace("{visual}", "")
-    named = upload({"main.xacro": XACRO.format(name="$(dirname)", body=body)})
-    assert named.robot.name == "the upload"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("$(dirname)", "/upload/a"),
+        ("$(eval dirname())", "/upload/a"),
+        ("$(find a)", "/upload/a"),
+        ("$(eval find('a'))", "/upload/a"),
+        ("${xacro.abs_filename('../q')}", "/upload/q"),
+    ],
+)
+def test_an_upload_sees_a_neutral_folder_and_reads_by_it(upload, text, seen):
+    mesh = f'<visual><geometry><mesh filename="file://{text}/b.stl"/></geometry></visual>'
+    place = seen.removeprefix("/upload/")
+    include = f'<xacro:include filename="{text}/b.xacro"/>'
+    files = {
+        "a/main.xacro": XACRO.format(name=text, body=include),
+        f"{place}/b.xacro": XACRO.format(name="x", body=PARTS.replace("{visual}", mesh)),
+        f"{place}/b.stl": STL,
+    }
+    found = upload(files, "a/main.xacro")
+    assert found.robot.name == seen
+    assert [x.kind for x in found.stage.scene.of("visual")] == ["mesh"]
 
 
 def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
