@@ -22,11 +22,11 @@ from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
 from kinetree.motion.reading.clocks import LATEST, Clock, check_first, seconds_note
+from kinetree.motion.reading.comments import check_comment
 from kinetree.motion.reading.header import named_layout
 from kinetree.motion.reading.layout import unnamed_layout
 from kinetree.motion.reading.names import joined_levels
 from kinetree.motion.reading.sizes import check_columns, check_numbers
-from kinetree.motion.reading.units import check_comment
 
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
@@ -70,6 +70,7 @@ class TextTable:
 
     def __init__(self, stream: BinaryIO, name: str, wish: Wish) -> None:
         self.name, self.wish = name, wish
+        self._noted = 0  # notes on comments
         self._lines = _lines(stream, name)
         self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
@@ -84,10 +85,10 @@ class TextTable:
             width = len(self._cells(self._head.rows[0]))
             self.layout = unnamed_layout(width, wish, where)
             self._labels = list[str]()
-        self._check_comments(self._head.comments)
-        self._check_late(self._late)
         self.where = where
         self.notes = list(self.layout.notes)
+        self._check_comments(self._head.comments)
+        self._check_late(self._late)
         self._start: Decimal | None = None
 
     def blocks(self) -> Iterator[Block]:
@@ -138,9 +139,11 @@ class TextTable:
         self._check_comments(comments)
 
     def _check_comments(self, comments: Lines) -> None:
-        clock = self.layout.silent_clock
         for line, text in comments:
-            check_comment(self.wish, self.layout.stated, clock, text, f"{self.name}, line {line}")
+            where = f"{self.name}, line {line}"
+            notes = check_comment(self.wish, self.layout, text, where)
+            self.notes += notes if self._noted < MOST else []
+            self._noted += len(notes)
 
     # ----- the first lines
 
@@ -177,7 +180,7 @@ class TextTable:
             comments = [x for x in seen if x[0] < line and x[1].startswith(COMMENT)]
             names = self._comment_names(comments, mark, len(cells))
             if names is None:
-                units = self._comment_units(comments, mark, len(cells))
+                units, comments = self._comment_units(comments, mark, len(cells))
                 if any(units):
                     raise ParseError(
                         f"{self.name}, line {line}: units, and columns without names; expected a "
@@ -186,7 +189,7 @@ class TextTable:
                 return _Head(line, (), mark, False, rows, (), comments)
             at, heads = names
             others = [x for x in comments if x[0] != at]
-            units = self._comment_units(others, mark, len(heads))
+            units, others = self._comment_units(others, mark, len(heads))
             return _Head(at, heads, mark, False, rows, units, others)
         levels = [cells]
         for at, other in rows[1 : MOST_LEVELS + 1]:
@@ -202,7 +205,7 @@ class TextTable:
         heads = heads[:-1] if trailing else heads
         end = rows[used][0] if used < len(rows) else seen[-1][0] + 1
         comments = [x for x in seen if x[0] < end and x[1].startswith(COMMENT)]
-        stated = self._comment_units(comments, mark, len(heads))
+        stated, comments = self._comment_units(comments, mark, len(heads))
         both = [
             self._one_unit(f"column {x!r} is in", below, "by the line of units", comment)
             for x, below, comment in zip(heads, [*units, None], stated, strict=False)
@@ -221,8 +224,11 @@ class TextTable:
             return (at, tuple(heads)) if fits else None
         return None
 
-    def _comment_units(self, comments: Lines, mark: str, width: int) -> tuple[Unit | None, ...]:
-        """Units of the columns that comments state, in the order of the columns."""
+    def _comment_units(
+        self, comments: Lines, mark: str, width: int
+    ) -> tuple[tuple[Unit | None, ...], Lines]:
+        """Units of the columns that comments state, in their order, and the other comments."""
+        others: list[tuple[int, str]] = []
         found: tuple[Unit | None, ...] = (None,) * width
         for at, comment in comments:
             match = UNITS_LINE.fullmatch(comment)
@@ -237,12 +243,13 @@ class TextTable:
                     )
                     break
             else:
+                others.append((at, comment))
                 if match:
                     raise ParseError(
                         f"{self.name}, line {at}: {comment[:60]!r} does not state a unit for every "
                         f"column; expected {width}, in the order of the columns, with - for none."
                     )
-        return found
+        return found, others
 
     def _one_unit(
         self, subject: str, new: Unit | None, source: str, comment: Unit | None
