@@ -98,7 +98,7 @@ def check_comment(wish: Wish, layout: Layout, comment: str, where: str) -> list[
                     notes[f"{where}: a comment mentions {unit}; {column.name} is in {column.usual}"
                           ", since nothing states another unit"] = None  # fmt: skip
             elif column.unit is None:
-                if (strong or weak) and not (unit.readable and unit.si):
+                if (strong or weak) and not unit.si:
                     raise _silent(wish, column, unit, comment, where)
             elif is_own and not unit.same(column.unit) and strong:
                 raise _contradiction(wish, column, unit, comment, where)

@@ -115,18 +115,38 @@ def test_units_in_attributes_of_files_are_applied(tmp_path):
     whole = {"units": json.dumps({"q1": "mrad", "q2": "mrad"})}
     attrs = {"PANDAS_ATTRS": json.dumps({"units": {"t": "s", "q1": "mrad", "q2": "mrad"}})}
     tables = [pyarrow.table(arrays, schema=pyarrow.schema(fields))]
-    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs)]
+    each = {"q1.units": "mrad", "q2 uom": "mrad", "community": "no unit"}
+    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs, each)]
     for table in tables:
         parquet.write_table(table, tmp_path / "a.parquet")
         same(read(tmp_path / "a.parquet", ROBOT), "q")
     for stated, says in (
-        ({"units": "deg"}, "its attributes state q in deg"),
-        ({"PANDAS_ATTRS": json.dumps({"units": {"q": "deg"}})}, "its attributes state q in deg"),
+        ({"units": "deg"}, "'units' states deg, and names no column"),
+        ({"PANDAS_ATTRS": json.dumps({"units": {"q": "deg"}})}, "'units' states deg, and names no"),
+        (
+            {"PANDAS_ATTRS": json.dumps({"angleUnit": "deg"})},
+            "'angleUnit' states deg, and names no",
+        ),
+        ({"q_units": "deg"}, "'q_units' states deg, and names no column"),
+        ({"time_unit": "ms"}, "'time_unit' states ms, and names no column"),
+        ({"uom": "ticks"}, "'uom' states counts, and names no column"),
+        ({"comment": "angles in degrees"}, "the comment 'angles in degrees' mentions deg"),
+        ({"units": "[" * 100_000}, "a unit that is not read"),
         ({"units": json.dumps({"q1": "foo"})}, "'q1' in 'foo', a unit that is not read"),
     ):
         parquet.write_table(plain.replace_schema_metadata(stated), tmp_path / "a.parquet")
         with pytest.raises(ParseError, match=says):
             read(tmp_path / "a.parquet", ROBOT)
+
+
+@pytest.mark.parametrize("key", ["unit", "uom", "unit_of_measure", "angle_unit", "MeasurementUnit"])
+def test_units_of_a_field_are_read_under_every_key_of_units(key, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    fields = [pa.field("t", "float64")]
+    fields += [pa.field(x, "float64", metadata={key: "mrad"}) for x in ("q1", "q2")]
+    arrays = [pa.array(x) for x in (T, *1e3 * TRUE["q"].T)]
+    pq.write_table(pa.table(arrays, schema=pa.schema(fields)), tmp_path / "a.parquet")
+    same(read(tmp_path / "a.parquet", ROBOT), "q")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +174,11 @@ def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     same(read(tmp_path / "a.npz", ROBOT), "q")
     np.savez(tmp_path / "a.npz", t=T, q_mrad=q)
     same(read(tmp_path / "a.npz", ROBOT), "q")
-    for beside in ({"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}):
+    for beside in (
+        {"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}, {"angle_unit": b"deg"},
+    ):  # fmt: skip
         np.savez(tmp_path / "a.npz", t=T, q=q, **beside)
-        with pytest.raises(ParseError, match=r"is not read. State the unit of an array in its nam"):
+        with pytest.raises(ParseError, match=r"names no column of the fi|a unit that is not rea"):
             read(tmp_path / "a.npz", ROBOT)
     np.savez(tmp_path / "a.npz", t=T, q=q, dof_names=ROBOT.joint_names, q_units="deg")
     with pytest.raises(ParseError, match="an NPZ file of kinetree, which is in SI units"):
