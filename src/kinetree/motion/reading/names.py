@@ -46,6 +46,7 @@ LEVELS = re.compile(r"\('([^']*)', '([^']*)'\)")  # a name of two levels as pand
 SEPARATORS = " _.:/\\-[](){}"
 BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
 SECONDS = re.compile(r"(?i)(.+)[_ .]s")  # time_s: the one single letter that is read as a unit
+MOST_UNITS = 4  # of a name; one is its unit, others may be words of a joint's name
 NANOSECOND = Unit("ns", (("time", 1),), 1, 10**9)
 
 
@@ -146,7 +147,8 @@ def joined_levels(levels: Sequence[str], joint_first: bool = False) -> str:
 def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
     """The name as it is, and without a unit that it states."""
     yield text, None
-    yield from units_in(text)
+    units = units_in(text)
+    yield from units if len(units) <= MOST_UNITS else ()
     if (match := SECONDS.fullmatch(text)) and any(x.kind == TIME for x in _times(match[1])):
         yield match[1], unit_of("s")
 
@@ -172,7 +174,7 @@ def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
 def _times(body: str) -> Iterator[Meaning]:
     """Readings of a name as the times, or as bookkeeping of a message."""
     rostopic = body.startswith("%")
-    plain = re.sub(r"[\s_./:\-%#]", "", TOPIC.sub("", body)).lower()
+    plain = re.sub(r"[\s_./:\-%#]", "", _without_topic(body)[0]).lower()
     printed = plain.startswith("field")  # `rostopic echo -p` prints stamps in ns
     plain = plain.removeprefix("field")
     if plain in BOOKKEEPING:
