@@ -112,7 +112,10 @@ def discovered(texts: Iterable[str]) -> list[str]:
         if own := own_meaning(text):
             found[own.joint or ""] = None
             continue
-        for body in [body for body, _ in units_in(text)] or [text]:
+        units = units_in(text)
+        if len(units) > MOST_UNITS:
+            continue
+        for body in [body for body, _ in units] or [text]:
             body = _without_topic(body)[0]
             if match := last.fullmatch(body):
                 found[match[1].lstrip("/")] = None
@@ -156,7 +159,7 @@ def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
 def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
     yield from _times(body)
     body, origin = _without_topic(body)
-    for joint in joints:
+    for joint in [x for x in joints if x in body]:
         for rest in _around(body, joint):
             found = _parsed(_words(rest))
             if found is not None and found.kind and found.number is None:

@@ -69,8 +69,9 @@ def answer_open(shelf: Shelf, request: Request) -> Answer:
         opened = shelf.upload(request["files"], request.get("main"))
     else:
         opened = shelf.find(text(request.get("id", request.get("name")), "name"))
-    shelf.compile(opened)
-    return description(opened)
+    found = description(opened)
+    shelf.compile(opened)  # after it, since both take the processor
+    return found
 
 
 def answer_readings(shelf: Shelf, request: Request) -> Answer:

@@ -568,4 +568,5 @@ def test_the_work_for_a_name_does_not_grow_with_the_units_in_it(monkeypatch):
     monkeypatch.setattr(names, "_readings", lambda *x: calls.append(x) or readings(*x))
     for text in ("q_deg_per_s_" * 20, "m_s_" * 60):
         assert names.meanings(text, ["joint1"]) == []
+        assert names.discovered([text]) == []
     assert len(calls) <= 2 * (names.MOST_UNITS + 1)

@@ -1,6 +1,7 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench.describe import description
+from kinetree.views.workbench.quantities import THREAD
 from kinetree.views.workbench.shelf import Shelf
 
 LINK = (
@@ -249,3 +251,37 @@ def test_only_the_latest_uploads_are_kept(monkeypatch):
             shelf.find(found[0].id)
     finally:
         shelf.close()
+
+
+def test_a_large_upload_delays_no_other(shelf, upload, monkeypatch):
+    read, started, go_on = shelves.read_upload, threading.Event(), threading.Event()
+
+    def slow(key, contents, main, folder):
+        if main == "slow.urdf":
+            started.set()
+            assert go_on.wait(60)
+        return read(key, contents, main, folder)
+
+    monkeypatch.setattr(shelves, "read_upload", slow)
+    request = packed({"slow.urdf": URDF})
+    thread = threading.Thread(target=shelf.upload, args=(request["files"], None), daemon=True)
+    thread.start()
+    assert started.wait(60)
+    other = threading.Thread(target=upload, args=({"other.urdf": URDF},), daemon=True)
+    other.start()
+    other.join(30)
+    waits = other.is_alive()
+    go_on.set()
+    thread.join(60)
+    assert not waits
+
+
+def test_a_robot_of_many_joints_is_not_compiled(shelf, upload):
+    links = "".join(LINK.format(f"l{k}", "") for k in range(shelves.MOST_COMPILED + 2))
+    joints = "".join(
+        JOINT.replace('"j"', f'"j{k}"').replace('"a"', f'"l{k}"').replace('"b"', f'"l{k + 1}"')
+        for k in range(shelves.MOST_COMPILED + 1)
+    )
+    opened = upload({"chain.urdf": f'<robot name="chain">{links}{joints}</robot>'})
+    shelf.compile(opened)
+    assert not any(x.name == THREAD for x in threading.enumerate())
