@@ -348,8 +348,8 @@ def _check_label(x: Array, head: str, where: str) -> None:
     for k, text in enumerate(texts):
         if text != texts[0]:
             raise ParseError(
-                f"{where}, row {k + 1}: {head!r} is {text!r} and was {texts[0]!r} in the first "
-                "row; expected the same joints in every row."
+                f"{where}, row {k + 1}: {head!r} is {text[:40]!r} and was {texts[0][:40]!r} in the "
+                "first row; expected the same joints in every row."
             )
 
 

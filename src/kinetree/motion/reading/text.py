@@ -32,6 +32,7 @@ CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
 MOST_COMMENTS, COMMENTS_PER_ROW = 20_000, 10  # lines, with blank ones
 MOST_LEVELS = 3  # lines of names: two levels of pandas, and the name of the index below them
+LONGEST_SHOWN = 40  # signs of a cell in a message
 COMMENT = "#"
 UNITS_LINE = re.compile(r"(?i)#[#\s]*units?\s*(?:[:=]|\s)\s*(.*)")
 
@@ -334,8 +335,9 @@ class TextTable:
             for k, label in zip(self.layout.labels, self._labels, strict=True):
                 if own[k].strip() != label:
                     raise ParseError(
-                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {own[k]!r} and was "
-                        f"{label!r} in the first row; expected the same joints in every row."
+                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {_shown(own[k])} "
+                        f"and was {_shown(label)} in the first row; expected the same joints in "
+                        "every row."
                     )
 
     def _check_unit(self, clock: Clock, t: Array) -> None:
@@ -355,11 +357,11 @@ class TextTable:
                     value += Decimal(own[clock.nanoseconds].strip()) / 10**9
             except InvalidOperation:
                 raise ParseError(
-                    f"{self.name}, line {line}: {own[clock.column]!r} is not a time."
+                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time."
                 ) from None
             if not abs(value) < LATEST:  # true for nan; a longer text than a time takes memory
                 raise ParseError(
-                    f"{self.name}, line {line}: {own[clock.column][:40]!r} is not a time in "
+                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time in "
                     f"{clock.unit}."
                 )
             found.append(value)
@@ -449,6 +451,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _shown(cell: str) -> str:
+    """A cell in a message, shortened."""
+    return repr(cell if len(cell) <= LONGEST_SHOWN else f"{cell[:LONGEST_SHOWN]}...")
+
+
 def _number(text: str, head: str, where: str, mark: str) -> float:
     try:
         value = float(text) if text.isascii() and "_" not in text else None
@@ -458,10 +465,12 @@ def _number(text: str, head: str, where: str, mark: str) -> float:
         hint = ""
         if "," in text:
             hint = " Decimal commas and thousands separators are not read: write 0.5 for 0,5."
-        thing = repr(text) if text else "empty"
+        thing = _shown(text) if text else "empty"
         raise ParseError(f"{where}: {head!r} is {thing}; expected a number.{hint}")
     if not np.isfinite(value):
-        raise ParseError(f"{where}: {head!r} is {text.strip()}; expected a finite number.")
+        raise ParseError(
+            f"{where}: {head!r} is {text.strip()[:LONGEST_SHOWN]}; expected a finite number."
+        )
     return value
 
 

@@ -116,7 +116,7 @@ def answer_simulate(shelf: Shelf, request: Request) -> Answer:
     """The motion of a preset from a state."""
     state = asked_state(shelf, request)
     opened = shelf.find(text(request["robot"], "robot"))
-    gains = record(request.get("gains") or {}, "gains", GAINS)
+    gains = record({} if request.get("gains") is None else request["gains"], "gains", GAINS)
     kp, kd = (optional(gains.get(name), f"gain {name}") for name in GAINS)
     target = request.get("target")
     names = state.robot.model.coordinate_names
