@@ -6,12 +6,12 @@ meaning, `refuse_labels` raises, so that nothing is read by position. Times are 
 order is that of the rows, and `read_times` takes them as they are, in seconds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.units import unit_of
+from kinetree.base.units import Dims, Unit, unit_of, unit_spans, unit_subject
 from kinetree.errors import InputError
 
 DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
@@ -34,7 +34,6 @@ OTHERS = {
     ("astropy", "Quantity"): "convert it to SI units, and pass its values: q.to_value('rad')",
     ("unyt", "unyt_array"): "convert it to SI units, and pass its values: q.to_value('rad')",
 }
-UNIT_KEYS = ("units", "unit")  # attributes and coordinates
 # SI units of the arguments that are joint vectors, of hinges and of sliders, and of times
 SI_UNITS = {
     "t": ("s",),
@@ -129,22 +128,25 @@ def structured(value: Any) -> str:
 
 
 def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> None:
-    """Raise InputError unless the attributes of a labelled object give SI units, or none.
+    """Raise InputError unless the attributes and name of a labelled object give SI units, or none.
 
-    The units are one text, several, or a mapping from arguments or labels to texts; the keys are
-    spelt with any capitals. A coordinate of xarray with such a name gives them, too.
+    The units are one text, several, or a mapping from arguments or labels to texts, under a key
+    with the word unit or uom. A coordinate of xarray with such a name gives them, too.
     """
     attributes: Mapping[Any, Any] = getattr(value, "attrs", None) or {}
     coordinates: Mapping[Any, Any] = getattr(value, "coords", None) or {}
-    stated = [x for key, x in attributes.items() if str(key).lower() in UNIT_KEYS]
-    stated += [
-        list(x.to_numpy().ravel())
-        for key, x in coordinates.items()
-        if str(key).lower() in UNIT_KEYS
-    ]
+    given = [*attributes.items(), *((k, list(x.to_numpy().ravel())) for k, x in coordinates.items()
+                                    if unit_subject(str(k)) is not None)]  # fmt: skip
+    subjects = [(unit_subject(str(key)), x) for key, x in given]
+    stated = [{subject: x} if subject else x for subject, x in subjects if subject is not None]
     quantity = argument.rstrip("0123456789")
     expected = SI_UNITS.get(quantity, ())
     dims = {x.dims for x in map(unit_of, expected) if x is not None}
+    for unit in _units_of_name(getattr(value, "name", None), dims):
+        raise InputError(
+            f"{argument} has the name {value.name[:40]!r}, which states {unit}; expected "
+            f"{' or '.join(expected[:2])}. Convert the values, and rename the object."
+        )
     for text, own in _unit_texts(stated, quantity, labels):
         if not text or text.upper() == "SI":
             continue
@@ -157,6 +159,17 @@ def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> Non
                 f"{' or '.join(expected[:2] or ('SI units',))}. Convert the values, as "
                 "numpy.deg2rad does with degrees, and set the units to those."
             )
+
+
+def _units_of_name(name: object, dims: Collection[Dims]) -> Iterator[Unit]:
+    """Units other than SI that a name states for quantities of some dimensions."""
+    if not isinstance(name, str) or not dims:
+        return
+    for _, end, unit in unit_spans(name):
+        in_brackets = name[end - 1] in "])}>"
+        is_own = unit.dims in dims and (in_brackets or str(unit) != "rev")  # a turn to the left
+        if (is_own and not unit.si) or (in_brackets and not unit.readable):
+            yield unit
 
 
 def _unit_texts(

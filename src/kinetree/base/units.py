@@ -65,6 +65,8 @@ LONE_LETTER = re.compile(r"[A-Za-zµμ]")
 WORD = re.compile(r"[A-Z]?[a-zµμ]+|[A-Z]+(?![a-z])|[A-Z]+|\d+|[°º˚%²]")
 BRACKET = re.compile(r"[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
 AMBIGUOUS = {"min", "in", "degc"}  # words of other meanings where they stand without brackets
+UNIT_WORDS = {"unit", "units", "uom"}  # of the key of an attribute
+EMPTY_WORDS = {"of", "measure", "measurement"}
 MOST_WORDS = 6  # of one unit in a name
 LONGEST = 60  # signs of one unit
 
@@ -80,8 +82,8 @@ class Unit:
 
     @property
     def si(self) -> bool:
-        """Whether values need no conversion."""
-        return self.numerator == self.denominator == 1
+        """Whether values of joint vectors and times need no conversion."""
+        return self.readable and self.numerator == self.denominator == 1
 
     @property
     def readable(self) -> bool:
@@ -259,6 +261,20 @@ def unit_spans(
                 yield start, end, unit
                 taken = end
                 break
+
+
+def unit_subject(key: str) -> str | None:
+    """The name whose unit a key states, `q` of `q_units`, "" of `unit_of_measure`; None: no unit.
+
+    The keys of attributes of files and of objects in memory, and of texts in NPZ files, are read.
+    """
+    words = list(WORD.finditer(key[:LONGEST]))
+    own = [x for x in words if x[0].lower() in UNIT_WORDS]
+    if not own:
+        return None
+    if {x[0].lower() for x in words} <= UNIT_WORDS | EMPTY_WORDS:
+        return ""
+    return _without(key, *own[-1].span())
 
 
 def doubtful_word(text: str) -> Unit | None:

@@ -37,6 +37,7 @@ from kinetree.description.source import (
     lies_in,
     path_text,
     read_bytes,
+    real_path,
 )
 from kinetree.description.xml import parse_xml
 from kinetree.errors import ParseError
@@ -271,9 +272,10 @@ class Packages:
         """
         scheme, separator, rest = path.partition("://")
         if not separator:
-            return Path(os.path.normpath(folder / path))
+            return Path(os.path.normpath(folder / real_path(path)))
         if scheme == "file":
-            return Path(os.path.normpath(folder / path_in_uri(rest.removeprefix("localhost"))))
+            plain = real_path(path_in_uri(rest.removeprefix("localhost")))
+            return Path(os.path.normpath(folder / plain))
         if scheme in ("package", "model"):
             name, _, inside = rest.lstrip("/").partition("/")
             inside = inside.lstrip("/")  # NAME//REST means NAME/REST, not a path from the root

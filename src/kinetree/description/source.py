@@ -7,7 +7,7 @@ import stat
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kinetree.errors import InputError, ParseError
 
@@ -29,6 +29,7 @@ ENCODINGS = frozenset(
     + [f"{family}{k}" for family in ("windows-", "cp") for k in range(1250, 1259)]
 )
 
+NEUTRAL = "/upload"  # name of the folder of `only_inside` in a description
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `only_inside`
 
@@ -50,6 +51,22 @@ def only_inside(folder: Path) -> Generator[None]:
 def is_confined() -> bool:
     """Return True inside `only_inside`: messages then name no folder of this machine."""
     return _folder.get() is not None
+
+
+def seen_path(path: Path) -> str:
+    """A path as a description sees it; inside `only_inside` it begins with a neutral folder."""
+    folder = _folder.get()
+    if folder is None:
+        return str(path)
+    check_inside(path)
+    return str(PurePosixPath(NEUTRAL, path.resolve().relative_to(folder).as_posix()))
+
+
+def real_path(text: str) -> str:
+    """The path on this machine of a path that a description gives; the inverse of `seen_path`."""
+    folder = _folder.get()
+    is_seen = folder is not None and f"{text}/".startswith(f"{NEUTRAL}/")
+    return f"{folder}{text.removeprefix(NEUTRAL)}" if is_seen else text
 
 
 def environment() -> Mapping[str, str]:

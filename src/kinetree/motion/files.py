@@ -37,6 +37,7 @@ SIGNATURES = {
     b"SQLite format 3\x00": (BAG, (".db3",)),
     b"#ROSBAG V2.0": (BAG, (".bag",)),
 }
+MATLAB = b"MATLAB "
 ENDINGS = {ending: kind for kind, own in SIGNATURES.values() for ending in own}
 LONGEST_SIGNATURE = 16
 # further arrays of an NPZ file whose last axis are the joints
@@ -148,6 +149,12 @@ def kind_of(path: Path) -> str:
         return TEXT  # a pipe can be read only once
     with path.open("rb") as file:
         start = file.read(LONGEST_SIGNATURE)
+    if start.startswith(MATLAB):
+        raise ParseError(
+            f"{path.name} is a MAT-file of MATLAB, which is not read. Save its arrays as CSV in "
+            "MATLAB (writetable), or as NPZ: numpy.savez('a.npz', **{name: x for name, x in "
+            "scipy.io.loadmat('a.mat', squeeze_me=True).items() if name[0] != '_'})."
+        )
     kind, endings = TEXT, ("",)
     for signature, own in SIGNATURES.items():
         if start.startswith(signature):

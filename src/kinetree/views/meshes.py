@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.packages import Packages
-from kinetree.description.source import lies_in, read_bytes
+from kinetree.description.source import lies_in, read_bytes, real_path
 from kinetree.errors import InputError, ParseError
 from kinetree.views.collada import read_collada
 from kinetree.views.shapes import TriangleMesh
@@ -90,9 +90,9 @@ class MeshFolder:
     def _candidates(self, path: str) -> Iterator[Path]:
         scheme, separator, rest = path.partition("://")
         if not separator:
-            yield self.source / path
+            yield self.source / real_path(path)
         elif scheme == "file":
-            yield self.source / rest
+            yield self.source / real_path(rest)
         elif scheme in ("package", "model"):
             package, _, inside = rest.lstrip("/").partition("/")
             for root in (self.folder, self.source, *self.source.parents):

@@ -1,6 +1,7 @@
 """Alignment by name: forty-odd labelled inputs, each right by name or refused by name."""
 
 import datetime as dt
+import re
 from collections import namedtuple
 from fractions import Fraction
 
@@ -450,3 +451,34 @@ def test_quantities_of_other_packages_are_not_read_as_numbers(package):
     kind = type("Quantity", (np.ndarray,), {"__module__": package})
     with pytest.raises(InputError, match="Quantity: convert it to SI units"):
         read(X.view(kind))
+
+
+@pytest.mark.parametrize("name", ["q [deg]", "q_deg", "q (turns)", "enc [counts]", "angle in mrad"])
+def test_a_unit_in_the_name_of_an_object_is_refused(name):
+    robot = kt.robots.planar_2r()
+    names = list(robot.joint_names)
+    series = pd.Series([10.0, 20.0], index=names, name=name)
+    for value in (series, xr.DataArray([1.0, 2.0], coords={"joint": names}, name=name)):
+        with pytest.raises(InputError, match=f"has the name '{re.escape(name)}', which states"):
+            robot.gravity_forces(value)
+    for plain in ("q", "q [rad]", "left turn", "run 3", "time [s]", 3):
+        robot.gravity_forces(series.rename(plain))
+
+
+@pytest.mark.parametrize("key", ["angle_unit", "uom", "unit_of_measure", "qUnits", "q_units"])
+def test_a_unit_under_any_key_of_units_is_refused(key):
+    robot = kt.robots.planar_2r()
+    series = pd.Series([10.0, 20.0], index=list(robot.joint_names))
+    series.attrs[key] = "deg"
+    with pytest.raises(InputError, match="has the units 'deg'; expected rad or m"):
+        robot.gravity_forces(series)
+    series.attrs = {key: "rad", "time_unit": "ms", "community": "deg"}
+    robot.gravity_forces(series)
+
+
+def test_times_with_a_unit_in_their_name_are_refused():
+    for name in ("t [ms]", "time_ms"):
+        index = pd.Index([0.0, 10.0], name=name)
+        with pytest.raises(InputError, match=r"states ms; expected s"):
+            read_times(index)
+    assert read_times(pd.Index([0.0, 1.0], name="t [s]")).tolist() == [0, 1]

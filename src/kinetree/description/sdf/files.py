@@ -3,7 +3,8 @@
 `model://NAME` is a folder NAME with a model.config or model.sdf. It is searched, in this order, in
 each of `folders=` at any depth, beside the folder of the file that includes it, and in the folders
 of the environment variables of Gazebo. `file://PATH` and plain paths open a file only in the folder
-of the file that names them, or in `folders=`. The network is never used.
+of the file that names them, or in `folders=`. Every file that is opened lies, by its real path, in
+the folder that it was found through: `Files._inside` is the one check. The network is never used.
 """
 
 import os
@@ -103,7 +104,7 @@ class Files:
             if not path.exists() or (is_confined() and not lies_in(path, roots)):
                 continue  # a stranger's file does not learn which paths exist elsewhere
             if lies_in(path, roots):
-                return self._file_of(path, part) if path.is_dir() else path
+                return self._file_of(path, part, roots) if path.is_dir() else path
             raise part.fault(
                 f"<uri> {show(uri)} is {path}, outside the folder of the file. If it is to be "
                 f"trusted, give the folder {str(path.parent)!r} in folders= (--folder on the "
@@ -122,7 +123,8 @@ class Files:
         if not first or ".." in name.split("/"):
             raise part.fault(f"<uri> 'model://{clip(name)}' is not the name of a model.")
         searched: list[str] = []
-        for title, places in self._places(folder):
+        given = [Path(x) for x in self.folders] + ([] if folder is None else [folder])
+        for title, root, places in self._places(folder):
             found = [place for place in places if place.name == first and _is_model(place, inside)]
             if len(found) > 1:
                 names = ", ".join(map(str, found[:4]))
@@ -132,10 +134,10 @@ class Files:
                 )
             if found:
                 part.note(f"model {show(first)} is {found[0]} (in {title}).")
-                path = found[0] / inside if inside else self._file_of(found[0], part)
-                if not lies_in(path, found[:1]):
-                    raise part.fault(f"{path} is a link that leads out of the model's folder.")
-                return path
+                model = [self._inside(found[0], [root, *given], part), *given]
+                if inside:
+                    return self._inside(found[0] / inside, model, part)
+                return self._file_of(found[0], part, model)
             searched.append(title)
         if not is_confined():
             is_set = any(self.environment.get(x) for x in VARIABLES)
@@ -150,24 +152,35 @@ class Files:
             )
         )
 
-    def _places(self, folder: Path | None) -> Iterator[tuple[str, list[Path]]]:
-        """Titles of places, and the folders in each that may be models."""
-        for given in self.folders:
-            yield f"folder {given}", list(_below(Path(given)))
+    def _inside(self, path: Path, roots: Sequence[Path], part: Part) -> Path:
+        """The path; refuse one that leads out of the folders, by its real path."""
+        if not lies_in(path, roots):
+            raise part.fault(
+                f"{path} is a link that leads out of {roots[0]}. If it is to be trusted, give the "
+                "folder that it leads to in folders= (--folder on the command line)."
+            )
+        return path
+
+    def _places(self, folder: Path | None) -> Iterator[tuple[str, Path, list[Path]]]:
+        """Titles of places, their folders, and the folders in each that may be models."""
+        for given in map(Path, self.folders):
+            yield f"folder {given}", given, list(_below(given))
         if folder is not None:
             here = Path(os.path.abspath(folder))
             if is_confined():  # all folders that were opened are in `folders`
                 return
-            yield f"{here.parent}", [here, *_children(here.parent), *_children(here)]
+            near = [here, *_children(here.parent), *_children(here)]
+            yield f"{here.parent}", here.parent, near
         for variable in VARIABLES:
             for entry in filter(None, self.environment.get(variable, "").split(os.pathsep)):
-                yield f"{entry} of {variable}", _children(Path(entry))
+                yield f"{entry} of {variable}", Path(entry), _children(Path(entry))
 
-    def _file_of(self, folder: Path, part: Part) -> Path:
+    def _file_of(self, folder: Path, part: Part, roots: Sequence[Path]) -> Path:
         """The newest SDF file that the model.config of a folder lists, or its model.sdf."""
         config = folder / CONFIG
         if not config.is_file():
-            return folder / MODEL_FILE
+            return self._inside(folder / MODEL_FILE, roots, part)
+        self._inside(config, roots, part)
         root = parse_xml(decode(read_bytes(config), CONFIG), CONFIG)
         listed = [(version_of(x) or (1, 0), x.text.strip()) for x in root.all("sdf")]
         listed = [(version, name) for version, name in listed if name]
@@ -177,7 +190,7 @@ class Files:
         name = max(known)[1]
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise part.fault(f"{config} names the file {show(name)}, outside its folder.")
-        return folder / name
+        return self._inside(folder / name, roots, part)
 
 
 def _is_model(folder: Path, inside: str) -> bool:

@@ -18,6 +18,7 @@ from kinetree.description.records import (
     RobotDescription,
 )
 from kinetree.description.source import decode, path_text, read_bytes
+from kinetree.description.urdf.extensions import note_extensions
 from kinetree.description.urdf.joints import read_joint
 from kinetree.description.urdf.links import read_frame, read_link, read_meshes
 from kinetree.description.urdf.structure import add_world, check_structure, follow
@@ -126,6 +127,7 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     if version.partition(".")[0] != "1":
         findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
     check_words(root, f"robot {show(name)}", findings)
+    note_extensions(root, findings)
     links = [read_link(element, findings) for element in root.all("link")]
     joints = [read_joint(element, findings) for element in root.all("joint")]
     links = add_world(links, joints, findings)

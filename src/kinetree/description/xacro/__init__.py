@@ -16,7 +16,7 @@ from typing import Any
 
 from kinetree.description.findings import Findings
 from kinetree.description.records import ArgumentValue
-from kinetree.description.source import MissingFileError, path_text
+from kinetree.description.source import MissingFileError, path_text, seen_path
 from kinetree.description.xacro.expressions import (
     Evaluator,
     ExpressionError,
@@ -459,7 +459,7 @@ class _Reader:
     def _own_functions(self) -> dict[str, Function | Namespace]:
         own: dict[str, Callable[..., Any]] = {
             "load_yaml": self._load_yaml,
-            "abs_filename": lambda name: str(self.files.located(str(name), self.current)),
+            "abs_filename": lambda name: seen_path(self.files.located(str(name), self.current)),
             "dotify": dict,
             "arg": lambda name: self.arguments.value(str(name)),
             "tokenize": _tokens,

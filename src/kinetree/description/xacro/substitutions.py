@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from kinetree.description.findings import Findings
-from kinetree.description.source import environment, is_confined
+from kinetree.description.source import environment, is_confined, seen_path
 from kinetree.description.xacro.expressions import Evaluator, ExpressionError, Function
 from kinetree.description.xacro.files import Files
 from kinetree.description.xacro.inputs import Arguments
@@ -52,11 +52,11 @@ class Substitutions:
             self.findings.note(element, "$(cwd) is the current folder of the process.")
             return os.getcwd()
         if word == "dirname" and not values:
-            return str(self.files.folder)
+            return seen_path(self.files.folder)
         if word == "optenv" and values:
             return self._variable(values[0], " ".join(values[1:]), element)
         if word == "find" and len(values) == 1:
-            return str(self.files.packages.find(values[0], element.where))
+            return seen_path(self.files.packages.find(values[0], element.where))
         if word == "arg" and len(values) == 1:
             return self.arguments.value(values[0])
         if word == "env" and len(values) == 1:
@@ -89,8 +89,8 @@ class Substitutions:
         """Functions of $(eval ...) that stand for other substitutions."""
         return {
             "arg": lambda name: self.arguments.converted(str(name)),
-            "dirname": lambda: str(self.files.folder),
-            "find": lambda name: str(self.files.packages.find(str(name), element.where)),
+            "dirname": lambda: seen_path(self.files.folder),
+            "find": lambda name: seen_path(self.files.packages.find(str(name), element.where)),
             "env": lambda name: self._variable(str(name), None, element),
             "optenv": lambda name, default="": self._variable(str(name), str(default), element),
         }

@@ -1,9 +1,10 @@
 """Read recordings: one reader for every format, for Python and for the command line.
 
 `names` understands the name of one column, `header` all of them, `units` their units (the spellings
-are in `kinetree.base.units`); `text` reads CSV in blocks, `arrays` NPZ and Parquet, `bags` ROS
-bags; `sizes` limits what they take. All of them take a Wish, which says what to read and for
-which robot, and the whole files become a Table. `kinetree.motion.files` makes trajectories of it.
+are in `kinetree.base.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ
+and Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a Wish, which says
+what to read and for which robot, and the whole files become a Table. `kinetree.motion.files` makes
+trajectories of it.
 """
 
 import shlex

@@ -11,7 +11,7 @@ import re
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,15 +20,15 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
-from kinetree.base.units import Unit, unit_of
+from kinetree.base.units import Unit, unit_of, unit_subject
 from kinetree.errors import ParseError, need
-from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
+from kinetree.motion.reading import MOST, Table, Wish
 from kinetree.motion.reading.clocks import PER_SECOND, Clock, check_first, seconds_note
+from kinetree.motion.reading.comments import check_comment
 from kinetree.motion.reading.header import named_layout
 from kinetree.motion.reading.sizes import check_columns, check_numbers
 
-UNIT_KEYS = ("unit", "units")
-UNITS_NAME = re.compile(r"(?i)(?:(.+)[_. ])?units?")
+COMMENT_KEY = re.compile(r"(?i)(comment|description|note|remark)s?")
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
 # what the readers of ZIP and of arrays raise for damaged files
 DAMAGED = (
@@ -52,7 +52,7 @@ def read_parquet(path: Path, wish: Wish) -> Table:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"{path.name} is not a Parquet file: {_line(error)}.") from None
-    stated = _attributes(found.schema, path.name)
+    stated, comments = _attributes(found.schema, path.name)
     columns: dict[str, Array] = {}
     units: dict[str, Unit] = {}
     for name in map(str, found.column_names):
@@ -62,7 +62,7 @@ def read_parquet(path: Path, wish: Wish) -> Table:
         found = found.remove_column(0)  # frees its memory if the array is a copy
         columns |= own
         units |= {x: stated[name] for x in own if name in stated}
-    return table_of(columns, wish, path.name, units)
+    return table_of(columns, wish, path.name, units, comments)
 
 
 def _check_parquet(file: Any, name: str) -> None:
@@ -79,31 +79,56 @@ def _check_parquet(file: Any, name: str) -> None:
             check_numbers(8 * count, name)
 
 
-def _attributes(schema: Any, where: str) -> dict[str, Unit]:
-    """Units of columns in the metadata of a Parquet file: of each field, or of the whole table."""
+def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
+    """Units of columns in the metadata of a Parquet file, and its comments."""
     found: dict[str, Unit | None] = {}  # None: in SI units, whatever they are
     for field in schema:
-        for key, value in (field.metadata or {}).items():
-            if key.decode("utf-8", "replace").lower() in UNIT_KEYS:
-                _state(found, str(field.name), value.decode("utf-8", "replace"), where)
-    for key, value in (schema.metadata or {}).items():
-        name, text = key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
-        if name == "PANDAS_ATTRS" or name.lower() in UNIT_KEYS:
-            stated = _json(text)
-            if name == "PANDAS_ATTRS":
-                attrs = cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
-                stated = next((x for k, x in attrs.items() if k.lower() in UNIT_KEYS), {})
-            if not isinstance(stated, dict):
-                stated = dict.fromkeys(SIGNALS, str(stated))
-            for column, own in cast("dict[str, Any]", stated).items():
-                if column in schema.names:
-                    _state(found, column, str(own), where)
-                elif (unit := _attribute(column, str(own), where)) and not unit.si:
-                    raise ParseError(
-                        f"{where}: its attributes state {column} in {unit}, and no column is "
-                        "called so. State the unit in the names of the columns."
-                    )
+        for key, text in _texts(field.metadata).items():
+            if unit_subject(key) is not None:
+                _state(found, str(field.name), text, where)
+    table = _texts(schema.metadata)
+    own = _json(table.pop("PANDAS_ATTRS", ""))
+    table |= cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    return _stated(found, table, schema.names, where), _comments(table)
+
+
+def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    return {
+        key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+        for key, value in (metadata or {}).items()
+    }
+
+
+def _stated(
+    found: dict[str, Unit | None],
+    attributes: Mapping[str, Any],
+    columns: Collection[str],
+    where: str,
+) -> dict[str, Unit]:
+    """Add the units of attributes to those that were found; refuse what belongs to no column.
+
+    A key states the unit of a column, `q1_units`, or is `units` with a dict of columns.
+    """
+    for key, value in attributes.items():
+        subject = unit_subject(key)
+        if subject is None:
+            continue
+        value = _json(value) if isinstance(value, str) else value
+        own = cast("dict[str, Any]", value) if isinstance(value, dict) else {subject: value}
+        for column, text in own.items():
+            if column in columns:
+                _state(found, column, str(text), where)
+            elif (unit := _attribute(column or key, str(text), where)) and not unit.si:
+                raise ParseError(
+                    f"{where}: its attribute {key!r} states {unit}, and names no column of the "
+                    "file. State the unit in the names of the columns, and remove the attribute."
+                )
     return {column: unit for column, unit in found.items() if unit is not None}
+
+
+def _comments(attributes: Mapping[str, Any]) -> list[str]:
+    """Free texts in attributes, which are read as comments are."""
+    return [str(x) for key, x in attributes.items() if COMMENT_KEY.fullmatch(key)]
 
 
 def _state(found: dict[str, Unit | None], column: str, text: str, where: str) -> None:
@@ -124,7 +149,7 @@ def _state(found: dict[str, Unit | None], column: str, text: str, where: str) ->
 def _json(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -183,33 +208,35 @@ def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
             )
 
 
-def unit_arrays(arrays: Mapping[str, Array]) -> dict[str, str]:
-    """Arrays of an NPZ file that hold texts on units, `q_units`: the name that they are of."""
-    found = {name: UNITS_NAME.fullmatch(name) for name, x in arrays.items() if x.dtype.kind in "US"}
-    return {name: match[1] or "" for name, match in found.items() if match is not None}
+def unit_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Texts of an NPZ file that state units, such as `q_units`."""
+    return {name: x for name, x in _scalars(arrays).items() if unit_subject(name) is not None}
+
+
+def _scalars(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Texts of an NPZ file that are not columns, by the names of their arrays."""
+    texts = {name: x for name, x in arrays.items() if x.dtype.kind in "US"}
+    return {
+        name: (x.astype(str) if x.dtype.kind == "U" else np.char.decode(x, "utf-8", "replace"))
+        .tolist()
+        for name, x in texts.items()
+        if x.ndim == 0 or unit_subject(name) is not None
+    }  # fmt: skip
 
 
 def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
     """The table of the arrays of an NPZ file that other programs wrote."""
+    texts = _scalars(arrays)
+    tables = {name: x for name, x in arrays.items() if x.ndim > 0 and name not in texts}
+    stated = _stated({}, texts, tables, where)
     columns: dict[str, Array] = {}
     units: dict[str, Unit] = {}
-    texts = unit_arrays(arrays)
-    for name, of in texts.items():
-        if arrays[name].ndim or of not in arrays:
-            raise ParseError(
-                f"{where}: {name!r} is not read. State the unit of an array in its name, such as "
-                f"q_deg, or as one text beside it, such as q_units; or by hand: "
-                f"{wish.ways.column('q[*]', 'q [deg]')}."
-            )
-    for name, x in arrays.items():
-        if x.ndim > 0:
-            own = _expanded(name, x, where)
-            columns |= own
-            for text, of in texts.items():
-                unit = _attribute(name, str(arrays[text]), where) if of == name else None
-                units |= dict.fromkeys(own, unit) if unit is not None else {}
-    found = table_of(columns, wish, where, units)
-    single = [name for name, x in arrays.items() if x.ndim == 0 and name not in texts]
+    for name, x in tables.items():
+        own = _expanded(name, x, where)
+        columns |= own
+        units |= {x: stated[name] for x in own if name in stated}
+    found = table_of(columns, wish, where, units, _comments(texts))
+    single = [x for x in arrays if x not in tables and unit_subject(x) is None]
     if not single:
         return found
     note = f"{listing(single, MOST)}, which have no axis, are not used"
@@ -217,7 +244,11 @@ def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
 
 
 def table_of(
-    columns: Mapping[str, Array], wish: Wish, where: str, units: Mapping[str, Unit]
+    columns: Mapping[str, Array],
+    wish: Wish,
+    where: str,
+    units: Mapping[str, Unit],
+    comments: Sequence[str] = (),
 ) -> Table:
     """The table of named columns, (T,) each, numbers or texts, with units stated beside them."""
     if not columns:
@@ -234,6 +265,8 @@ def table_of(
     first = [str(x[0]) for x in arrays]
     layout = named_layout(heads, wish, where, first, [units.get(x) for x in heads])
     notes = list(layout.notes)
+    for comment in comments:
+        notes += check_comment(wish, layout, comment, where)
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
     values: dict[str, Array] = {}
@@ -315,8 +348,8 @@ def _check_label(x: Array, head: str, where: str) -> None:
     for k, text in enumerate(texts):
         if text != texts[0]:
             raise ParseError(
-                f"{where}, row {k + 1}: {head!r} is {text!r} and was {texts[0]!r} in the first "
-                "row; expected the same joints in every row."
+                f"{where}, row {k + 1}: {head!r} is {text[:40]!r} and was {texts[0][:40]!r} in the "
+                "first row; expected the same joints in every row."
             )
 
 

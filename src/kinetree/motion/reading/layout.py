@@ -39,11 +39,6 @@ class Layout:
         return "t" if self.clock is None else self.heads[self.clock.column]
 
     @property
-    def silent_clock(self) -> str:
-        """Name of the column of the times if nothing states its unit, else ""."""
-        return "" if self.clock is None or self.clock.stated else self.clock_name
-
-    @property
     def numeric(self) -> list[int]:
         """Columns that are read as numbers, in ascending order; the others are left out."""
         found = {k for own in self.columns.values() for k in own}

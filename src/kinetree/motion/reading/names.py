@@ -46,6 +46,7 @@ LEVELS = re.compile(r"\('([^']*)', '([^']*)'\)")  # a name of two levels as pand
 SEPARATORS = " _.:/\\-[](){}"
 BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
 SECONDS = re.compile(r"(?i)(.+)[_ .]s")  # time_s: the one single letter that is read as a unit
+MOST_UNITS = 4  # of a name; one is its unit, others may be words of a joint's name
 NANOSECOND = Unit("ns", (("time", 1),), 1, 10**9)
 
 
@@ -111,7 +112,10 @@ def discovered(texts: Iterable[str]) -> list[str]:
         if own := own_meaning(text):
             found[own.joint or ""] = None
             continue
-        for body in [body for body, _ in units_in(text)] or [text]:
+        units = units_in(text)
+        if len(units) > MOST_UNITS:
+            continue
+        for body in [body for body, _ in units] or [text]:
             body = _without_topic(body)[0]
             if match := last.fullmatch(body):
                 found[match[1].lstrip("/")] = None
@@ -146,7 +150,8 @@ def joined_levels(levels: Sequence[str], joint_first: bool = False) -> str:
 def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
     """The name as it is, and without a unit that it states."""
     yield text, None
-    yield from units_in(text)
+    units = units_in(text)
+    yield from units if len(units) <= MOST_UNITS else ()
     if (match := SECONDS.fullmatch(text)) and any(x.kind == TIME for x in _times(match[1])):
         yield match[1], unit_of("s")
 
@@ -154,7 +159,7 @@ def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
 def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
     yield from _times(body)
     body, origin = _without_topic(body)
-    for joint in joints:
+    for joint in [x for x in joints if x in body]:
         for rest in _around(body, joint):
             found = _parsed(_words(rest))
             if found is not None and found.kind and found.number is None:
@@ -172,7 +177,7 @@ def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
 def _times(body: str) -> Iterator[Meaning]:
     """Readings of a name as the times, or as bookkeeping of a message."""
     rostopic = body.startswith("%")
-    plain = re.sub(r"[\s_./:\-%#]", "", TOPIC.sub("", body)).lower()
+    plain = re.sub(r"[\s_./:\-%#]", "", _without_topic(body)[0]).lower()
     printed = plain.startswith("field")  # `rostopic echo -p` prints stamps in ns
     plain = plain.removeprefix("field")
     if plain in BOOKKEEPING:

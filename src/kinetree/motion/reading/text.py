@@ -22,16 +22,17 @@ from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.reading import MOST, SIGNALS, Table, Wish
 from kinetree.motion.reading.clocks import LATEST, Clock, check_first, seconds_note
+from kinetree.motion.reading.comments import check_comment
 from kinetree.motion.reading.header import named_layout
 from kinetree.motion.reading.layout import unnamed_layout
 from kinetree.motion.reading.names import joined_levels
 from kinetree.motion.reading.sizes import check_columns, check_numbers
-from kinetree.motion.reading.units import check_comment
 
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
 LONGEST = 1 << 22  # bytes of one line
 MOST_COMMENTS, COMMENTS_PER_ROW = 20_000, 10  # lines, with blank ones
 MOST_LEVELS = 3  # lines of names: two levels of pandas, and the name of the index below them
+LONGEST_SHOWN = 40  # signs of a cell in a message
 COMMENT = "#"
 UNITS_LINE = re.compile(r"(?i)#[#\s]*units?\s*(?:[:=]|\s)\s*(.*)")
 
@@ -70,6 +71,7 @@ class TextTable:
 
     def __init__(self, stream: BinaryIO, name: str, wish: Wish) -> None:
         self.name, self.wish = name, wish
+        self._noted = 0  # notes on comments
         self._lines = _lines(stream, name)
         self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
@@ -84,10 +86,10 @@ class TextTable:
             width = len(self._cells(self._head.rows[0]))
             self.layout = unnamed_layout(width, wish, where)
             self._labels = list[str]()
-        self._check_comments(self._head.comments)
-        self._check_late(self._late)
         self.where = where
         self.notes = list(self.layout.notes)
+        self._check_comments(self._head.comments)
+        self._check_late(self._late)
         self._start: Decimal | None = None
 
     def blocks(self) -> Iterator[Block]:
@@ -138,9 +140,11 @@ class TextTable:
         self._check_comments(comments)
 
     def _check_comments(self, comments: Lines) -> None:
-        clock = self.layout.silent_clock
         for line, text in comments:
-            check_comment(self.wish, self.layout.stated, clock, text, f"{self.name}, line {line}")
+            where = f"{self.name}, line {line}"
+            notes = check_comment(self.wish, self.layout, text, where)
+            self.notes += notes if self._noted < MOST else []
+            self._noted += len(notes)
 
     # ----- the first lines
 
@@ -177,7 +181,7 @@ class TextTable:
             comments = [x for x in seen if x[0] < line and x[1].startswith(COMMENT)]
             names = self._comment_names(comments, mark, len(cells))
             if names is None:
-                units = self._comment_units(comments, mark, len(cells))
+                units, comments = self._comment_units(comments, mark, len(cells))
                 if any(units):
                     raise ParseError(
                         f"{self.name}, line {line}: units, and columns without names; expected a "
@@ -186,7 +190,7 @@ class TextTable:
                 return _Head(line, (), mark, False, rows, (), comments)
             at, heads = names
             others = [x for x in comments if x[0] != at]
-            units = self._comment_units(others, mark, len(heads))
+            units, others = self._comment_units(others, mark, len(heads))
             return _Head(at, heads, mark, False, rows, units, others)
         levels = [cells]
         for at, other in rows[1 : MOST_LEVELS + 1]:
@@ -202,7 +206,7 @@ class TextTable:
         heads = heads[:-1] if trailing else heads
         end = rows[used][0] if used < len(rows) else seen[-1][0] + 1
         comments = [x for x in seen if x[0] < end and x[1].startswith(COMMENT)]
-        stated = self._comment_units(comments, mark, len(heads))
+        stated, comments = self._comment_units(comments, mark, len(heads))
         both = [
             self._one_unit(f"column {x!r} is in", below, "by the line of units", comment)
             for x, below, comment in zip(heads, [*units, None], stated, strict=False)
@@ -221,8 +225,11 @@ class TextTable:
             return (at, tuple(heads)) if fits else None
         return None
 
-    def _comment_units(self, comments: Lines, mark: str, width: int) -> tuple[Unit | None, ...]:
-        """Units of the columns that comments state, in the order of the columns."""
+    def _comment_units(
+        self, comments: Lines, mark: str, width: int
+    ) -> tuple[tuple[Unit | None, ...], Lines]:
+        """Units of the columns that comments state, in their order, and the other comments."""
+        others: list[tuple[int, str]] = []
         found: tuple[Unit | None, ...] = (None,) * width
         for at, comment in comments:
             match = UNITS_LINE.fullmatch(comment)
@@ -237,12 +244,13 @@ class TextTable:
                     )
                     break
             else:
+                others.append((at, comment))
                 if match:
                     raise ParseError(
                         f"{self.name}, line {at}: {comment[:60]!r} does not state a unit for every "
                         f"column; expected {width}, in the order of the columns, with - for none."
                     )
-        return found
+        return found, others
 
     def _one_unit(
         self, subject: str, new: Unit | None, source: str, comment: Unit | None
@@ -327,8 +335,9 @@ class TextTable:
             for k, label in zip(self.layout.labels, self._labels, strict=True):
                 if own[k].strip() != label:
                     raise ParseError(
-                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {own[k]!r} and was "
-                        f"{label!r} in the first row; expected the same joints in every row."
+                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {_shown(own[k])} "
+                        f"and was {_shown(label)} in the first row; expected the same joints in "
+                        "every row."
                     )
 
     def _check_unit(self, clock: Clock, t: Array) -> None:
@@ -348,11 +357,11 @@ class TextTable:
                     value += Decimal(own[clock.nanoseconds].strip()) / 10**9
             except InvalidOperation:
                 raise ParseError(
-                    f"{self.name}, line {line}: {own[clock.column]!r} is not a time."
+                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time."
                 ) from None
             if not abs(value) < LATEST:  # true for nan; a longer text than a time takes memory
                 raise ParseError(
-                    f"{self.name}, line {line}: {own[clock.column][:40]!r} is not a time in "
+                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time in "
                     f"{clock.unit}."
                 )
             found.append(value)
@@ -442,6 +451,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _shown(cell: str) -> str:
+    """A cell in a message, shortened."""
+    return repr(cell if len(cell) <= LONGEST_SHOWN else f"{cell[:LONGEST_SHOWN]}...")
+
+
 def _number(text: str, head: str, where: str, mark: str) -> float:
     try:
         value = float(text) if text.isascii() and "_" not in text else None
@@ -451,10 +465,12 @@ def _number(text: str, head: str, where: str, mark: str) -> float:
         hint = ""
         if "," in text:
             hint = " Decimal commas and thousands separators are not read: write 0.5 for 0,5."
-        thing = repr(text) if text else "empty"
+        thing = _shown(text) if text else "empty"
         raise ParseError(f"{where}: {head!r} is {thing}; expected a number.{hint}")
     if not np.isfinite(value):
-        raise ParseError(f"{where}: {head!r} is {text.strip()}; expected a finite number.")
+        raise ParseError(
+            f"{where}: {head!r} is {text.strip()[:LONGEST_SHOWN]}; expected a finite number."
+        )
     return value
 
 

@@ -5,34 +5,25 @@ other than SI beside columns without one: nothing states in which unit these are
 `kinetree.base.units` knows the spellings.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.units import LENGTH, MASS, Unit, unit_of, unit_spans
-from kinetree.base.units import TIME as TIME_BASE
+from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.model.units import DEGREE, METRE, NUMBER, PER_TIME, RAD, kinds
 from kinetree.motion.reading import SIGNALS, Wish
-from kinetree.motion.reading.names import TIME, TIMES, WORDS, Meaning
+from kinetree.motion.reading.names import TIME, Meaning
 
 KINDS = {RAD: "an angle", METRE: "a length", NUMBER: "a part of a quaternion"}
-# units that no joint vector has, and quantities that files give in them
-FOREIGN = {"A": ("tau",), "V": ("tau",), MASS: ("tau",), "%": SIGNALS, "counts": SIGNALS,
-           "grad": ("q",), "rps": ("dq",)}  # fmt: skip
-SUBJECTS = frozenset({*WORDS, *TIMES})
-WINDOW = 60  # signs of a comment that are read before a unit
-IN = re.compile(r"(?i)\bin\s+(?:(?:encoder|motor|raw)\s+)?$")
-IN_LETTER = re.compile(r"\bin\s+([A-Za-z])(?=\s*(?:$|[,;.)]))")
 Stated = Mapping[str, Sequence[Unit | None]]  # units of every quantity's columns
 
 
 def scales(wish: Wish, stated: Stated, where: str) -> dict[str, tuple[Array, Array]]:
     """Numerators and denominators that make SI units, (n,) each, by quantity."""
     for quantity, own in stated.items():
-        for unit, kind, name in _entries(wish, quantity, own):
+        for unit, kind, name in entries(wish, quantity, own):
             if unit is not None:
                 _check(wish, quantity, (unit, kind, name), where)
     _check_silent(wish, stated, where)
@@ -56,14 +47,19 @@ def usual_unit(meaning: Meaning, wish: Wish) -> str:
     names, kind = wish.names(meaning.kind), RAD
     if wish.model is not None and meaning.joint in names:
         kind = kinds(wish.model, meaning.kind)[names.index(meaning.joint)]
-    return _si(meaning.kind, kind)
+    return si_unit(meaning.kind, kind)
 
 
-def _si(quantity: str, kind: str) -> str:
+def si_unit(quantity: str, kind: str) -> str:
     """The SI unit of a quantity of a kind of joint."""
     if quantity == "tau":
         return "N" if kind == METRE else "N m"
     return kind + PER_TIME[quantity] if kind else "1"
+
+
+def in_degrees(text: str) -> Unit | None:
+    """The unit in degrees of one in radians."""
+    return unit_of(text.replace(RAD, "deg"))
 
 
 def _turned(unit: Unit) -> bool:
@@ -71,7 +67,7 @@ def _turned(unit: Unit) -> bool:
     return (unit.numerator, unit.denominator) == (DEGREE, 1)
 
 
-def _entries(
+def entries(
     wish: Wish, quantity: str, stated: Sequence[Unit | None]
 ) -> list[tuple[Unit | None, str, str]]:
     """The unit, kind and name of every entry of a quantity; without a robot, its unit's kind."""
@@ -79,24 +75,24 @@ def _entries(
     if wish.model is not None:
         own = kinds(wish.model, quantity)
     else:
-        slide = _dims(_si(quantity, METRE))
+        slide = dims_of(si_unit(quantity, METRE))
         own = [METRE if unit is not None and unit.dims == slide else RAD for unit in stated]
     return list(zip(stated, own, names, strict=True))
 
 
-def _dims(text: str) -> object:
+def dims_of(text: str) -> object:
+    """What a unit measures, by its text."""
     unit = unit_of(text)
     assert unit is not None
     return unit.dims
 
 
-JOINT_DIMS = {_dims(_si(x, kind)) for x in SIGNALS for kind in (RAD, METRE)}
-SECONDS = _dims("s")
+JOINT_DIMS = {dims_of(si_unit(x, kind)) for x in SIGNALS for kind in (RAD, METRE)}
 
 
 def _scale(wish: Wish, quantity: str, stated: Sequence[Unit | None]) -> tuple[Array, Array]:
     numerators, denominators = np.ones(len(stated)), np.ones(len(stated))
-    for k, (unit, kind, _) in enumerate(_entries(wish, quantity, stated)):
+    for k, (unit, kind, _) in enumerate(entries(wish, quantity, stated)):
         if unit is not None:
             numerators[k], denominators[k] = unit.numerator, unit.denominator
         elif wish.degrees and kind == RAD and quantity != "tau":
@@ -107,11 +103,11 @@ def _scale(wish: Wish, quantity: str, stated: Sequence[Unit | None]) -> tuple[Ar
 def _check(wish: Wish, quantity: str, entry: tuple[Unit, str, str], where: str) -> None:
     """Refuse a unit of another quantity, of another kind of joint, or against the option."""
     unit, kind, name = entry
-    if unit.dims != _dims(_si(quantity, kind)):
+    if unit.dims != dims_of(si_unit(quantity, kind)):
         thing = f", and {name} is {KINDS[kind]}" if wish.model is not None else ""
         raise ParseError(
-            f"{where}: {quantity} of {name} is stated in {unit}; expected {_si(quantity, kind)} or "
-            f"another unit of {quantity}{thing}."
+            f"{where}: {quantity} of {name} is stated in {unit}; expected "
+            f"{si_unit(quantity, kind)} or another unit of {quantity}{thing}."
         )
     if wish.degrees and kind == RAD and quantity != "tau" and not _turned(unit):
         raise ParseError(
@@ -125,7 +121,7 @@ def _check_silent(wish: Wish, stated: Stated, where: str) -> None:
     converted: dict[str, str] = {}
     silent: dict[str, tuple[str, str]] = {}
     for quantity, own in stated.items():
-        for unit, kind, name in _entries(wish, quantity, own):
+        for unit, kind, name in entries(wish, quantity, own):
             key = "tau" if quantity == "tau" else kind
             if wish.degrees and key == RAD:
                 continue
@@ -143,58 +139,3 @@ def _check_silent(wish: Wish, stated: Stated, where: str) -> None:
                 f"{where}: {text}, and {quantity} of {name} has no unit. State the unit of both, "
                 f"in the header or by hand, {by_hand}{more}."
             )
-
-
-def check_comment(wish: Wish, stated: Stated, clock: str, comment: str, where: str) -> None:
-    """Refuse a comment that mentions a unit other than SI of columns that state none.
-
-    clock: name of the column of the times if it states no unit, else "".
-    """
-    for unit in _mentioned(comment):
-        if (unit.readable and unit.si) or (wish.degrees and _turned(unit)):
-            continue
-        thing = way = ""
-        if clock and unit.dims == SECONDS:
-            thing, way = f"the time {clock!r}", wish.ways.column(clock, f"t[{unit}]")
-        for quantity, own in stated.items():
-            for other, kind, name in _entries(wish, quantity, own):
-                if other is None and not thing and _suits(unit, quantity, kind):
-                    thing = f"{quantity} of {name}"
-                    right = unit if unit.readable else _si(quantity, kind)
-                    way = wish.ways.column("NAME", f"{quantity}:{name} [{right}]")
-        if thing:
-            raise ParseError(
-                f"{where}: the comment {comment[:60]!r} mentions {unit}, and {thing} has no unit. "
-                "State it: in its name, in a comment '# units: ...' with one unit for every "
-                f"column, or by hand, {way}."
-            )
-
-
-def _suits(unit: Unit, quantity: str, kind: str) -> bool:
-    """Whether a unit is one of the quantity, or one that is taken for it by mistake."""
-    foreign = any(quantity in FOREIGN.get(base, ()) for base, _ in unit.dims)
-    return unit.dims == _dims(_si(quantity, kind)) or (foreign and unit.dims != ((MASS, 1),))
-
-
-def _mentioned(comment: str) -> Iterator[Unit]:
-    """Units that a comment states; words of other meanings too only count as `angles in turns`."""
-    for start, end, unit in unit_spans(comment, _one_unit):
-        before = comment[max(0, start - WINDOW) : start]
-        bracket = comment[end - 1] in ")]}>"
-        subject = any(x.lower() in SUBJECTS for x in re.findall("[A-Za-z]+", before))
-        doubtful = str(unit) == "rev" or ("counts", 1) in unit.dims
-        if unit.dims in JOINT_DIMS and str(unit) != "rev":
-            yield unit
-        elif (bracket and subject) or (IN.search(before) and (subject or not doubtful)):
-            yield unit
-    for match in IN_LETTER.finditer(comment):
-        unit = unit_of(match[1])
-        if unit is not None:
-            yield unit
-
-
-def _one_unit(unit: Unit) -> bool:
-    """Whether words of a comment together are one unit: `kg cm`, and not `ms deg`."""
-    bases = {base for base, _ in unit.dims}
-    per_time = TIME_BASE in bases and len(bases) == 2 and bool(bases & set(FOREIGN))
-    return unit.dims in JOINT_DIMS or bases == {MASS, LENGTH} or per_time

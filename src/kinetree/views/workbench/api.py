@@ -69,8 +69,9 @@ def answer_open(shelf: Shelf, request: Request) -> Answer:
         opened = shelf.upload(request["files"], request.get("main"))
     else:
         opened = shelf.find(text(request.get("id", request.get("name")), "name"))
-    shelf.compile(opened)
-    return description(opened)
+    found = description(opened)
+    shelf.compile(opened)  # after it, since both take the processor
+    return found
 
 
 def answer_readings(shelf: Shelf, request: Request) -> Answer:
@@ -115,7 +116,7 @@ def answer_simulate(shelf: Shelf, request: Request) -> Answer:
     """The motion of a preset from a state."""
     state = asked_state(shelf, request)
     opened = shelf.find(text(request["robot"], "robot"))
-    gains = record(request.get("gains") or {}, "gains", GAINS)
+    gains = record({} if request.get("gains") is None else request["gains"], "gains", GAINS)
     kp, kd = (optional(gains.get(name), f"gain {name}") for name in GAINS)
     target = request.get("target")
     names = state.robot.model.coordinate_names

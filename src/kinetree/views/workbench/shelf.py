@@ -41,6 +41,9 @@ UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MOST_FILES = 400
 PATIENCE = 10.0  # s that the end waits for a kernel that is being compiled
 MOST_UPLOADS, MOST_VARIANTS = 12, 16  # robots that are kept
+MOST_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
+# degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
+MOST_COMPILED = 64
 LONGEST_NAME, DEEPEST = 200, 8  # characters, and folders, of the name of an uploaded file
 FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a file should have
 
@@ -66,7 +69,8 @@ class Shelf:
         self._uploads: Recent[Opened] = Recent(MOST_UPLOADS)
         self._variants: Recent[Robot] = Recent(MOST_VARIANTS)
         self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
-        self._turn = threading.Lock()  # one robot is read at a time
+        self._turn = threading.Lock()  # of the dicts above
+        self._readers = threading.Semaphore(MOST_READERS)
 
     def close(self) -> None:
         """End long requests and remove the folder of the uploads."""
@@ -106,15 +110,13 @@ class Shelf:
         for name in sorted(contents):
             digest.update(f"\0{name}\0{len(contents[name])}\0".encode() + contents[name])
         key = f"upload-{digest.hexdigest()[:24]}"
-        with self._turn:
-            found = self._uploads.get(key)
-            if found is None:
-                found = read_upload(key, contents, chosen, self.folder)
-                self._uploads.put(key, found)
-        return found
+        with self._readers:
+            return self._uploads.find(key, lambda: read_upload(key, contents, chosen, self.folder))
 
     def compile(self, opened: Opened) -> None:
-        """Compile the kernels of a robot in a thread, once."""
+        """Compile the kernels of a robot in a thread, once; a large robot keeps plain functions."""
+        if opened.robot.n > MOST_COMPILED:
+            return
         with self._turn:
             if opened not in self._compiling and not self.closing.is_set():
                 self._compiling[opened] = compile_in_thread(opened.robot, self.closing)

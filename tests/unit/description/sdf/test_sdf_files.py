@@ -1,5 +1,7 @@
 """Models that an SDF file includes: found in stated places, bounded, and placed by the include."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -93,12 +95,25 @@ def test_files_are_opened_in_the_folder_of_the_file_or_in_those_given(models, tm
         read_sdf_text(arm("models/hand/model.sdf"))
 
 
-def test_links_that_lead_out_of_the_folder_are_not_followed(models, tmp_path):
-    (tmp_path / "outside.sdf").write_text(GRIPPER)
-    (models / "link.sdf").symlink_to(tmp_path / "outside.sdf")
-    (models / "arm.sdf").write_text(arm("link.sdf"))
-    with pytest.raises(KinetreeError, match="outside the folder of the file"):
-        read_sdf(models / "arm.sdf")
+@pytest.mark.parametrize("scheme", ["", "model://", "package://"])
+@pytest.mark.parametrize("name", ["link.sdf", "folder", "folder/model.sdf", "file", "config"])
+def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path, scheme, name):
+    """A link as the file, as its folder, as the model.sdf of a folder, and as its model.config."""
+    own, far = tmp_path / "workspace/own", tmp_path / "far"
+    for folder in (own / "file", own / "config", far):
+        folder.mkdir(parents=True)
+    (far / "model.sdf").write_text(GRIPPER)
+    (far / "model.config").write_text("<model><sdf>model.sdf</sdf></model>")
+    (own / "folder").symlink_to(far)
+    (own / "config/model.sdf").write_text(GRIPPER)
+    for link in ("file/model.sdf", "config/model.config"):
+        (own / link).symlink_to(far / Path(link).name)
+    (own / "link.sdf").symlink_to(far / "model.sdf")
+    (own / "arm.sdf").write_text(arm(f"{scheme}{name}"))
+    with pytest.raises(KinetreeError, match=r"outside the folder|leads out of|is not found"):
+        read_sdf(own / "arm.sdf")
+    if scheme == "model://" and name != "link.sdf":
+        assert len(read_sdf(own / "arm.sdf", folders=[own, far]).links) == 4
 
 
 @pytest.mark.parametrize(
@@ -111,13 +126,14 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(models, tmp_path):
         ("missing.sdf", "is not found"),
         ("secret.txt", "is no SDF file; expected .sdf or .world"),
         ("model://hand/secret.txt", "is no SDF file; expected .sdf or .world"),
-        ("model://hand/link.sdf", "leads out of the model's folder"),
+        ("model://hand/link.sdf", "is a link that leads out of"),
     ],
 )
 def test_a_model_that_cannot_be_included_is_refused(models, uri, words):
     for folder in (models, models / "hand"):
         (folder / "secret.txt").write_text("password")
-    (models / "hand/link.sdf").symlink_to(models / "gripper/new.sdf")
+    (models.parent / "new.sdf").write_text(GRIPPER)
+    (models / "hand/link.sdf").symlink_to(models.parent / "new.sdf")
     with pytest.raises(KinetreeError) as caught:
         read_sdf_text(arm(uri), folders=[models])
     assert words in str(caught.value) and "password" not in str(caught.value)

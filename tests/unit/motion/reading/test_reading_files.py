@@ -359,3 +359,20 @@ def test_lists_of_parquet_are_read_and_missing_ones_refused(kind, tmp_path):
     if kind != "fixed":
         assert "differ in length" in message([rows[0], [0.1], rows[2]])
         assert "q" in message([[], [], []])
+
+
+@pytest.mark.parametrize("cell", ["1" * 100_000, "x" * 100_000])
+def test_a_message_shows_the_beginning_of_a_cell(cell, tmp_path):
+    path = tmp_path / "a.csv"
+    for head in ("t,q1,q2", "header.stamp.nsec [ns],q1,q2", "t_ns,q1,q2"):
+        path.write_text(f"{head}\n{cell},{cell},2\n")
+        with pytest.raises(ParseError) as caught:
+            kt.motion.read(path, kt.robots.planar_2r())
+        assert len(str(caught.value)) < 600
+
+
+def test_a_file_of_matlab_is_refused_with_the_way(tmp_path):
+    path = tmp_path / "a.mat"
+    path.write_bytes(b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(200))
+    with pytest.raises(ParseError, match=r"is a MAT-file of MATLAB, which is not read\. Save"):
+        kt.motion.read(path)

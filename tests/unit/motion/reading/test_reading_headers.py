@@ -557,3 +557,16 @@ def test_a_joint_that_follows_another_has_no_column(tmp_path):
         with pytest.raises(ParseError, match=r"'right' follows 'left' and has no entry.*out: colu"):
             read(path, robot)
     assert read(path, robot, columns={"right": None}).q.tolist() == [[1], [2]]
+
+
+def test_the_work_for_a_name_does_not_grow_with_the_units_in_it(monkeypatch):
+    """A header of 16,384 names of 250 signs that are all unit words took minutes."""
+    from kinetree.motion.reading import names
+
+    calls = []
+    readings = names._readings
+    monkeypatch.setattr(names, "_readings", lambda *x: calls.append(x) or readings(*x))
+    for text in ("q_deg_per_s_" * 20, "m_s_" * 60):
+        assert names.meanings(text, ["joint1"]) == []
+        assert names.discovered([text]) == []
+    assert len(calls) <= 2 * (names.MOST_UNITS + 1)

@@ -115,18 +115,38 @@ def test_units_in_attributes_of_files_are_applied(tmp_path):
     whole = {"units": json.dumps({"q1": "mrad", "q2": "mrad"})}
     attrs = {"PANDAS_ATTRS": json.dumps({"units": {"t": "s", "q1": "mrad", "q2": "mrad"}})}
     tables = [pyarrow.table(arrays, schema=pyarrow.schema(fields))]
-    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs)]
+    each = {"q1.units": "mrad", "q2 uom": "mrad", "community": "no unit"}
+    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs, each)]
     for table in tables:
         parquet.write_table(table, tmp_path / "a.parquet")
         same(read(tmp_path / "a.parquet", ROBOT), "q")
     for stated, says in (
-        ({"units": "deg"}, "its attributes state q in deg"),
-        ({"PANDAS_ATTRS": json.dumps({"units": {"q": "deg"}})}, "its attributes state q in deg"),
+        ({"units": "deg"}, "'units' states deg, and names no column"),
+        ({"PANDAS_ATTRS": json.dumps({"units": {"q": "deg"}})}, "'units' states deg, and names no"),
+        (
+            {"PANDAS_ATTRS": json.dumps({"angleUnit": "deg"})},
+            "'angleUnit' states deg, and names no",
+        ),
+        ({"q_units": "deg"}, "'q_units' states deg, and names no column"),
+        ({"time_unit": "ms"}, "'time_unit' states ms, and names no column"),
+        ({"uom": "ticks"}, "'uom' states counts, and names no column"),
+        ({"comment": "angles in degrees"}, "the comment 'angles in degrees' mentions deg"),
+        ({"units": "[" * 100_000}, "a unit that is not read"),
         ({"units": json.dumps({"q1": "foo"})}, "'q1' in 'foo', a unit that is not read"),
     ):
         parquet.write_table(plain.replace_schema_metadata(stated), tmp_path / "a.parquet")
         with pytest.raises(ParseError, match=says):
             read(tmp_path / "a.parquet", ROBOT)
+
+
+@pytest.mark.parametrize("key", ["unit", "uom", "unit_of_measure", "angle_unit", "MeasurementUnit"])
+def test_units_of_a_field_are_read_under_every_key_of_units(key, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    fields = [pa.field("t", "float64")]
+    fields += [pa.field(x, "float64", metadata={key: "mrad"}) for x in ("q1", "q2")]
+    arrays = [pa.array(x) for x in (T, *1e3 * TRUE["q"].T)]
+    pq.write_table(pa.table(arrays, schema=pa.schema(fields)), tmp_path / "a.parquet")
+    same(read(tmp_path / "a.parquet", ROBOT), "q")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +174,11 @@ def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     same(read(tmp_path / "a.npz", ROBOT), "q")
     np.savez(tmp_path / "a.npz", t=T, q_mrad=q)
     same(read(tmp_path / "a.npz", ROBOT), "q")
-    for beside in ({"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}):
+    for beside in (
+        {"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}, {"angle_unit": b"deg"},
+    ):  # fmt: skip
         np.savez(tmp_path / "a.npz", t=T, q=q, **beside)
-        with pytest.raises(ParseError, match=r"is not read. State the unit of an array in its nam"):
+        with pytest.raises(ParseError, match=r"names no column of the fi|a unit that is not rea"):
             read(tmp_path / "a.npz", ROBOT)
     np.savez(tmp_path / "a.npz", t=T, q=q, dof_names=ROBOT.joint_names, q_units="deg")
     with pytest.raises(ParseError, match="an NPZ file of kinetree, which is in SI units"):
@@ -194,10 +216,30 @@ REFUSED = {
     "# range 2 m in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
     "# effort in A\nt,q1,q2,tau1,tau2": r"mentions A, and tau of joint1 .*tau:joint1 .N m.'",
     "# effort in kg cm\nt,q1,q2,tau1,tau2": "mentions kg cm, and tau of joint1 has no unit",
-    "# torque in percent\nt,q1,q2,tau1,tau2": "mentions %, and q of joint1 has no unit",
+    "# torque in percent\nt,q1,q2,tau1,tau2": "mentions %, and tau of joint1 has no unit",
     "# angles in encoder counts\nt,q1,q2,tau1,tau2": "mentions counts, and q of joint1",
     "# dt 10 ms deg\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
     "# 0.1 s in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
+    "# time unit: ms\nt,q1,q2,tau1,tau2": "mentions ms, and the time 't'",
+    "# t: ms\nt,q1,q2,tau1,tau2": "mentions ms",
+    "# t = ms\nt,q1,q2,tau1,tau2": "mentions ms",
+    "# Time: milliseconds since the start\nt,q1,q2,tau1,tau2": "mentions ms",
+    "# timestamps are milliseconds\nt,q1,q2,tau1,tau2": "mentions ms",
+    "# clock: us\nt,q1,q2,tau1,tau2": "mentions us",
+    "# tau: A\nt,q1,q2,tau1,tau2": "mentions A, and tau",
+    "# tau unit: A\nt,q1,q2,tau1,tau2": "mentions A",
+    "# effort = mA\nt,q1,q2,tau1,tau2": "mentions mA",
+    "# torque: in-lb\nt,q1,q2,tau1,tau2": "mentions in lb",
+    "# current [A] in tau\nt,q1,q2,tau1,tau2": "mentions A",
+    "# tau is motor current\nt,q1,q2,tau1,tau2": "mentions A",
+    "# q: turns\nt,q1,q2,tau1,tau2": "mentions rev",
+    "# positions are encoder counts\nt,q1,q2,tau1,tau2": "mentions counts, and q",
+    "# position unit = counts\nt,q1,q2,tau1,tau2": "mentions counts",
+    "# mm/deg/ms\nt,q1,q2,tau1,tau2": "mentions ms|mentions deg",
+    "# angles (in degrees, raw)\nt,q1,q2,tau1,tau2": "mentions deg",
+    '# {"angle_unit": "deg"}\nt,q1,q2,tau1,tau2': "mentions deg",
+    '# {"time_unit": "ms"}\nt,q1,q2,tau1,tau2': "mentions ms",
+    '# {"units": {"tau1": "A"}}\nt,q1,q2,tau1,tau2': "mentions A",
     "# units: s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "in rad by the comment",
     "# units: s,deg,deg,-,-\nt,q1,q2,tau1,tau2\n# units: s,rad,rad,-,-": "line 3 and in deg by a",
     "# s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "column 2 is in rad",
@@ -233,6 +275,10 @@ def test_a_comment_that_mentions_units_is_refused_below_the_rows(place, tmp_path
 HARMLESS = [
     "recorded at 1000 Hz", "every 10 ms", "finished in 10 ms", "payload 2 kg", "payload in kg",
     "1000 samples", "frames of the camera are left out", "rev 3, 5 turns of the screw", "in s, rad",
+    "recorded at 20 deg C room temperature", "arm in m", "limits are 90 deg", "configuration: A",
+    "time steps are equal", "torque samples of 3 runs: 100", "position 3: after 5 turns",
+    "sensor: V", "the tool of the arm is 30 mm long", "recording time: 10 min", "start in 5 ms",
+    "grade: A, t = 5",
     "temperature in celsius", "recorded in a room", "written in a hurry", "2 steps, 90 % done",
     "units: s,rad,rad,N m,N m", "time in s", "q in rad, tau in N m", "period (ms): 10",
 ]  # fmt: skip
@@ -242,6 +288,32 @@ HARMLESS = [
 def test_other_comments_are_read_over(comment, tmp_path):
     for text in (f"# {comment}\nt,q1,q2,tau1,tau2{ROWS}", f"t,q1,q2,tau1,tau2{ROWS}"):
         assert read(written(tmp_path, text), ROBOT).q[0].tolist() == [1, 2]
+
+
+def test_a_value_in_a_comment_is_noted(tmp_path):
+    text = f"# stopped at 20 deg\nt,q1,q2,tau1,tau2{ROWS}"
+    notes = " ".join(read(written(tmp_path, text), ROBOT).meta["notes"])
+    assert "line 1: a comment mentions deg; q of joint1 is in rad, since nothing states" in notes
+
+
+CONTRADICTIONS = {
+    "# angles in radians\nt,q1,q2,tau1,tau2": {"degrees": True},
+    "# units: s,deg,deg,-,-\n# angles in radians\nt,q1,q2,tau1,tau2": {},
+    "# units: s,rad,rad,-,-\n# angles in degrees\nt,q1,q2,tau1,tau2": {},
+    "# angles in degrees\nt,q1 [rad],q2 [rad],tau1,tau2": {},
+    "# angles in radians\nt,q1 [deg],q2 [deg],tau1,tau2": {},
+    "# t: s\nt [ms],q1,q2,tau1,tau2": {},
+    "# q in rad\nt,a,b,tau1,tau2": {"columns": {"a": "q:joint1 [deg]", "b": "q:joint2 [deg]"}},
+}
+
+
+@pytest.mark.parametrize("heads", CONTRADICTIONS)
+def test_a_comment_that_contradicts_another_statement_is_refused(heads, tmp_path):
+    path = written(tmp_path, heads + ROWS)
+    with pytest.raises(ParseError, match=r"the comment '# .*' states .*, and .* state.*; expected"):
+        read(path, ROBOT, **CONTRADICTIONS[heads])
+    agrees = "".join(x for x in heads.splitlines(True) if "units" in x or x[0] != "#")
+    read(written(tmp_path, agrees + ROWS), ROBOT, **CONTRADICTIONS[heads])
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):

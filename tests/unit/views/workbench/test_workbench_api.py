@@ -226,6 +226,7 @@ def test_a_wrong_push_is_named(shelf, ask, push, words):
     ("entry", "words"),
     [
         ({"gains": {"kp": 3, "ki": 3}}, "gains has 'ki'; expected only 'kp', 'kd'"),
+        ({"gains": []}, "gains"),
         ({"stops": "no"}, "stops is 'no'; expected true or false"),
         ({"payload": {"mass": 1, "centre": [0, 0, 0]}}, "payload has 'centre'"),
     ],

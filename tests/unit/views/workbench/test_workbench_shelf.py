@@ -1,6 +1,7 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench.describe import description
+from kinetree.views.workbench.quantities import THREAD
 from kinetree.views.workbench.shelf import Shelf
 
 LINK = (
@@ -188,9 +190,30 @@ def test_notes_on_an_upload_name_no_folder_of_the_server(upload, shelf):
     notes = [note.text for note in (*model.notes, *model.warnings)]
     assert any("'crane' is a/crane" in note for note in notes)
     assert str(shelf.folder) not in " ".join(notes)
-    body = PARTS.replace("{visual}", "")
-    named = upload({"main.xacro": XACRO.format(name="$(dirname)", body=body)})
-    assert named.robot.name == "the upload"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("$(dirname)", "/upload/a"),
+        ("$(eval dirname())", "/upload/a"),
+        ("$(find a)", "/upload/a"),
+        ("$(eval find('a'))", "/upload/a"),
+        ("${xacro.abs_filename('../q')}", "/upload/q"),
+    ],
+)
+def test_an_upload_sees_a_neutral_folder_and_reads_by_it(upload, text, seen):
+    mesh = f'<visual><geometry><mesh filename="file://{text}/b.stl"/></geometry></visual>'
+    place = seen.removeprefix("/upload/")
+    include = f'<xacro:include filename="{text}/b.xacro"/>'
+    files = {
+        "a/main.xacro": XACRO.format(name=text, body=include),
+        f"{place}/b.xacro": XACRO.format(name="x", body=PARTS.replace("{visual}", mesh)),
+        f"{place}/b.stl": STL,
+    }
+    found = upload(files, "a/main.xacro")
+    assert found.robot.name == seen
+    assert [x.kind for x in found.stage.scene.of("visual")] == ["mesh"]
 
 
 def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
@@ -228,3 +251,37 @@ def test_only_the_latest_uploads_are_kept(monkeypatch):
             shelf.find(found[0].id)
     finally:
         shelf.close()
+
+
+def test_a_large_upload_delays_no_other(shelf, upload, monkeypatch):
+    read, started, go_on = shelves.read_upload, threading.Event(), threading.Event()
+
+    def slow(key, contents, main, folder):
+        if main == "slow.urdf":
+            started.set()
+            assert go_on.wait(60)
+        return read(key, contents, main, folder)
+
+    monkeypatch.setattr(shelves, "read_upload", slow)
+    request = packed({"slow.urdf": URDF})
+    thread = threading.Thread(target=shelf.upload, args=(request["files"], None), daemon=True)
+    thread.start()
+    assert started.wait(60)
+    other = threading.Thread(target=upload, args=({"other.urdf": URDF},), daemon=True)
+    other.start()
+    other.join(30)
+    waits = other.is_alive()
+    go_on.set()
+    thread.join(60)
+    assert not waits
+
+
+def test_a_robot_of_many_joints_is_not_compiled(shelf, upload):
+    links = "".join(LINK.format(f"l{k}", "") for k in range(shelves.MOST_COMPILED + 2))
+    joints = "".join(
+        JOINT.replace('"j"', f'"j{k}"').replace('"a"', f'"l{k}"').replace('"b"', f'"l{k + 1}"')
+        for k in range(shelves.MOST_COMPILED + 1)
+    )
+    opened = upload({"chain.urdf": f'<robot name="chain">{links}{joints}</robot>'})
+    shelf.compile(opened)
+    assert not any(x.name == THREAD for x in threading.enumerate())
