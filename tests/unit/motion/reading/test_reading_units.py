@@ -245,8 +245,9 @@ def test_other_comments_are_read_over(comment, tmp_path):
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):
-    text = f"# s,deg,deg,-,-\n# units: s,degrees,°,N m,N m\nt,q1,q2,tau1,tau2{ROWS}"
-    assert np.allclose(read(written(tmp_path, text), ROBOT).q[0], np.deg2rad([1, 2]))
+    units = "# s,deg,deg,-,-\n# units: s,degrees,°,N m,N m\n"
+    for text in (f"{units}t,q1,q2,tau1,tau2{ROWS}", f"# t,q1,q2,tau1,tau2\n{units}{ROWS.lstrip()}"):
+        assert np.allclose(read(written(tmp_path, text), ROBOT).q[0], np.deg2rad([1, 2]))
 
 
 BY_HAND = {
