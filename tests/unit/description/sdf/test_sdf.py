@@ -105,6 +105,11 @@ def test_a_robot_is_the_same_as_sdf_and_as_urdf():
     assert two.frames.keys() == one.frames.keys()
 
 
+def test_stray_text_is_warned_about():
+    (warning,) = read_sdf_text(one("stray")).warnings
+    assert "text 'stray' in <joint> is not read" in warning.text and "joint 'j'" in warning.text
+
+
 def test_offset_and_reference_of_mimic_are_zero_by_default():
     parts = "<offset>0</offset><reference>0.4</reference>"
     short, long, wanted = (

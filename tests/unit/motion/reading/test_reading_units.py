@@ -399,3 +399,9 @@ def test_messages_of_a_bag_are_in_si_units(tmp_path):
     names = _Names(Wish(None, {"a": "q:b [deg]"}), "bag")
     with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
         names.check(["a"])
+
+
+def test_a_comment_of_names_may_have_one_that_is_a_unit(tmp_path):
+    text = "# s,q1,q2\n0,1,2\n1,1,2\n"
+    found = read(written(tmp_path, text), ROBOT, columns={"s": "t"})
+    assert found.t.tolist() == [0, 1] and found.q[0].tolist() == [1, 2]
