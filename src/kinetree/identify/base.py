@@ -152,5 +152,5 @@ def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
 
 
 def _term(c: float, name: str) -> str:
-    size = "" if abs(abs(c) - 1) < 1e-9 else f"{abs(c):.4g} "
+    size = f"{abs(c):.4g} ".removeprefix("1 ")
     return f"{'-' if c < 0 else '+'} {size}{name}"

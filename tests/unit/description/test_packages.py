@@ -214,3 +214,10 @@ def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
     packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
     with pytest.raises(ParseError, match="leads out of its package"):
         packages.locate(f"package://parts/{inside}", tmp_path / "x", "x:1")
+
+
+def test_a_relative_path_is_seen_from_the_working_folder(tmp_path, monkeypatch):
+    folder = package(tmp_path / "ws" / "parts")
+    (folder / "urdf").mkdir()
+    monkeypatch.chdir(folder / "urdf")
+    assert found(module.Path("x.xacro")) == found(folder / "urdf" / "x.xacro") == folder

@@ -217,7 +217,7 @@ class TextTable:
         self, comments: Lines, mark: str, width: int
     ) -> tuple[int, tuple[str, ...]] | None:
         """The last comment above rows of numbers that has as many names as these, not units."""
-        for at, comment in list(reversed(comments))[:2]:
+        for at, comment in reversed(comments):
             heads = split(comment.strip("# \t"), mark, f"{self.name}, line {at}")
             if UNITS_LINE.fullmatch(comment) or all(_is_unit(x) for x in heads):
                 continue

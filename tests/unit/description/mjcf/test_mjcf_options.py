@@ -214,7 +214,8 @@ def test_a_fixed_tendon_is_a_spring_of_its_own_name_unless_a_joint_has_it(tmp_pa
 def test_a_joint_may_be_coupled_to_the_first_joint_or_to_none(tmp_path):
     pair = '<joint name="pair" joint1="j2" joint2="j1" polycoef=".5 2 0 0 0"/>'
     alone = '<joint name="alone" joint1="j2" polycoef=".5 2 0 0 0"/>'
-    for text, by in ((pair, {"j1": (2.0,)}), (alone, {})):
+    equal, still = pair.replace("5 2", "5 1"), pair.replace("5 2", "5 0")
+    for text, by in ((pair, {"j1": (2,)}), (equal, {"j1": (1,)}), (still, {}), (alone, {})):
         robot = read(tmp_path, model(SECOND, top=f"<equality>{text}</equality>"))
         (couple,) = robot.constrained.constraints.values()
         assert couple == Couple("j2", by, 0.5)

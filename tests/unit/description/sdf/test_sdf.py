@@ -105,6 +105,20 @@ def test_a_robot_is_the_same_as_sdf_and_as_urdf():
     assert two.frames.keys() == one.frames.keys()
 
 
+def test_stray_text_is_warned_about():
+    (warning,) = read_sdf_text(one("stray")).warnings
+    assert "text 'stray' in <joint> is not read" in warning.text and "joint 'j'" in warning.text
+
+
+def test_offset_and_reference_of_mimic_are_zero_by_default():
+    parts = "<offset>0</offset><reference>0.4</reference>"
+    short, long, wanted = (
+        {j.name: j.mimic for j in read_sdf_text(SDF.replace(parts, x)).joints}["follow"]
+        for x in ("", "<offset>0</offset><reference>0</reference>", parts)
+    )
+    assert short == long and wanted.offset == 0.2
+
+
 def test_a_pose_relative_to_the_parent_is_kept_to_the_last_bit():
     wanted = {x.name: x.M_pc for x in read_urdf_text(URDF).joints}
     for found in read_sdf_text(SDF).joints:

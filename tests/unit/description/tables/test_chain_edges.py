@@ -41,3 +41,6 @@ def test_the_tip_moves_as_the_product_of_exponentials():
 def test_a_screw_without_a_pitch_is_a_hinge():
     for q in ([0.3, -0.7], [2.0, 1.0]):
         assert np.allclose(tip(q, types="helical"), product(q), 0, 1e-14)
+        assert np.allclose(
+            tip(q, types="helical", pitch=[0.2, None]), product(q, (0.2, 0)), 0, 1e-14
+        )

@@ -122,6 +122,7 @@ def drive(name, joint="j", inertia=0.01, ratio=50, more=""):
 def test_a_rotor_drives_one_joint_that_has_none_yet():
     rotor = robot(inside=limit(), after=drive("t")).joints[0].rotor
     assert (rotor.inertia, rotor.ratio) == (0.01, 50)
+    assert robot(inside=limit(), after=drive("t", inertia=0)).joints[0].rotor.inertia == 0
     found = robot(inside=limit(), after=drive("t") + drive("u", inertia=0.02))
     assert found.joints[0].rotor.inertia == 0.01
     assert warned(found, "transmission 'u'", "joint 'j' has a rotor already")

@@ -87,6 +87,16 @@ def test_a_singular_start_is_told():
         straight_line(robot, [0.3, 0.4], stretched * 1.2, 1.0, part="position")
 
 
+def test_a_line_from_near_a_singular_position_is_followed():
+    """The arm is almost stretched: the least singular value of its Jacobian is about 0.01."""
+    robot = kt.robots.planar_2r()
+    q0 = np.array([0.3, 0.03])
+    assert 1e-3 < np.linalg.svd(robot.body_jacobian(q0)[3:5])[1][-1] < 0.02
+    goal = 0.9 * robot.pose(q0)[:3, 3]
+    found = straight_line(robot, q0, goal, 1.0, part="position")
+    np.testing.assert_allclose(robot.pose(found.q[-1])[:3, 3], goal, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

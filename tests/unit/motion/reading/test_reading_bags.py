@@ -119,6 +119,14 @@ def test_states_are_aligned_by_name_in_every_message(bag, tmp_path):
     assert without.joint_names == J and np.array_equal(without.q, Q)
 
 
+def test_messages_of_a_bag_count_towards_the_limit_of_a_recording(bag, tmp_path, monkeypatch):
+    fill(bag)
+    path = bag.write(tmp_path)
+    monkeypatch.setenv("KINETREE_RECORDING_SIZE", "3K")  # five messages take 1 kB each at least
+    with pytest.raises(ParseError, match=r"/joint_states has .* of numbers; at most 3.0 KiB"):
+        read(path, ROBOT)
+
+
 def test_missing_rates_are_computed_and_noted(bag, tmp_path):
     for k, t in enumerate(T):
         bag.state(START + round(t * 1e9), J, Q[k])

@@ -116,6 +116,19 @@ def test_arrays_of_other_programs_are_numbered_sets(tmp_path):
     assert again.meta["notes"] == ("dq and ddq are computed from the spline through q",)
 
 
+def test_arrays_may_name_the_joints_in_their_cells(tmp_path):
+    q, order = RNG.normal(size=(4, 3)), [2, 0, 1]
+    columns = {"t": np.arange(4.0)}
+    columns |= {f"position{k}": q[:, j] for k, j in enumerate(order)}
+    columns |= {f"name{k}": np.array([J[j]] * 4) for k, j in enumerate(order)}
+    np.savez(tmp_path / "a.npz", **columns)
+    assert np.array_equal(read(tmp_path / "a.npz", ROBOT).q, q)
+    columns["name1"][2] = J[1]
+    np.savez(tmp_path / "a.npz", **columns)
+    with pytest.raises(ParseError, match=f"a.npz, row 3: 'name1' is '{J[1]}' and was '{J[0]}'"):
+        read(tmp_path / "a.npz", ROBOT)
+
+
 def test_parquet_of_lists_and_of_time_stamps(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

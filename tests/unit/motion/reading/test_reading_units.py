@@ -317,8 +317,9 @@ def test_a_comment_that_contradicts_another_statement_is_refused(heads, tmp_path
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):
-    text = f"# s,deg,deg,-,-\n# units: s,degrees,°,N m,N m\nt,q1,q2,tau1,tau2{ROWS}"
-    assert np.allclose(read(written(tmp_path, text), ROBOT).q[0], np.deg2rad([1, 2]))
+    units = "# s,deg,deg,-,-\n# units: s,degrees,°,N m,N m\n"
+    for text in (f"{units}t,q1,q2,tau1,tau2{ROWS}", f"# t,q1,q2,tau1,tau2\n{units}{ROWS.lstrip()}"):
+        assert np.allclose(read(written(tmp_path, text), ROBOT).q[0], np.deg2rad([1, 2]))
 
 
 BY_HAND = {
@@ -470,3 +471,9 @@ def test_messages_of_a_bag_are_in_si_units(tmp_path):
     names = _Names(Wish(None, {"a": "q:b [deg]"}), "bag")
     with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
         names.check(["a"])
+
+
+def test_a_comment_of_names_may_have_one_that_is_a_unit(tmp_path):
+    text = "# s,q1,q2\n0,1,2\n1,1,2\n"
+    found = read(written(tmp_path, text), ROBOT, columns={"s": "t"})
+    assert found.t.tolist() == [0, 1] and found.q[0].tolist() == [1, 2]

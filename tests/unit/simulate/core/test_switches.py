@@ -163,3 +163,13 @@ def test_a_function_of_time_in_python_says_what_may_be_missed():
     assert found["compiled"] and "shorter than the duration / 2,048" in found["note"]
     assert "tau = 'pulse'" in found["note"]
     assert cart().simulate([0.0], duration=1.0, tau=lambda t: np.array([t])).meta["note"] is None
+
+
+@pytest.mark.parametrize("places", [2046, 2047, 2048, 2049])
+def test_a_pulse_of_that_length_in_python_is_never_missed(places):
+    begin, length = 1234 / places + 1e-9, 1.0001 / 2048
+
+    def pulse(t):
+        return np.array([2.0 / length if begin < float(t) < begin + length else 0.0])
+
+    assert cart().simulate([0.0], duration=1.0, tau=pulse).dq[-1, 0] == pytest.approx(1, rel=1e-9)
