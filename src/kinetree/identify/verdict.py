@@ -61,6 +61,8 @@ UNSEEN = {
     "encoder-zero": "this recording cannot show whether the zero of {} is right: if it is not, the "
     "bodies found are turned by that angle",
     "gear-ratio": "this recording cannot show whether the scale of q and tau of {} is right",
+    "offset": "this recording cannot show whether tau of {} has an offset of a hundredth of its "
+    "size: if it has, the first moments found are off by as much. offsets=True allows for it",
 }
 
 
@@ -86,7 +88,8 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
     consequences = _joints_of([*explained[:1], *negative])
-    readings = [x for x in readings if not _refuted(found, x, consequences)]
+    fits = not (explained or negative or coloured or others)
+    readings = [x for x in readings if not _refuted(found, x, consequences, fits)]
     causes = [x for x in readings if consequences.intersection(x.joints)]
     readings_left = [x for x in readings if x not in causes]
     reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
@@ -109,18 +112,19 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     )
 
 
-def _refuted(found: Identification, reading: Finding, suspect: set[str]) -> bool:
+def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: bool) -> bool:
     """Whether the recording as it is fits some robot, at the joints of another reading.
 
     Then it is the description that is wrong there, as a wrist whose centre of mass is described on
     the other side of its axis. A wrong unit of forces fits another robot, too, so it stays.
+    `suspect`: joints that fail a test; `fits`: no test of the fit fails.
     """
-    names = reading.joints or found.robot.model.dof_names
-    if reading.text.endswith(UNIT) or suspect.intersection(names):
+    if reading.text.endswith(UNIT):
         return False
+    names = reading.joints or found.robot.model.dof_names
     size = found.rms(found.test, found.test.tau)
     poor = found.error(physical=False) > POOR * np.where(size > 0, size, np.inf)
-    return not set(names).intersection(_names(found, poor))
+    return fits or not suspect.union(_names(found, poor)).intersection(names)
 
 
 def _verdict(
