@@ -35,6 +35,11 @@ CLOSE = 1e-7  # relative size of singular values that count as zero: far above r
 TOP = 0.97  # quantile of a joint's force beyond which saturation is sought
 CHANGES = np.linspace(0.15, 0.85, 15)  # shares of the duration after which a payload may change
 POOR = 0.1  # error over joint force from which exchanged columns of q are tried
+CLOCKS = 0.7, 1.4  # factors of rates that a wrong clock may have
+UNKNOWN = (
+    "gravity and inertia do not agree with one another, for a cause that is not identified: are "
+    "gravity, the direction of the base and what tau contains as described?"
+)
 ORDER = "fits the motion: are the columns in the order of the joints?"
 PATTERNS = {
     "speed": ("speed", "friction of another shape"),
@@ -280,6 +285,13 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
             D[:, j] = np.stack(columns, axis=-1)
             return D
 
+        if not {f"tau_offset[{name}]", f"coulomb-[{name}]"} & set(result.sought.names):
+            size = float(np.sqrt((rows.y[:, j] ** 2).mean()))
+            yield Hypothesis(
+                "offset", (j,), of_joint([np.full(count, size)]),
+                lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
+                f"{x * size:.3g} (+- {2 * s * size:.1g}): offsets=True finds it",
+            )  # fmt: skip
         beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), TOP), 0)
         yield Hypothesis(
             "saturation", (j,), of_joint([-np.sign(p) * beyond]),
@@ -338,9 +350,11 @@ def fitted(rows: Rows, hypothesis: Hypothesis, error: float) -> Explanation:
         if abs(step) < STEP:
             break
     price = D.shape[-1] * np.log(rows.y.size)
+    kind, text = hypothesis.kind, hypothesis.text(phi, error)
+    if kind == "time-scale" and not CLOCKS[0] < 1 + phi < CLOCKS[1]:
+        kind, text = "misfit", UNKNOWN  # that large, it stands for something else
     return Explanation(
-        hypothesis.kind, hypothesis.dofs, hypothesis.text(phi, error), replace(rows, W=both),
-        _gain(rows, sigma) - price,
+        kind, hypothesis.dofs, text, replace(rows, W=both), _gain(rows, sigma) - price
     )  # fmt: skip
 
 

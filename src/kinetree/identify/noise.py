@@ -23,6 +23,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 
 MOST = 24  # order of an autoregression
+SHORTER = 4  # times as long as the order are the stretches that hold most rows, at least
 MEMORY = 1024  # most rows over which errors are taken to be correlated
 BLOCK = 2048  # rows that are transformed together
 LEFT = 0.2  # least share of the power that a residual is taken to have kept
@@ -63,13 +64,15 @@ class Noise:
         return int(far.max(initial=0)) + 1
 
     def whitened(self, x: Array) -> Array:
-        """Innovations of one stretch of rows, (k - p, n, ...), p the largest order.
+        """Innovations of one stretch of rows, (k - p, n, ...), p the largest order; none if k <= p.
 
         Args:
             x: rows of both sides of equations, shape (k, n, ...), in any unit.
         """
         p = max(len(a) for a in self.coefficients)
         found = x[p:].copy()
+        if not len(found):
+            return found
         for j, a in enumerate(self.coefficients):
             for k, c in enumerate(a, start=1):
                 found[:, j] -= c * x[p - k : len(x) - k, j]
@@ -116,15 +119,21 @@ def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise
     power = sum((np.abs(np.fft.rfft(x, size, axis=0)) ** 2 for x in parts), np.zeros((1, n))).T
     spectrum = power / (T * np.maximum(LEFT, 1 - np.broadcast_to(leverage, power.shape)))
     gamma = np.fft.irfft(spectrum, size, axis=1)
-    most = max(0, min(MOST, T // 20, size // 2 - 1))
+    most = min(MOST, T // 20, _common_length([len(x) for x in parts]) // SHORTER)
     coefficients = tuple(_autoregression(x, most, T) for x in gamma)
     whiten = Noise(coefficients, np.eye(n)).whitened
-    e = np.concatenate([whiten(x) for x in parts if len(x) > max(map(len, coefficients))])
+    e = np.concatenate([whiten(x) for x in parts])
     size_e = np.sqrt(np.maximum((e**2).sum(axis=0), 1e-300))
     rho = (e.T @ e) / np.outer(size_e, size_e)
     # the variance is that of the whole autoregression, which has the residual's lost power
     scale = np.sqrt([_variance(x, a) for x, a in zip(gamma, coefficients, strict=True)])
     return Noise(coefficients, rho * np.outer(scale, scale))
+
+
+def _common_length(lengths: list[int]) -> int:
+    """Length of a stretch such that half of all rows lie in stretches as long, or longer."""
+    order = np.sort(lengths)
+    return int(order[np.searchsorted(np.cumsum(order), order.sum() / 2)])
 
 
 def _autoregression(gamma: Array, most: int, T: int) -> Array:

@@ -38,6 +38,7 @@ POOR = 1000  # condition of the regressor
 WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
 FEW = 0.15  # more than this share of rows are not outliers, but another law
 ROUGH = 1e-6  # of the robot's own unit of force: smaller errors are not looked at
+UNIT = "is it in N m (N)?"
 SLIGHT = 1e-3  # of that unit: a joint with less force as described may carry much more
 SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
@@ -256,9 +257,7 @@ def _signs(model: Model, plain: Compared) -> Iterator[Finding]:
     if off.any():
         span = " to ".join(dict.fromkeys(f"{f(ratio[off]):.3g}" for f in (np.min, np.max)))
         joints = _some(model.dof_names, off)
-        text = (
-            f"tau of {listing(joints, MOST)} is {span} times the description's: is it in N m (N)?"
-        )
+        text = f"tau of {listing(joints, MOST)} is {span} times the description's: {UNIT}"
         yield Finding("reading", joints, text)
 
 

@@ -10,10 +10,11 @@ so m = e^(2a) and the centre of mass is t. A prior J0 = U0 U0^T adds the squared
 U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensing, Park, T-RO 2020).
 
 `consistent` minimises |R x(theta) - z|^2 + |P x(theta) - p|^2 by the method of Levenberg and
-Marquardt: the first term has the base parameters in units of their covariance, the second is the
-prior. Friction, armature and stiffness are their own coordinates and stay at zero or above;
-preloads of springs and offsets of sensors may be negative. All numbers are in the robot's own units
-(`algorithms.natural_units`), so that steps and bounds are the same in mm and in m.
+Marquardt, from where `interior` leads. The first term has the base parameters in units of their
+covariance, the second is the prior. Friction, armature and stiffness are their own coordinates and
+stay at zero or above; preloads of springs and offsets of sensors may be negative. All numbers are
+in the robot's own units (`algorithms.natural_units`), so that steps and bounds are the same in mm
+and in m.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.identify.base import Base
+from kinetree.identify.interior import inside
 from kinetree.identify.least_squares import Fit
 from kinetree.identify.unknowns import Unknowns
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
@@ -33,7 +35,6 @@ SMALLEST = 0.02  # gyration radius of a point mass as a prior, in lengths of the
 ROUNDS = 200
 LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
 ENOUGH = 1e-4  # decrease of the cost that ends the search: a hundredth of a standard deviation
-WIDE_VALLEY = 1e4  # squared standard deviations at the start of the search
 NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
 WIDE = 10.0  # an offset of a sensor may be as large as the forces, not a tenth of them
 TINY = 1e-15  # variances that are rounding, relative to the largest
@@ -46,12 +47,14 @@ class Estimate:
 
     deviation: their standard deviations given data and prior, (p,). learned: share of the prior's
     variance that the data have removed, (p,), 0 if they have no information. rounds: iterations.
+    distance: from the base parameters, squared, in units of their covariance.
     """
 
     x: Array
     deviation: Array
     learned: Array
     rounds: int
+    distance: float
 
 
 def consistent(
@@ -104,19 +107,23 @@ def consistent(
     A, b = np.vstack([data, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
     signed = sought.signed[:p]
-    theta, rounds = start, 0
-    for share in _stages(data @ unknowns_at(start, len(bodies), sought.sums)[0] - z):
-        A, b = np.vstack([share * data, P]), np.concatenate([share * z, centre])
-        told = None if watch is None else lambda k, cost, done=rounds: watch(done + k, cost)
-        theta, more = descend(
-            A, b, start, len(bodies), prior, told, signed, sought.sums, begin=theta
-        )
-        rounds += more
+    links = len(bodies)
+    begin, D = unknowns_at(start, links, sought.sums)
+    drives = np.arange(p) >= 10 * links
+    turn = np.where(drives & drives[:, None], D, np.eye(p))  # x = turn u, drives u above zero
+    units_of_body = np.array([pseudo_of(unit) for unit in np.eye(10)])
+    u = inside(A @ turn, b, np.linalg.solve(turn, begin), units_of_body, links, drives & ~signed)
+    pairs = [coordinates(pseudo_of(x)) for x in u[: 10 * links].reshape(links, 10)]
+    theta, rounds = descend(
+        A, b, start, links, prior, watch, signed, sought.sums,
+        begin=np.concatenate([*pairs, u[10 * links :]]),
+    )  # fmt: skip
     covariance = np.linalg.inv(A.T @ A)
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
     x = unknowns_at(theta, len(bodies), sought.sums)[0]
+    distance = float(((data @ x - z) ** 2).sum())
     drives, signed = x[10 * len(bodies) :], signed[10 * len(bodies) :]
     drives[np.abs(drives) < NOTHING * spread] = 0
     unseen = ~data[:, 10 * len(bodies) :].any(axis=0)
@@ -126,14 +133,7 @@ def consistent(
     signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
-    return Estimate(x * scale, deviation * scale, learned, rounds)
-
-
-def _stages(error: Array) -> list[float]:
-    """Weights of the data, rising to 1: a narrow valley is reached by widening it first."""
-    cost = float(error @ error)
-    count = max(0, int(np.ceil(np.log10(max(cost, 1.0) / WIDE_VALLEY) / 2)))
-    return [10.0 ** (k - count) for k in range(count + 1)]
+    return Estimate(x * scale, deviation * scale, learned, rounds, distance)
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:

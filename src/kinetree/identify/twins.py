@@ -40,7 +40,7 @@ FALSE_ALARMS = 0.01  # share of twins of which any hypothesis exceeds the limit
 FLOOR = 0.3  # of the noise of a joint, which is white at least by that
 BLIND = 1e-9  # squared share of a column beside those of W: less is rounding
 POWER = 2.0  # z above the limit at which a fault is accepted in 97 % of recordings
-PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1}  # of phi
+PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1, "offset": 0.01}  # of phi
 SMALL = 1e-5  # singular values, relative to the largest, that count as zero: far above rounding
 CLOSER = 6  # hypotheses that are fitted and compared by their likelihood
 UNNAMED = 0.5  # of the gain of a hypothesis without a cause, beside those with one
@@ -93,7 +93,10 @@ def examine(rows: Rows) -> Examined:
             break  # in the second case, columns were those of another motion or of other forces
         rows = best.rows
         hypotheses = [  # columns for small phi are enough beside the first cause
-            replace(x, at=None) for x in hypotheses if (x.kind, x.dofs) != (best.kind, best.dofs)
+            replace(x, at=None)
+            for x in hypotheses
+            if (x.kind, x.dofs) != (best.kind, best.dofs)
+            and not (best.kind == "misfit" and x.kind == "time-scale")
         ]
         scan = _scan(rows, hypotheses, scan.limit)
     return Examined(tuple(accepted), blind, scan.limit)

@@ -7,7 +7,8 @@ throughout, and that does not depend on the motion. A result is usable if nothin
     hypotheses (`hypotheses`)      clock, zeros, gears, payload, drift, ...: none explains more than
                                    noise can, by simulated twins (`twins`)
     friction                       is not negative by more than `IMPOSSIBLE` standard errors
-    readings (`notes`)             no other sign, unit or order of joints fits far better
+    readings (`notes`)             no other sign, unit or order of joints fits far better, where
+                                   the recording as it is fits no robot
     unphysical                     the physically possible robot is as good as the base parameters
     worse                          no joint is worse than described on held-out motion
     unsteady, coloured             errors have the same size in both halves, and are correlated over
@@ -35,7 +36,7 @@ from kinetree.identify.checks import MOST
 from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
-from kinetree.identify.notes import odd_errors, poorly_excited
+from kinetree.identify.notes import UNIT, odd_errors, poorly_excited
 from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
 
@@ -51,6 +52,7 @@ SHARE = 0.1  # of the variance of a parameter that comes from joints that fail a
 SMALLEST = 1e-9  # of the largest eigenvalue: smaller ones are cut, far above any rounding
 SOME = 400  # samples at which variances are shared out
 IMPOSSIBLE = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
+POOR = 0.05  # of a joint's force: smaller errors of the fit refute other readings of the recording
 MOVED = 0.5  # standard errors by which a hypothesis may move a parameter that is given
 WRONG = ("time-scale", "encoder-zero", "gravity-compensated", "swapped-channels", "reading")
 RUBS = ("viscous", "coulomb", "static", "size")  # unknowns that are friction
@@ -59,6 +61,8 @@ UNSEEN = {
     "encoder-zero": "this recording cannot show whether the zero of {} is right: if it is not, the "
     "bodies found are turned by that angle",
     "gear-ratio": "this recording cannot show whether the scale of q and tau of {} is right",
+    "offset": "this recording cannot show whether tau of {} has an offset of a hundredth of its "
+    "size: if it has, the first moments found are off by as much. offsets=True allows for it",
 }
 
 
@@ -84,6 +88,8 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
     consequences = _joints_of([*explained[:1], *negative])
+    fits = not (explained or negative or coloured or others)
+    readings = [x for x in readings if not _refuted(found, x, consequences, fits)]
     causes = [x for x in readings if consequences.intersection(x.joints)]
     readings_left = [x for x in readings if x not in causes]
     reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
@@ -104,6 +110,21 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     return replace(
         found, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld))
     )
+
+
+def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: bool) -> bool:
+    """Whether the recording as it is fits some robot, at the joints of another reading.
+
+    Then it is the description that is wrong there, as a wrist whose centre of mass is described on
+    the other side of its axis. A wrong unit of forces fits another robot, too, so it stays.
+    `suspect`: joints that fail a test; `fits`: no test of the fit fails.
+    """
+    if reading.text.endswith(UNIT):
+        return False
+    names = reading.joints or found.robot.model.dof_names
+    size = found.rms(found.test, found.test.tau)
+    poor = found.error(physical=False) > POOR * np.where(size > 0, size, np.inf)
+    return fits or not suspect.union(_names(found, poor)).intersection(names)
 
 
 def _verdict(
@@ -194,7 +215,13 @@ def _uneven(found: Identification) -> Iterator[Finding]:
 
 
 def _unphysical(found: Identification) -> Iterator[Finding]:
-    """A finding on joints at which the possible robot is worse than the base parameters."""
+    """A finding on joints at which the possible robot is worse than the base parameters.
+
+    Not if it is as near to them as their noise would put the true robot.
+    """
+    r = found.base.r
+    if found.estimate.distance < r + IMPOSSIBLE * np.sqrt(2 * r):
+        return
     robot, base = found.error(), found.error(physical=False)
     least = NEGLIGIBLE * found.rms(found.test, found.test.tau)
     off = robot - base > np.maximum((WORSE - 1) * base, least)

@@ -89,3 +89,19 @@ def test_pieces_are_short_and_keep_the_breaks():
     found = pieces(x, [5000, 1000])
     assert np.array_equal(np.concatenate(found), x)
     assert max(map(len, found)) <= 2048 and {5000, 6000} <= set(np.cumsum([len(a) for a in found]))
+
+
+def test_stretches_shorter_than_the_order_are_left_out():
+    u = autoregressive(np.random.default_rng(3), 2000, 0.9)
+    noise = fit_noise(u, [900, 2, 1098], 0.0)
+    order = len(noise.coefficients[0])
+    assert [len(noise.whitened(x)) for x in pieces(u, [900, 2, 1098])][1] == max(0, 2 - order)
+    assert noise.density(np.array([0.0]))[0] == pytest.approx(19, rel=0.3)  # (1 + 0.9) / (1 - 0.9)
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_a_recording_of_short_stretches_has_a_noise_model(length):
+    u = np.random.default_rng(4).normal(size=(50 * length, 2))
+    noise = fit_noise(u, [length] * 50, 0.0)
+    assert max(map(len, noise.coefficients)) < max(length, 1)
+    assert noise.innovations == pytest.approx(np.eye(2), abs=0.5)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from kinetree.identify.interior import inside
 from kinetree.identify.physical import (
     body,
     coordinates,
@@ -64,3 +65,15 @@ def test_the_prior_does_not_depend_on_the_frame():
         sizes.append(np.linalg.norm(P @ parameters_of(turn @ J @ turn.T) - p))
         assert np.abs(P @ parameters_of(turn @ J0 @ turn.T) - p).max() < 1e-12
     assert sizes[0] == pytest.approx(sizes[1], rel=1e-10)
+
+
+def test_the_least_cost_is_reached_through_a_narrow_valley():
+    rng = np.random.default_rng(2)
+    true = np.append(body(np.array([0.1, -3, -2, -4, 0.2, -0.3, 0.1, 0.5, -0.4, 0.3]))[0], 0.5)
+    weights = 10.0 ** np.linspace(6, 0, 11)  # from loose to very exact combinations
+    A = weights[:, None] * np.linalg.qr(rng.normal(size=(11, 11)))[0]
+    start = np.append(body(np.zeros(10))[0], 1.0)
+    units = np.array([pseudo_of(x) for x in np.eye(10)])
+    x = inside(A, A @ true, start, units, 1, np.arange(11) == 10)
+    assert ((A @ (x - true)) ** 2).sum() < 1  # at the start: 1e11 and more
+    assert np.linalg.eigvalsh(pseudo_of(x[:10]))[0] > 0 and x[10] > 0

@@ -89,6 +89,13 @@ def test_the_size_of_a_fault_is_in_its_sentence():
     assert abs(float(zero.split("off: ")[1].split()[0]) + 0.1) < 0.01
 
 
+def test_a_scale_of_time_that_no_clock_has_is_a_misfit_without_a_cause():
+    weight = TRUE.inverse_dynamics(MOTION.q, 0 * MOTION.q, 0 * MOTION.q)
+    verdict = found(tau=FORCES - 0.6 * weight).verdict
+    assert verdict.word != "usable" and "time-scale" not in kinds(verdict)
+    assert any("a cause that is not identified" in x.text for x in verdict.reasons)
+
+
 def test_zeros_that_no_force_depends_on_are_undecided(plain):
     """A first joint about the vertical has no zero, that of a last joint turns its link's frame."""
     zeros = next(x for x in plain.verdict.undecided if x.kind == "encoder-zero")

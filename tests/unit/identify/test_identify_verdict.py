@@ -62,6 +62,26 @@ def test_a_turned_sign_is_the_first_reason():
     assert first.kind == "reading" and first.joints == ("lift",)
 
 
+def test_a_fit_that_explains_the_recording_refutes_another_sign():
+    """A last body described on the other side of its axis is a wrong description."""
+    com = TRUE.model.com * [[1], [1], [-1]]
+    mirrored = kt.Robot(DESCRIBED.model.replace(com=com))
+    data = recorded(forces() + noise(11))
+    assert [x.joints for x in check_readings(mirrored, data)]
+    own = identify(mirrored, data, folds=2, friction="symmetric")
+    assert own.verdict.word == "usable" and not own.withheld
+
+
+def test_an_offset_that_a_motion_hides_is_undecided():
+    """Near one position an offset of the force is the weight of a body."""
+    motion = [0.1 * x for x in (MOTION.q, MOTION.dq, MOTION.ddq)]
+    tau = TRUE.inverse_dynamics(*motion) + noise(12)
+    data = make_recording(DESCRIBED, MOTION.t, motion[0], tau, *motion[1:])
+    own = identify(DESCRIBED, data, folds=2, friction="symmetric")
+    hidden = [x for x in own.verdict.undecided if x.kind == "offset"]
+    assert hidden and "lift" in hidden[0].joints
+
+
 def test_an_exact_description_is_not_beaten():
     own = identify(TRUE, recorded(forces() + noise(7)), folds=2, friction="symmetric")
     assert own.verdict.word == "usable" and "worse" not in kinds(own)
