@@ -116,15 +116,17 @@ def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: b
     """Whether the recording as it is fits some robot, at the joints of another reading.
 
     Then it is the description that is wrong there, as a wrist whose centre of mass is described on
-    the other side of its axis. A wrong unit of forces fits another robot, too, so it stays.
-    `suspect`: joints that fail a test; `fits`: no test of the fit fails.
+    the other side of its axis. A wrong unit of forces fits another robot, too, so it stays, and
+    small motions in degrees fail no test, so errors must be small there. `suspect`: joints that
+    fail a test; `fits`: no test of the fit fails.
     """
     if reading.text.endswith(UNIT):
         return False
     names = reading.joints or found.robot.model.dof_names
     size = found.rms(found.test, found.test.tau)
     poor = found.error(physical=False) > POOR * np.where(size > 0, size, np.inf)
-    return fits or not suspect.union(_names(found, poor)).intersection(names)
+    clear = not suspect.union(_names(found, poor)).intersection(names)
+    return clear or (fits and bool(reading.joints))
 
 
 def _verdict(
