@@ -1289,8 +1289,7 @@ class Quantities(RobotCore):
 
         Returns:
             ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
-            lam: forces of the constraints onto frame_b in axes of frame_a, of least norm, shape
-                (..., m), N or N m.
+            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
             residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
 
         Names, batches and the letters of shapes: see `Robot`.
@@ -1316,8 +1315,7 @@ class Quantities(RobotCore):
 
         Returns:
             tau: motor forces of least weighted norm, 0 without motor, shape (..., n), N m or N.
-            lam: forces of the constraints onto frame_b in axes of frame_a, of least norm, shape
-                (..., m), N or N m.
+            lam: forces onto frame_b in axes of frame_a, of least norm, shape (..., m), N or N m.
             force_residual: M ddq + h - tau - J^T lambda, shape (..., n), N m or N.
             motion_residual: J ddq + gamma, shape (..., m), rad/s^2 or m/s^2; 0 if Phi stays 0.
 
@@ -1354,7 +1352,8 @@ class Quantities(RobotCore):
         """
     @Compiled
     def reduced_dynamics(self) -> ReducedDynamicsKernel:
-        r"""Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
+        r"""Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'; NaN at a
+        dead centre, where these rates do not determine the others.
 
         Args:
             q: joint positions, shape (..., nq), rad or m.
@@ -1363,11 +1362,9 @@ class Quantities(RobotCore):
             options: dtype, casting, order and axes of a NumPy ufunc.
 
         Returns:
-            M_r: mass matrix of the independent rates, N^T M N, shape (..., d, d), kg m^2, kg m or
-                kg.
+            M_r: mass matrix N^T M N of the rates, shape (..., d, d), kg m^2, kg m or kg.
             h_r: forces of the independent rates without acceleration, shape (..., d), N m or N.
-            N: rates of all joints for a unit of each independent one, shape (..., n, d), NaN at a
-                dead centre, where the independent rates do not determine the others.
+            N: rates of all joints for a unit of each independent one, shape (..., n, d), or NaN.
 
         Names, batches and the letters of shapes: see `Robot`.
 

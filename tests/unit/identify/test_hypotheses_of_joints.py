@@ -39,7 +39,7 @@ def test_every_joint_has_every_hypothesis_in_its_own_force():
             own.setdefault(x.kind, []).append(x)
         else:
             all_at_once.setdefault(x.kind, []).append(x)
-    assert set(own) == {"encoder-zero", "gear-ratio", "drift", "saturation", "pattern"}
+    assert set(own) == {"encoder-zero", "gear-ratio", "offset", "drift", "saturation", "pattern"}
     for kind, found in own.items():
         asked = [x.dofs for x in found]
         assert [asked.count((j,)) for j in range(n)] == [len(found) // n] * n

@@ -35,6 +35,8 @@ GEARED = (
     "gear = kt.constraints.Couple('joint2', {'joint1': -2})",
     "robot = kt.robots.planar_2r().constrained({'gear': gear})",
 )  # the robot of the examples
+# texts of several results fit on a line each: the documentation takes continued lines for others
+LAMBDA = Result("lam", "m", "forces onto frame_b in axes of frame_a, of least norm", "N or N m")
 OF_MOTORS = ("inverse_dynamics", "inverse_dynamics_derivatives")
 
 
@@ -138,10 +140,7 @@ CONSTRAINED_FORWARD_DYNAMICS = Quantity(
     "constrained_forward_dynamics", "q dq tau",
     (
         Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),
-        Result(
-            "lam", "m", "forces of the constraints onto frame_b in axes of frame_a, of least norm",
-            "N or N m",
-        ),
+        LAMBDA,
         Result("residual", "m", "J ddq + gamma", "rad/s^2 or m/s^2; 0 if Phi stays 0"),
     ),
     "Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.",
@@ -163,10 +162,7 @@ CONSTRAINED_INVERSE_DYNAMICS = Quantity(
     "constrained_inverse_dynamics", "q dq ddq",
     (
         Result("tau", "n", "motor forces of least weighted norm, 0 without motor", "N m or N"),
-        Result(
-            "lam", "m", "forces of the constraints onto frame_b in axes of frame_a, of least norm",
-            "N or N m",
-        ),
+        LAMBDA,
         Result("force_residual", "n", "M ddq + h - tau - J^T lambda", "N m or N"),
         Result("motion_residual", "m", "J ddq + gamma", "rad/s^2 or m/s^2; 0 if Phi stays 0"),
     ),
@@ -202,17 +198,12 @@ CONSTRAINT_IMPULSE = Quantity(
 REDUCED_DYNAMICS = Quantity(
     "reduced_dynamics", "q dq",
     (
-        Result(
-            "M_r", "d d", "mass matrix of the independent rates, N^T M N",
-            "kg m^2, kg m or kg",
-        ),
+        Result("M_r", "d d", "mass matrix N^T M N of the rates", "kg m^2, kg m or kg"),
         Result("h_r", "d", "forces of the independent rates without acceleration", "N m or N"),
-        Result(
-            "N", "n d", "rates of all joints for a unit of each independent one",
-            "NaN at a dead centre, where the independent rates do not determine the others",
-        ),
+        Result("N", "n d", "rates of all joints for a unit of each independent one", "or NaN"),
     ),
-    "Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.",
+    "Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'; NaN at a "
+    "dead centre, where these rates do not determine the others.",
     "M_r, h_r, N of the independent rates",
     over_constraints(tree_reduced, 1, "reduced_dynamics"),
     ("robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)", "array([[ 1.],\n       [-2.]])"),

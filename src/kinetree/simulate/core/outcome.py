@@ -144,10 +144,11 @@ def _unbounded_law(
     z = np.asarray(on_cpu(outcome.records["z"][row, rollout]), float)[:own] if own else np.zeros(0)
     start = float(outcome.times[outcome.kept[row]])
     times = np.linspace(start, end, TRIED)
-    states = [
-        (t, rollout, np.concatenate([integrate(model, q, dq * h), dq + ddq * h, z]))
-        for t, h in zip(times.tolist(), (times - start).tolist(), strict=True)
-    ]
+    with np.errstate(all="ignore"):  # rates beyond the range of floats
+        states = [
+            (t, rollout, np.concatenate([integrate(model, q, dq * h), dq + ddq * h, z]))
+            for t, h in zip(times.tolist(), (times - start).tolist(), strict=True)
+        ]
     states = [x for x in states if np.isfinite(x[2]).all()]
     found = plain_states(model, setup.acting, setup.external, setup.batch, states)
     return not_finite(setup.acting, found) if found else None

@@ -71,7 +71,7 @@ def test_intervals_stand_where_the_numbers_say(found):
 
 def test_the_page_has_the_verdict_the_choices_and_their_plots(found):
     page = identification_page(found)
-    assert '<p class="verdict good">Usable. ' in page
+    assert '<p class="verdict good">Usable, as far as this recording can show. ' in page
     for warning in found.warnings:
         assert escape(warning.text) in page
     assert all(x.joint in page for x in found.choices) and "friction laws on rows" in page
