@@ -1352,8 +1352,7 @@ class Quantities(RobotCore):
         """
     @Compiled
     def reduced_dynamics(self) -> ReducedDynamicsKernel:
-        r"""Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'; NaN at a
-        dead centre, where these rates do not determine the others.
+        r"""Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
 
         Args:
             q: joint positions, shape (..., nq), rad or m.
@@ -1364,7 +1363,7 @@ class Quantities(RobotCore):
         Returns:
             M_r: mass matrix N^T M N of the rates, shape (..., d, d), kg m^2, kg m or kg.
             h_r: forces of the independent rates without acceleration, shape (..., d), N m or N.
-            N: rates of all joints for a unit of each independent one, shape (..., n, d), or NaN.
+            N: rates of all joints per independent one, shape (..., n, d), NaN at a dead centre.
 
         Names, batches and the letters of shapes: see `Robot`.
 

@@ -200,10 +200,9 @@ REDUCED_DYNAMICS = Quantity(
     (
         Result("M_r", "d d", "mass matrix N^T M N of the rates", "kg m^2, kg m or kg"),
         Result("h_r", "d", "forces of the independent rates without acceleration", "N m or N"),
-        Result("N", "n d", "rates of all joints for a unit of each independent one", "or NaN"),
+        Result("N", "n d", "rates of all joints per independent one", "NaN at a dead centre"),
     ),
-    "Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'; NaN at a "
-    "dead centre, where these rates do not determine the others.",
+    "Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.",
     "M_r, h_r, N of the independent rates",
     over_constraints(tree_reduced, 1, "reduced_dynamics"),
     ("robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)", "array([[ 1.],\n       [-2.]])"),
