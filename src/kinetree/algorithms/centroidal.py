@@ -21,7 +21,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, momentum_rates, rigid
 from kinetree.algorithms.energy import mass_to_divide_by
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model

@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_coriolis_matrix
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.springs import without_passive_forces

@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import rotor_spins
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import lean_model, lean_tree, over_tree
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
@@ -139,8 +139,6 @@ def tree_momentum(tree: Tree, dq: Array) -> Array:
 def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
-    from kinetree.algorithms.lean import lean_model, lean_tree  # not needed without a kernel
-
     lean = lean_model(model, regrouped=False)
     return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
 

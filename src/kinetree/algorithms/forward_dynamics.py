@@ -34,8 +34,8 @@ from kinetree.algorithms.inverse_dynamics import (
     link_motion,
     tree_inverse_dynamics,
 )
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.base.pieces import is_recording, piece

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.traced import of_frame
+from kinetree.algorithms.lean import of_frame
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree, moving_base
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Load, Step, Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.pieces import piece

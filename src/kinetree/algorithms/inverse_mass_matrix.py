@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.newton_euler import factor_mass_matrix

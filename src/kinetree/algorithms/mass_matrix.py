@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model

@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drives import rotor_spins
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import (

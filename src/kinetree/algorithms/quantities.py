@@ -1,4 +1,4 @@
-"""The index of quantities: each of which is declared beside its algorithm.
+"""The index of quantities. Each of them is declared beside its algorithm.
 
 A new quantity is a new file with its function of a Tree and its declaration, and its name here.
 """

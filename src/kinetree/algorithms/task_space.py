@@ -29,6 +29,7 @@ from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
+from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
@@ -330,8 +331,6 @@ def task_maker(
     def make(
         model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
     ) -> Callable[..., Any]:
-        from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
-
         if option != "damping":  # a task that is singular wherever one looks is refused
             somewhere = random(model, np.random.default_rng(0))
             limit = TOLERANCE if option is None else NOTHING

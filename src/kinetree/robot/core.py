@@ -74,10 +74,10 @@ class RobotCore:
     def neutral(self) -> Array:
         """The position in which every joint is at zero, shape (nq,), rad or m.
 
-        For a robot with constraints, a closed position away from singular ones, so that simulations
-        can start there: zero if that is such a position, else one near where the robot was
-        constrained, or near rest; the same on every machine. `kt.algorithms.neutral(robot.model)`
-        has every joint at zero.
+        For a robot with constraints it is a closed position away from singular ones, so that a
+        simulation can start there: the zero position if the constraints allow it, else a position
+        near the one that the robot was constrained at, or near rest. It is the same on every
+        machine. `kt.algorithms.neutral(robot.model)` returns the zero position of the tree.
         """
         given = self.model.constraints
         return algorithms.neutral(self.model) if given is None else np.array(given.home)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-MOST = 167  # modules of kinetree; the longest list of a command that only computes dynamics
+MOST = 166  # modules of kinetree; the longest list of a command that only computes dynamics
 COMMAND = """
 import json, sys
 sys.argv = ["kinetree", *{words!r}]

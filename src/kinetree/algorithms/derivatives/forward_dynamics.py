@@ -21,8 +21,8 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.forward_dynamics import driving_forces
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.tables import formulas, matrix

@@ -40,7 +40,7 @@ from kinetree.algorithms.inverse_dynamics import (
     link_motions,
     tree_inverse_dynamics,
 )
-from kinetree.algorithms.traced import over_tree
+from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.formulations.drives import frictionless, load_coefficients, load_factors
