@@ -444,6 +444,12 @@ def test_names_made_for_targets_are_short_and_distinct():
             assert len(set(names)) == len(names)
 
 
+def test_a_function_is_not_named_like_its_result():
+    with pytest.raises(InputError, match=r"name is 'T', a result of the function.*'T_'"):
+        kt.export(kt.robots.planar_2r(), "kinetic_energy", name="T")
+    assert "T_(" in kt.export(kt.robots.planar_2r(), "kinetic_energy", name="T_")
+
+
 @pytest.mark.parametrize("word", ["fn", "impl", "end_var", "function_block", "xdata", "interface"])
 def test_words_of_other_languages_are_refused(word):
     with pytest.raises(InputError, match="free in every language"):

@@ -161,7 +161,8 @@ def chosen_name(name: str, results: Collection[str]) -> str:
     """
     if not isinstance(name, str):
         raise InputError(f"name is {name!r}; expected the name of a function, such as 'my_arm'.")
-    instead = f"such as {identifier(name)!r}"
+    free = f"{name}_" if name in results else identifier(name)
+    instead = f"such as {free!r}"
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise InputError(
             f"name is {name[:80]!r}; expected ASCII letters, digits and underscores, a letter "
