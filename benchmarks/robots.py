@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import Robot
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.description.joints import FIXED
 from kinetree.description.records import JointDescription
 from kinetree.description.urdf import read_urdf
-from kinetree.formulations.drives import frictionless
 from kinetree.loading import float_base
 from kinetree.model import Model, build_model
 

@@ -395,8 +395,8 @@ def _built(description: RobotDescription, source: str) -> Model:
     model = build_model(dataclasses.replace(description, constrained=None), unphysical="allow")
     if given is None:
         return model
-    from kinetree.algorithms.configuration import neutral
     from kinetree.algorithms.constraints.mobility import IdleConstraintsError, constrain
+    from kinetree.algorithms.joints.configuration import neutral
 
     near = neutral(model) if given.near else None
     for joint in model.joints:

@@ -14,9 +14,9 @@ from closed_loops import (
     tied_robot,
 )
 from kinetree import algorithms
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.description.constraints import Loop
 from kinetree.errors import ModelError
-from kinetree.formulations.drives import frictionless
 
 SEEDS = range(12)
 

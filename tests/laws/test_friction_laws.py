@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms, controllers
-from kinetree.formulations.drives import friction_force, frictionless
+from kinetree.algorithms.joints.friction import friction_force, frictionless
 from kinetree.model.friction import joint_friction
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.samples.energy import energy_balance

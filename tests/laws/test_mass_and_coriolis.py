@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import algorithms as kt
-from kinetree.formulations.drives import frictionless
+from kinetree.algorithms.joints.friction import frictionless
 from precise_robots import TINY, derivative, precise, precise_state
 from robot_states import EPS, any_robot, random_state, relative, screw_robot, size
 

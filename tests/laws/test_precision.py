@@ -13,7 +13,7 @@ import pytest
 
 from kinetree import algorithms as kt
 from kinetree import robots
-from kinetree.formulations.drives import frictionless
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.model.inputs import zeros
 from precise_robots import numbers
 from robot_states import EPS, size

@@ -10,10 +10,10 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.algorithms.stiction import without_dry_friction
 from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
-from kinetree.formulations.drives import frictionless
 from kinetree.kernels.free import free_values
 from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.dop853 import dense_output, take_step

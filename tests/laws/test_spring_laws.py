@@ -6,8 +6,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms.joints.springs import without_springs
 from kinetree.algorithms.quantities import DERIVED
-from kinetree.formulations.springs import without_springs
 from kinetree.model.samples import ALL_TYPES, random_model
 
 SEEDS = range(6)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from kinetree.formulations.drives import frictionless
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.model import WORLD, Model
 from kinetree.spatial import Ad, screw_parts, swap_order, translation
 

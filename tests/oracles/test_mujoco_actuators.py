@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.actuation import actuate
+from kinetree.algorithms.joints.actuation import actuate
 from kinetree.kernels.quantities import find_quantity
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle is MuJoCo")

@@ -13,7 +13,7 @@ from shared_models import ROOT, Entry, Reference, angular_first, entries, rotati
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.formulations.drives import frictionless
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.model import Model
 from kinetree.model.inputs import link_wrenches
 

@@ -21,7 +21,6 @@ ROOMS = (
     "description",
     "model",
     "convert",
-    "formulations",
     "algorithms",
     "backends",
     "kernels",
@@ -57,10 +56,10 @@ TOP_LEVEL = {
     "__init__",
     "__main__",
 }
-ROBOT_KNOWLEDGE = {"description", "model", "formulations", "algorithms"}
+ROBOT_KNOWLEDGE = {"description", "model", "algorithms"}
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 MOST_LINES = 600
-FEWER_SHORT_FILES = 42
+FEWER_SHORT_FILES = 12  # without __init__.py, which lists what a folder exports
 
 
 def test_every_room_has_its_place_in_the_order():
@@ -122,7 +121,8 @@ def test_no_optional_package_is_imported_with_a_module():
 def test_files_hold_one_idea_each():
     lengths = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
     assert [name for name, n in lengths.items() if n > MOST_LINES] == []
-    assert sum(n < source_map.SHORT for n in lengths.values()) < FEWER_SHORT_FILES
+    files = [name for name, path in MODULES.items() if path.stem != "__init__"]
+    assert sum(lengths[name] < source_map.SHORT for name in files) < FEWER_SHORT_FILES
 
 
 def test_few_parameters_accept_anything():

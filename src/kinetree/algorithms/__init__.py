@@ -1,7 +1,8 @@
 """One quantity per file: pure functions of (model, q, ...) over any kind of scalar.
 
-The dynamics is written over a Tree (tree.py), the robot at one position. The book's own forms in
-`formulations` are offered here too, so that all quantities have one import path.
+The dynamics is written over a Tree (tree.py), the robot at one position. The book's own
+forms are in `textbook`, forces of joints in `joints`; their public functions have this import path
+too.
 """
 
 from importlib import import_module
@@ -18,7 +19,6 @@ from kinetree.algorithms.centroidal import (
     centroidal_momentum_matrix,
     centroidal_momentum_matrix_rate,
 )
-from kinetree.algorithms.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.coriolis_matrix import (
     christoffel_symbols,
     coriolis_forces,
@@ -46,6 +46,19 @@ from kinetree.algorithms.forward_dynamics import forward_dynamics
 from kinetree.algorithms.frame_motion import frame_acceleration, frame_velocity
 from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
 from kinetree.algorithms.inverse_mass_matrix import inverse_mass_matrix
+from kinetree.algorithms.joints.configuration import difference, integrate, neutral, random
+from kinetree.algorithms.joints.friction import friction_forces
+from kinetree.algorithms.joints.springs import spring_energy, spring_forces, spring_stiffness
+from kinetree.algorithms.kinematics import (
+    body_jacobian,
+    body_jacobian_rate,
+    forward_kinematics,
+    link_jacobian_rates,
+    link_jacobians,
+    pose,
+    space_jacobian,
+    space_jacobian_rate,
+)
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.momentum_balance import momentum_balance, transposed_coriolis_forces
 from kinetree.algorithms.parameters import (
@@ -62,27 +75,15 @@ from kinetree.algorithms.regressor import (
 )
 from kinetree.algorithms.steps import step
 from kinetree.algorithms.task_space import TaskSpace, task_space
-from kinetree.formulations.closed import ClosedForm, closed_form
-from kinetree.formulations.drives import friction_forces
-from kinetree.formulations.kinematics import (
-    body_jacobian,
-    body_jacobian_rate,
-    forward_kinematics,
-    link_jacobian_rates,
-    link_jacobians,
-    pose,
-    space_jacobian,
-    space_jacobian_rate,
-)
-from kinetree.formulations.newton_euler import (
+from kinetree.algorithms.textbook.closed import ClosedForm, closed_form
+from kinetree.algorithms.textbook.newton_euler import (
     FORMULATIONS,
     forward_dynamics_by_inverse_dynamics,
     mass_matrix_by_inverse_dynamics,
     newton_euler,
 )
-from kinetree.formulations.recursion import Recursion
-from kinetree.formulations.screw import body_acceleration, body_wrench
-from kinetree.formulations.springs import spring_energy, spring_forces, spring_stiffness
+from kinetree.algorithms.textbook.recursion import Recursion
+from kinetree.algorithms.textbook.screw import body_acceleration, body_wrench
 
 if TYPE_CHECKING:
     from kinetree.algorithms.constraints.at_state import (
@@ -100,8 +101,10 @@ if TYPE_CHECKING:
     from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
     from kinetree.algorithms.constraints.projection import project
     from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
-    from kinetree.formulations.articulated_bodies import forward_dynamics_by_articulated_bodies
-    from kinetree.formulations.jacobians import (
+    from kinetree.algorithms.textbook.articulated_bodies import (
+        forward_dynamics_by_articulated_bodies,
+    )
+    from kinetree.algorithms.textbook.jacobians import (
         gravity_forces_by_wrenches,
         gravity_wrenches,
         mass_matrix_by_jacobians,
@@ -226,8 +229,8 @@ _LATER = {
         "force_ellipsoid",
         "mass_ellipsoid",
     ),
-    "kinetree.formulations.articulated_bodies": ("forward_dynamics_by_articulated_bodies",),
-    "kinetree.formulations.jacobians": (
+    "kinetree.algorithms.textbook.articulated_bodies": ("forward_dynamics_by_articulated_bodies",),
+    "kinetree.algorithms.textbook.jacobians": (
         "gravity_forces_by_wrenches",
         "gravity_wrenches",
         "mass_matrix_by_jacobians",

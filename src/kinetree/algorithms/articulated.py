@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algorithms.grouping import Group
+from kinetree.algorithms.joints.rotors import armature
+from kinetree.algorithms.textbook.newton_euler import inertia_names
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
-from kinetree.formulations.drives import armature
-from kinetree.formulations.newton_euler import inertia_names
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar

@@ -10,10 +10,10 @@ Dry friction counts with its slope beside rest, and load friction is not part of
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
+from kinetree.algorithms.joints.friction import without_load_friction
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.drives import without_load_friction
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import rates, zeros

@@ -1,8 +1,8 @@
 """The Tree in the frames of the model, where the source of the robot put them."""
 
+from kinetree.algorithms.joints.springs import joint_spring_forces
 from kinetree.algorithms.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
 from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
 from kinetree.model.inputs import (
     TipWrench,

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drives import Matrix, add_drives_to_coriolis_matrix
+from kinetree.algorithms.drive_terms import Matrix, add_drives_to_coriolis_matrix
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces
+from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled

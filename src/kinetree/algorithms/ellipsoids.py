@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.kinematics import body_jacobian, pose
 from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.options import is_one_of
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError
-from kinetree.formulations.kinematics import body_jacobian, pose
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drives import rotor_spins
+from kinetree.algorithms.drive_terms import rotor_spins
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.springs import spring_energy
+from kinetree.algorithms.kinematics import forward_kinematics
 from kinetree.algorithms.lean import lean_model, lean_tree, over_tree
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
-from kinetree.formulations.kinematics import forward_kinematics
-from kinetree.formulations.springs import spring_energy
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled

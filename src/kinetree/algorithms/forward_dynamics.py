@@ -24,7 +24,6 @@ from kinetree.algorithms.articulated import (
     hinge_outward,
 )
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.configuration import random
 from kinetree.algorithms.grouping import LARGE, Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
@@ -34,20 +33,20 @@ from kinetree.algorithms.inverse_dynamics import (
     link_motion,
     tree_inverse_dynamics,
 )
-from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.tree import Load, Step, Tree
-from kinetree.base.arrays import Array, StateLike, is_numeric
-from kinetree.base.pieces import is_recording, piece
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.configuration import random
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     frictionless,
     load_coefficients,
     load_of,
-    rotor_forces,
-    rotor_moments,
 )
-from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
+from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.tree import Load, Step, Tree
+from kinetree.base.arrays import Array, StateLike, is_numeric
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros

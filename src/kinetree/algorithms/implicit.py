@@ -18,13 +18,20 @@ of the step is that of the velocity in fixed axes, v + h (a + w x v) seen from t
 has it: with c = (0, w x v), the damping of such a joint adds -h D c to the right-hand side.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.drives import friction_slopes
+from kinetree.algorithms.joints.friction import (
+    friction_forces,
+    friction_slopes,
+    load_coefficients,
+    load_factors,
+)
+from kinetree.algorithms.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
+from kinetree.algorithms.joints.rotors import armature_turning
+from kinetree.algorithms.joints.springs import spring_stiffness
 from kinetree.algorithms.stiction import (
     DryLevels,
     dry_levels,
@@ -38,70 +45,9 @@ from kinetree.algorithms.stiction import (
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.formulations.drives import (
-    armature_turning,
-    friction_forces,
-    load_coefficients,
-    load_factors,
-)
-from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
 from kinetree.spatial.matrices import is_zero
-
-
-@dataclass(frozen=True, eq=False)
-class Gains:
-    """Slopes of the joint forces tau, such as the gains of servos.
-
-    kp: -d tau/d q, (n, n), N m/rad or N/m, q along tangent vectors. kd: -d tau/d dq, (n, n),
-    N m s/rad or N s/m. Entries that are integers 0 cost nothing. symmetric: both are; only the
-    entries on and below the diagonals are read then.
-    """
-
-    kp: Array
-    kd: Array
-    symmetric: bool = True
-
-    @staticmethod
-    def of_joints(kp: Array | None, kd: Array | None) -> "Gains":
-        """Gains of each joint by itself, (n,) each; None: no gain."""
-        n = max((len(x) for x in (kp, kd) if x is not None), default=0)
-        by_position, by_rate = (no_gains(n) if x is None else diagonal(x) for x in (kp, kd))
-        return Gains(by_position, by_rate)
-
-    def plus(self, other: "Gains") -> "Gains":
-        """The sum of two gains."""
-        kp, kd = _sum(self.kp, other.kp), _sum(self.kd, other.kd)
-        return Gains(kp, kd, symmetric=self.symmetric and other.symmetric)
-
-    def without(self, dofs: Collection[int]) -> "Gains":
-        """The gains of the other degrees of freedom: the forces of `dofs` have no slope."""
-        n = len(self.kp)
-        kp, kd = (
-            np.array(
-                [[0] * n if i in dofs else list(row) for i, row in enumerate(x)], dtype=object
-            ).reshape(n, n)
-            for x in (self.kp, self.kd)
-        )
-        others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
-        return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
-
-    def shared(self, shares: Array) -> "Gains":
-        """The gains of the loads, which change by `shares`, (n,), of the joint forces."""
-        n = len(self.kp)
-
-        def scaled(x: Array) -> Array:
-            rows: list[list[Any]] = [[0] * n for _ in range(n)]
-            for i in range(n):
-                for j in range(n):
-                    entry = x[(j, i) if self.symmetric and j > i else (i, j)]
-                    rows[i][j] = 0 if is_zero(entry) else entry * shares[i]
-            return np.array(rows, dtype=object).reshape(n, n)
-
-        kp, kd = scaled(self.kp), scaled(self.kd)
-        apart = ~np.eye(n, dtype=bool)
-        return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
 
 
 def load_shares(model: Model, dq: Array, tau: Array, dry: DryLevels) -> Array:
@@ -112,18 +58,6 @@ def load_shares(model: Model, dq: Array, tau: Array, dry: DryLevels) -> Array:
     u = tau - friction_forces(without_dry_friction(model), dq)
     sliding = [slip(dry.slide.get(d, (0, 0)), dq[d]) for d in range(model.n)]
     return 1 / load_factors(model, dq, u - np.array(sliding))
-
-
-def no_gains(n: int) -> Array:
-    """A matrix of integers 0, (n, n)."""
-    return np.array([[0] * n for _ in range(n)], dtype=object).reshape(n, n)
-
-
-def diagonal(x: Array) -> Array:
-    """The matrix with x on its diagonal, (n, n), and integers 0 elsewhere."""
-    n = len(x)
-    rows = [[x[i] if i == j else 0 for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
 
 
 def implicit_accelerations(
@@ -196,8 +130,8 @@ class StepSlopes:
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
         gains = gains if shares is None else gains.shared(shares)
-        by_rate = _sum(by_rate, gains.kd)
-        by_position = _sum(by_position, gains.kp) if positions else by_position
+        by_rate = sum_of_slopes(by_rate, gains.kd)
+        by_position = sum_of_slopes(by_position, gains.kp) if positions else by_position
         return StepSlopes(by_rate, by_position, gains.symmetric, turning)
 
     def added(self, M: Array, h: Scalar) -> Array:
@@ -249,17 +183,6 @@ class StepSlopes:
     def _entry(self, X: Array, i: int, j: int) -> Scalar:
         """An entry of slopes, read below the diagonal if they are symmetric."""
         return X[(j, i) if self.symmetric and j > i else (i, j)]
-
-
-def _sum(X: Array, Y: Array) -> Array:
-    """X + Y, in which integers 0 stay as they are."""
-    n = len(X)
-    rows = [[_plus(X[i, j], Y[i, j]) for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
-
-
-def _plus(x: Scalar, y: Scalar) -> Scalar:
-    return x if is_zero(y) else y if is_zero(x) else x + y
 
 
 def _turning(model: Model, damping: Array, dq: Array) -> Array:

@@ -18,20 +18,19 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree, moving_base
-from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.tree import Load, Step, Tree
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.pieces import piece
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     load_coefficients,
     load_friction_forces,
-    rotor_forces,
-    rotor_moments,
     without_load_friction,
 )
-from kinetree.formulations.newton_euler import newton_euler
-from kinetree.formulations.springs import without_passive_forces
+from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
+from kinetree.algorithms.joints.springs import without_passive_forces
+from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.textbook.newton_euler import newton_euler
+from kinetree.algorithms.tree import Load, Step, Tree
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros

@@ -12,9 +12,9 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result

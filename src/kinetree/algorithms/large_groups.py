@@ -26,11 +26,11 @@ from kinetree.algorithms.articulated import (
     plus,
 )
 from kinetree.algorithms.grouping import Group
+from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.tiles import TILE, factor_in_tiles, tiled
 from kinetree.algorithms.tree import Step, Tree
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
-from kinetree.formulations.drives import armature
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.spatial.inertia import Moments

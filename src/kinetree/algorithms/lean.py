@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.springs import joint_spring_forces
 from kinetree.algorithms.lean_frames import Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric, times
 from kinetree.base.pieces import piece
 from kinetree.base.wide import Wide, is_wide, wide, wide_product
 from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
-from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import Frame
 from kinetree.model.quantity import Make

@@ -2,14 +2,14 @@
 
 Everything beyond joint i moves with it as one body, whose mass moments are summed from the leaves
 inward. Its momentum for unit rate of the joint is carried inward and projected on the axes of the
-ancestors. Entries of unrelated joints are exact zeros. `formulations` has M by Jacobians and by n
+ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jacobians and by n
 calls of inverse dynamics, to check against.
 """
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drives import Matrix, add_drives_to_mass_matrix
+from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike

@@ -20,16 +20,12 @@ inverse dynamics.
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drives import rotor_spins
+from kinetree.algorithms.drive_terms import rotor_spins
+from kinetree.algorithms.joints.friction import friction_forces, load_of
+from kinetree.algorithms.joints.rotors import armature, armature_bias
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.drives import (
-    armature,
-    armature_bias,
-    friction_forces,
-    load_of,
-)
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import rates, zeros

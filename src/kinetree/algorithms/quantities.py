@@ -32,6 +32,16 @@ from kinetree.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from kinetree.algorithms.frame_motion import FRAME_ACCELERATION, FRAME_VELOCITY
 from kinetree.algorithms.inverse_dynamics import BIAS_FORCES, GRAVITY_FORCES, INVERSE_DYNAMICS
 from kinetree.algorithms.inverse_mass_matrix import INVERSE_MASS_MATRIX
+from kinetree.algorithms.joints.friction import FRICTION_FORCES
+from kinetree.algorithms.joints.springs import SPRING_FORCES
+from kinetree.algorithms.kinematics import (
+    BODY_JACOBIAN,
+    BODY_JACOBIAN_RATE,
+    LINK_POSES,
+    POSE,
+    SPACE_JACOBIAN,
+    SPACE_JACOBIAN_RATE,
+)
 from kinetree.algorithms.mass_matrix import MASS_MATRIX
 from kinetree.algorithms.momentum_balance import MOMENTUM_BALANCE, TRANSPOSED_CORIOLIS_FORCES
 from kinetree.algorithms.regressor import (
@@ -41,16 +51,6 @@ from kinetree.algorithms.regressor import (
     REGRESSOR,
 )
 from kinetree.algorithms.task_space import TASK_SPACE
-from kinetree.formulations.drives import FRICTION_FORCES
-from kinetree.formulations.kinematics import (
-    BODY_JACOBIAN,
-    BODY_JACOBIAN_RATE,
-    LINK_POSES,
-    POSE,
-    SPACE_JACOBIAN,
-    SPACE_JACOBIAN_RATE,
-)
-from kinetree.formulations.springs import SPRING_FORCES
 from kinetree.model.quantity import Quantity
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drives import (
+from kinetree.algorithms.drive_terms import (
     reference_rotor_columns,
     rotor_columns,
     rotor_energies,
@@ -34,14 +34,14 @@ from kinetree.algorithms.inverse_dynamics import (
     joint_wrenches,
     link_motions,
 )
+from kinetree.algorithms.joints.rotors import armature_coriolis, armature_turning
+from kinetree.algorithms.joints.springs import spring_columns, spring_energies
+from kinetree.algorithms.kinematics import forward_kinematics, link_jacobians
 from kinetree.algorithms.parameters import parameter_axis
+from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, PLANAR
-from kinetree.formulations.drives import armature_coriolis, armature_turning
-from kinetree.formulations.kinematics import forward_kinematics, link_jacobians
-from kinetree.formulations.newton_euler import newton_euler
-from kinetree.formulations.springs import spring_columns, spring_energies
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros

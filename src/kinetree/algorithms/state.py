@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from kinetree.algorithms.tangents import integrate, inverse_rate, tangent_map
+from kinetree.algorithms.joints.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.closures import placed
 from kinetree.algorithms.constraints.dynamics import Items
@@ -31,7 +30,9 @@ from kinetree.algorithms.constraints.stepping import (
     closing,
     constrained_rate,
 )
-from kinetree.algorithms.implicit import Gains, implicit_accelerations
+from kinetree.algorithms.implicit import implicit_accelerations
+from kinetree.algorithms.joints.actuation import check_step_drives, drive_forces, drive_gains
+from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.state import StateSpace, store, within_ranges
 from kinetree.algorithms.stiction import accelerations, dry_dofs
 from kinetree.algorithms.tree import Tree

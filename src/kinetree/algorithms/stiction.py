@@ -23,10 +23,7 @@ import numpy as np
 from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     load_coefficients,
     load_friction_forces,
@@ -34,7 +31,10 @@ from kinetree.formulations.drives import (
     sliding_friction,
     static_friction,
 )
-from kinetree.formulations.newton_euler import factor_mass_matrix
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros

@@ -24,19 +24,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.configuration import random
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
+from kinetree.algorithms.joints.configuration import random
+from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
+from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
-from kinetree.formulations.drives import friction_forces, without_load_friction
-from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates, zeros

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.base.arrays import Array
-from kinetree.formulations.springs import without_passive_forces
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar

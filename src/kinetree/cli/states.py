@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kinetree.algorithms import neutral, total_mass
-from kinetree.algorithms.configuration import rest_position, start_position
+from kinetree.algorithms.joints.configuration import rest_position, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM

@@ -14,6 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
+from kinetree.algorithms.joints.friction import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+)
+from kinetree.algorithms.joints.springs import joint_spring_forces
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.regressor import numbers_of, reference_forces
@@ -29,12 +35,6 @@ from kinetree.controllers.terms import (
     position_error,
 )
 from kinetree.errors import InputError
-from kinetree.formulations.drives import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-)
-from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar

@@ -15,6 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kinetree.algorithms.joints.friction import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_friction_forces,
+)
+from kinetree.algorithms.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.algorithms.task_space import task_rows
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
@@ -29,13 +36,6 @@ from kinetree.controllers.terms import (
     solve_mass_matrix,
 )
 from kinetree.errors import ShapeError
-from kinetree.formulations.drives import (
-    friction_forces,
-    frictionless,
-    load_coefficients,
-    load_friction_forces,
-)
-from kinetree.formulations.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import (

@@ -18,19 +18,15 @@ from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tree_motion
 from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.friction import friction_forces, frictionless, load_friction_forces
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.containers import refuse_labels
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.formulations.drives import (
-    friction_forces,
-    frictionless,
-    load_friction_forces,
-)
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints

@@ -10,7 +10,7 @@ With dq the rate of the joint, the friction b that the drive overcomes is a sum 
     function     any function of dq that the user writes, traced when the record is made
 
 Coulomb, Stribeck and load friction stop a joint and keep it at rest; the others are zero at rest.
-model/friction.py checks the numbers, formulations/drives.py computes the forces.
+model/friction.py checks the numbers, algorithms/joints/friction.py computes the forces.
 """
 
 from collections.abc import Callable

@@ -5,18 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.explain.bodies import Bodies
-from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
-from kinetree.formulations.drives import (
-    armature,
-    armature_turning,
+from kinetree.algorithms.joints.friction import (
     friction_force,
     load_coefficients,
     load_friction_forces,
-    turns_armature,
 )
-from kinetree.formulations.springs import active_springs, extension, position
+from kinetree.algorithms.joints.rotors import armature, armature_turning, turns_armature
+from kinetree.algorithms.joints.springs import active_springs, extension, position
+from kinetree.base.arrays import Array
+from kinetree.explain.bodies import Bodies
+from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
 from kinetree.model import WORLD, JointFriction, JointRotor, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion

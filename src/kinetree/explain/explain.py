@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.rotors import turns_armature
+from kinetree.algorithms.textbook.newton_euler import newton_euler
+from kinetree.algorithms.textbook.recursion import Recursion
 from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.base.tables import counted
 from kinetree.explain.constraints import (
@@ -36,9 +39,6 @@ from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
 from kinetree.explain.unfold import dof_number, unfold_all, unfolding
 from kinetree.explain.words import equation, friction_equation
-from kinetree.formulations.drives import turns_armature
-from kinetree.formulations.newton_euler import newton_euler
-from kinetree.formulations.recursion import Recursion
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros

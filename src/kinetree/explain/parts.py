@@ -1,6 +1,6 @@
 """Parts of every intermediate of the recursion, by the terms of its equations.
 
-The recursion itself is run by `formulations`: with everything (`full`), without gravity
+The recursion itself is run by `algorithms.textbook`: with everything (`full`), without gravity
 (`moving`), and at rest under gravity alone (`resting`). Accelerations are linear in gravity, so the
 last two add up to the first, and each term of an equation is evaluated at what was recorded.
 Nothing is carried from link to link here.
@@ -11,19 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.formulations.closed import closed_form, column
-from kinetree.formulations.drives import (
-    armature,
-    armature_turning,
+from kinetree.algorithms.joints.friction import (
     friction_force,
     load_coefficients,
     load_friction_forces,
+)
+from kinetree.algorithms.joints.rotors import (
+    armature,
+    armature_turning,
     rotor_moments,
     turns_armature,
 )
-from kinetree.formulations.recursion import Recursion
-from kinetree.formulations.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.textbook.closed import closed_form, column
+from kinetree.algorithms.textbook.recursion import Recursion
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.description.joints import PRISMATIC
-from kinetree.explain.record import Torque
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     frictionless,
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.formulations.newton_euler import newton_euler
-from kinetree.formulations.springs import joint_spring_forces, without_passive_forces
+from kinetree.algorithms.joints.springs import joint_spring_forces, without_passive_forces
+from kinetree.algorithms.textbook.newton_euler import newton_euler
+from kinetree.base.arrays import Array
+from kinetree.description.joints import PRISMATIC
+from kinetree.explain.record import Torque
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import link_adjoints, zeros
 from kinetree.model.joint import rate_names

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.constraints.at_state import constraint_jacobian
+from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, shares_of
@@ -24,7 +25,6 @@ from kinetree.explain.constraints import carried_forces, refuse_moving_base
 from kinetree.explain.drive_nodes import friction_nodes, mass_nodes, rotor_nodes, spring_nodes
 from kinetree.explain.node import Code, Node, Quantity, code_line, product, summed, vector
 from kinetree.explain.record import Carried
-from kinetree.formulations.newton_euler import newton_euler
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import constraints_of, tree_of
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, read_motion, six_vector, zeros

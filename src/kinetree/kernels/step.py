@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.actuation import (
+from kinetree.algorithms.constraints.quantities import lean_items
+from kinetree.algorithms.constraints.stepping import (
+    Close,
+    check_stepping,
+    closed_start,
+    closing,
+)
+from kinetree.algorithms.joints.actuation import (
     activation_ranges,
     activation_rates,
     actuate,
@@ -20,14 +27,7 @@ from kinetree.algorithms.actuation import (
     drive_gains,
     next_activations,
 )
-from kinetree.algorithms.constraints.quantities import lean_items
-from kinetree.algorithms.constraints.stepping import (
-    Close,
-    check_stepping,
-    closed_start,
-    closing,
-)
-from kinetree.algorithms.implicit import Gains
+from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import (

@@ -24,7 +24,6 @@ SOURCES = (
     "spatial",
     "description",
     "model",
-    "formulations",
     "algorithms",
     "compiler",
     "base",

@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from kinetree.algorithms import task_space as textbook
-from kinetree.algorithms.configuration import random
 from kinetree.algorithms.constraints.quantities import check_honoured
 from kinetree.algorithms.derivatives.task_space import (
     SIDES,
@@ -23,6 +22,7 @@ from kinetree.algorithms.derivatives.task_space import (
 )
 from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.frame_motion import check_expressed
+from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker, task_rows
 from kinetree.base.arrays import Array, ArrayLike, StateLike

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.algorithms.tangents import integrate
+from kinetree.algorithms.joints.tangents import integrate
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.axis import Axis

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.actuation import check_step_actuators
+from kinetree.algorithms.joints.actuation import check_step_actuators
 from kinetree.algorithms.steps import METHODS
 from kinetree.backends.call.choice import Choice
 from kinetree.backends.kernel import Door, Kernel

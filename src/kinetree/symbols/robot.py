@@ -8,12 +8,12 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.constraints.dynamics import solvable
+from kinetree.algorithms.joints.friction import load_coefficients, load_friction_forces
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, NameLookupError, need
-from kinetree.formulations.drives import load_coefficients, load_friction_forces
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import (
     constraints_of,

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.joints.friction import frictionless, load_friction_forces
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.formulations.drives import frictionless, load_friction_forces
 from kinetree.model import Model
 from kinetree.model.inputs import per_link
 from kinetree.robot import Robot

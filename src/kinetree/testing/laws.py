@@ -6,10 +6,10 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.joints.friction import load_friction_forces
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.errors import SingularityError
-from kinetree.formulations.drives import load_friction_forces
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.spatial import unskew
 from kinetree.testing.case import EPS, Case, size
 from kinetree.testing.check import (

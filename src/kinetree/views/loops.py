@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.configuration import integrate, start_position
+from kinetree.algorithms.joints.configuration import integrate, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.description.constraints import Couple, Hold, Loop, Rod

@@ -9,7 +9,7 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
 from kinetree.model import Model

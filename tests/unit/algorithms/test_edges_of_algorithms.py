@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.ellipsoids import _inverse_ellipsoid
+from kinetree.algorithms.textbook.articulated_bodies import _gauss
 from kinetree.errors import InputError, ModelError
-from kinetree.formulations.articulated_bodies import _gauss
 from kinetree.model.inputs import coordinates, frame_wrenches, link_wrenches
 from kinetree.spatial import box
 

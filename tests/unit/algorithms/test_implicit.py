@@ -6,10 +6,11 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.implicit import Gains, implicit_accelerations
+from kinetree.algorithms.implicit import implicit_accelerations
+from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.joints.springs import spring_stiffness
 from kinetree.algorithms.steps import step
 from kinetree.errors import SingularityError
-from kinetree.formulations.springs import spring_stiffness
 from kinetree.model.samples import random_model
 from kinetree.spatial.matrices import is_symmetric, solve_unsymmetric
 

@@ -7,8 +7,8 @@ import pytest
 import kinetree as kt
 from closed_loops import four_bar
 from kinetree import algorithms
+from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.errors import ModelError
-from kinetree.formulations.springs import without_passive_forces
 from kinetree.kernels.memo import kernel
 from kinetree.model.samples import ALL_TYPES, random_model
 from precise_robots import numbers, precise

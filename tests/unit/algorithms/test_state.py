@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms
+from kinetree.algorithms.joints.tangents import integrate, inverse_rate
 from kinetree.algorithms.state import StateSpace, coordinate_rates, normalised
-from kinetree.algorithms.tangents import integrate, inverse_rate
 from kinetree.compiler.graph import Port
 from kinetree.compiler.interpret import interpret
 from kinetree.compiler.trace import trace

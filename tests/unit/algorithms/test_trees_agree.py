@@ -11,11 +11,11 @@ from kinetree import algorithms
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
 from kinetree.algorithms.energy import tree_momentum
+from kinetree.algorithms.joints.tangents import exp_quaternion, integrate, inverse_rate
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.regressor import moments_of, numbers_of, reference_forces
-from kinetree.algorithms.tangents import exp_quaternion, integrate, inverse_rate
+from kinetree.algorithms.textbook.jacobians import coriolis_matrix_by_jacobians
 from kinetree.description.joints import FREE, PLANAR, SPHERICAL
-from kinetree.formulations.jacobians import coriolis_matrix_by_jacobians
 from kinetree.model import WORLD
 from kinetree.model.samples import random_model
 from kinetree.spatial import Ad, box, inverse, translation

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 import kinetree as kt
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.cli.states import reach_of, rounding
 from kinetree.cli.tables import (
     GAP,

@@ -5,9 +5,9 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.explain import SHARES, explain
 from kinetree.explain.torque import dof_units, massless, without_drives
-from kinetree.formulations.drives import frictionless
 from kinetree.model.inputs import link_wrenches
 from kinetree.model.samples import random_model
 from robot_states import any_robot, random_state, relative, screw_robot

@@ -79,7 +79,7 @@ def test_leaves_add_up_to_the_torque_of_every_formulation(formulation):
             tree = found.torque(dof)
             assert is_sum(tree, tree.value)
             files |= {x.code.file for term in tree.children for x in term.children if x.code}
-        assert f"formulations/{formulation}.py" in files
+        assert f"algorithms/textbook/{formulation}.py" in files
 
 
 @pytest.mark.parametrize("seed", range(0, 50, 4))

@@ -11,8 +11,8 @@ import sympy
 
 import kinetree as kt
 from kinetree.algorithms import inverse_dynamics, parameters, with_parameters
+from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.errors import InputError
-from kinetree.formulations.drives import load_coefficients
 from kinetree.kernels.stored import model_hash
 from kinetree.model import build_model
 from kinetree.model.describe import describe_model

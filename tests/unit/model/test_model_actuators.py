@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.actuation import actuate
+from kinetree.algorithms.joints.actuation import actuate
 from kinetree.model import build_model
 from kinetree.model.actuators import actuator_kind
 from kinetree.model.describe import describe_model

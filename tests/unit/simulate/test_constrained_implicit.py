@@ -12,7 +12,7 @@ from closed_loops import (
     tied_robot,
 )
 from kinetree import algorithms, controllers
-from kinetree.algorithms.implicit import Gains
+from kinetree.algorithms.joints.gains import Gains
 from kinetree.scalars import sin
 from kinetree.simulate import SimulationError
 

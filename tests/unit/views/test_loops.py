@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from closed_loops import slider_crank, slider_crank_position
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.constraints import Couple, Hold, Rod
 from kinetree.model import WORLD
 from kinetree.robots import MECHANISMS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.views.page.forces import envelopes
 from kinetree.views.rest import handles
 

@@ -27,7 +27,7 @@ from kinetree.algorithms.constraints.closures import Constrained, tree_constrain
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.model import Model

@@ -44,12 +44,12 @@ from kinetree.algorithms.constraints.solve import (
     solve_general,
 )
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
-from kinetree.formulations.drives import load_coefficients
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling

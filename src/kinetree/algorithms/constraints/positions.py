@@ -16,13 +16,6 @@ from itertools import tee
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.configuration import (
-    integrate,
-    neutral,
-    position_range,
-    random,
-    rest_position,
-)
 from kinetree.algorithms.constraints.alignment import EXACT, WEAK, Misalignment
 from kinetree.algorithms.constraints.closures import plain_floats, ways
 from kinetree.algorithms.constraints.projection import (
@@ -35,6 +28,13 @@ from kinetree.algorithms.constraints.projection import (
     unclosed,
 )
 from kinetree.algorithms.constraints.regularity import ClosedPosition, closed_at, distance
+from kinetree.algorithms.joints.configuration import (
+    integrate,
+    neutral,
+    position_range,
+    random,
+    rest_position,
+)
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, nearest_length
 from kinetree.base.tables import listing

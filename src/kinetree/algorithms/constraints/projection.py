@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.algorithms.book import book_link, book_tree
-from kinetree.algorithms.configuration import integrate, moved_along, neutral
 from kinetree.algorithms.constraints.closures import (
     item_dofs,
     placed,
@@ -22,6 +21,7 @@ from kinetree.algorithms.constraints.closures import (
 )
 from kinetree.algorithms.constraints.nearest import kept_entries
 from kinetree.algorithms.constraints.row_space import dots, least_squares
+from kinetree.algorithms.joints.configuration import integrate, moved_along, neutral
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.configuration import integrate
 from kinetree.algorithms.constraints.closures import placed, plain_floats, tree_constraints
 from kinetree.algorithms.constraints.dynamics import eliminated_rows
 from kinetree.algorithms.constraints.row_space import dots, outside, row_space
+from kinetree.algorithms.joints.configuration import integrate
 from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, SingularityError
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling

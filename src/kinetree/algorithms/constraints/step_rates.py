@@ -28,8 +28,10 @@ import numpy as np
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
 from kinetree.algorithms.constraints.ties import Ties
-from kinetree.algorithms.implicit import Gains, StepSlopes
+from kinetree.algorithms.implicit import StepSlopes
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.joints.tangents import integrate
 from kinetree.algorithms.stiction import (
     CoulombPairs,
     dry_dofs,
@@ -39,7 +41,6 @@ from kinetree.algorithms.stiction import (
     solve_in,
     without_dry_friction,
 )
-from kinetree.algorithms.tangents import integrate
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing

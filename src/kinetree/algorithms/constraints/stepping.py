@@ -34,8 +34,8 @@ from kinetree.algorithms.constraints.solve import float_choice, one_or_nan
 from kinetree.algorithms.constraints.step_rates import check_dry_joints
 from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.tangents import integrate
 from kinetree.algorithms.stiction import dry_dofs
-from kinetree.algorithms.tangents import integrate
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError

@@ -41,8 +41,8 @@ from kinetree.algorithms.constraints.solve import (
     has_floats,
     one_in_float64,
 )
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
     is_symmetric,

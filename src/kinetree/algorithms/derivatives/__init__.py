@@ -8,7 +8,7 @@ from kinetree.algorithms.derivatives.forward_dynamics import (
 )
 from kinetree.algorithms.derivatives.inverse_dynamics import inverse_dynamics_derivatives
 from kinetree.algorithms.derivatives.task_space import TaskSpaceDerivatives, task_space_derivatives
-from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.joints.tangents import tangent_map
 
 __all__ = [
     "Linearization",

@@ -28,23 +28,23 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, rigid
-from kinetree.algorithms.drives import (
-    Matrix,
-    add_drives_to_slopes,
-    friction_slopes,
-    rotor_spins,
-)
+from kinetree.algorithms.drive_terms import Matrix, add_drives_to_slopes, rotor_spins
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     joint_wrenches,
     link_motions,
     tree_inverse_dynamics,
 )
+from kinetree.algorithms.joints.friction import (
+    friction_slopes,
+    frictionless,
+    load_coefficients,
+    load_factors,
+)
+from kinetree.algorithms.joints.springs import spring_stiffness
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.drives import frictionless, load_coefficients, load_factors
-from kinetree.formulations.springs import spring_stiffness
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, rates

@@ -19,14 +19,14 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.friction import without_load_friction
+from kinetree.algorithms.kinematics import forward_kinematics, pose
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_rows, task_space
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
-from kinetree.formulations.drives import without_load_friction
-from kinetree.formulations.kinematics import forward_kinematics, pose
-from kinetree.formulations.newton_euler import factor_mass_matrix
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.spatial import Ad, cross, inverse

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.base.arrays import Array
-from kinetree.formulations.drives import load_coefficients
 from kinetree.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.actuation import (
+from kinetree.algorithms.joints.actuation import (
     Actuated,
     activation_ranges,
     activation_rates,
@@ -30,7 +30,7 @@ from kinetree.algorithms.actuation import (
     limited_drives,
     next_activations,
 )
-from kinetree.algorithms.implicit import Gains
+from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array
 from kinetree.description.actuators import UNLIMITED, Range

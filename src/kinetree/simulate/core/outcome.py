@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.joints.tangents import integrate
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.tangents import integrate
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.forces import CHECKED, check_laws, not_finite, plain_states

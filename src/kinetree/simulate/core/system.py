@@ -27,7 +27,8 @@ from kinetree.algorithms.constraints.step_rates import (
 )
 from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
-from kinetree.algorithms.implicit import Gains, StepSlopes, implicit_accelerations
+from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
+from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.stiction import accelerations

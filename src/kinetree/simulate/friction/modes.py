@@ -13,6 +13,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.joints.friction import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+)
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import (
     dry_dofs,
@@ -24,11 +29,6 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.formulations.drives import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-)
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute

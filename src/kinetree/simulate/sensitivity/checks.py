@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.formulations.drives import load_coefficients
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.friction.modes import DryFriction

@@ -21,6 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
+from kinetree.algorithms.joints.friction import refuse_load_friction
 from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
@@ -30,7 +31,6 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError
-from kinetree.formulations.drives import refuse_load_friction
 from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
 from kinetree.scalars import Scalar

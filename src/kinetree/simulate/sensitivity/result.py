@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels

@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from kinetree.algorithms.configuration import random_positions
+from kinetree.algorithms.joints.configuration import random_positions
 from kinetree.base.arrays import Array
 from kinetree.base.tables import page_number
 from kinetree.description.joints import FREE

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from kinetree.algorithms.tangents import tangent_map
+from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms import Ellipsoid, inverse_dynamics, pose
+from kinetree.algorithms.joints.friction import frictionless, load_coefficients
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
-from kinetree.formulations.drives import frictionless, load_coefficients
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.views.workbench.closing import allowed_motion, closure_words

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.algorithms.drives import friction_slopes
+from kinetree.algorithms.joints.friction import friction_slopes
 from kinetree.model import JointFriction
 from kinetree.spatial.duals import Dual, dual
 

@@ -6,9 +6,9 @@ import pytest
 from test_mjcf_meshes import tetrahedron
 
 from kinetree import algorithms, convert
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.description.mjcf import read_mjcf
 from kinetree.errors import ParseError
-from kinetree.formulations.drives import frictionless
 from kinetree.model import build_model
 from robot_states import random_state, relative
 

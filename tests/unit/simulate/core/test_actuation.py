@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.actuation import actuate, actuator_gains, drive_forces
+from kinetree.algorithms.joints.actuation import actuate, actuator_gains, drive_forces
 from kinetree.simulate import signal
 
 A = kt.Actuator

@@ -5,12 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.actuation import (
-    actuate,
-    control_gains,
-    drive_forces,
-    drive_gains,
-)
+from kinetree.algorithms.joints.actuation import actuate, control_gains, drive_forces, drive_gains
 
 A = kt.Actuator
 ARM = kt.robots.planar_2r()
@@ -136,7 +131,7 @@ def test_slopes_behind_drives_are_those_of_the_forces():
     seen = set()
     for _ in range(300):
         dq, tau = rng.uniform(-3.5, 3.5, 2), rng.normal(size=2) * 4
-        gains = algorithms.implicit.Gains(0 * K, K, symmetric=False)
+        gains = algorithms.joints.gains.Gains(0 * K, K, symmetric=False)
         found = drive_gains(model, dq, tau, gains).kd.astype(float)
         columns = [
             drive_forces(model, dq + e, tau - K @ e) - drive_forces(model, dq - e, tau + K @ e)
@@ -198,7 +193,7 @@ def test_gains_of_a_control_law_are_the_slopes_of_the_forces():
         start, S = rng.normal(size=9), rng.normal(size=(9, 4))
         S[8] = 0  # a late control is that of an earlier state
         found = actuate(model, q, dq, start, a, h)
-        own = algorithms.actuation.actuator_gains(model, found)
+        own = algorithms.joints.actuation.actuator_gains(model, found)
         gains = own.plus(control_gains(model, found, start, S, h, set()))
         S_late = S + (np.arange(9) == 8)[:, None]
         late = own.plus(control_gains(model, found, start, S_late, h, {8}))

@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms import difference
-from kinetree.algorithms.configuration import rest_position
+from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.errors import InputError
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.views.workbench.api import API

@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import notebook_table, number
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     load_coefficients,
     load_friction_forces,
-    rotor_forces,
 )
-from kinetree.formulations.springs import joint_spring_forces
+from kinetree.algorithms.joints.rotors import rotor_forces
+from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.base.arrays import Array
+from kinetree.base.tables import notebook_table, number
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.spatial import cross

@@ -14,17 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.friction import friction_forces, load_of
+from kinetree.algorithms.joints.rotors import armature, armature_bias, rotor_moments
+from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.textbook.newton_euler import inertia_names
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
-from kinetree.formulations.drives import (
-    armature,
-    armature_bias,
-    friction_forces,
-    load_of,
-    rotor_moments,
-)
-from kinetree.formulations.newton_euler import inertia_names
-from kinetree.formulations.springs import joint_spring_forces
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import (

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.rotors import rotor_moments
+from kinetree.algorithms.kinematics import forward_kinematics
+from kinetree.algorithms.textbook.recursion import Recursion, record_screws
 from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.formulations.drives import rotor_moments
-from kinetree.formulations.kinematics import forward_kinematics
-from kinetree.formulations.recursion import Recursion, record_screws
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import (

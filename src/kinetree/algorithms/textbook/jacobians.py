@@ -7,19 +7,15 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.rotors import (
     armature,
     armature_coriolis,
     rotor_coriolis,
     rotor_inertia,
     turns_armature,
 )
-from kinetree.formulations.kinematics import (
-    forward_kinematics,
-    link_jacobian_rates,
-    link_jacobians,
-)
+from kinetree.algorithms.kinematics import forward_kinematics, link_jacobian_rates, link_jacobians
+from kinetree.base.arrays import Array, StateLike
 from kinetree.model import Model
 from kinetree.model.inputs import columns, rates, zeros
 from kinetree.model.labelled import labelled

@@ -10,7 +10,7 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.tangents import multiply, normalized
+from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose

@@ -8,21 +8,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.options import is_one_of
-from kinetree.errors import InputError
-from kinetree.formulations.closed import closed_recursion
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.friction import (
     friction_forces,
     frictionless,
     load_coefficients,
     load_of,
 )
-from kinetree.formulations.link import link_recursion
-from kinetree.formulations.recursion import Recursion
-from kinetree.formulations.screw import screw_recursion
-from kinetree.formulations.space import space_recursion
-from kinetree.formulations.springs import without_passive_forces
+from kinetree.algorithms.joints.springs import without_passive_forces
+from kinetree.algorithms.textbook.closed import closed_recursion
+from kinetree.algorithms.textbook.link import link_recursion
+from kinetree.algorithms.textbook.recursion import Recursion
+from kinetree.algorithms.textbook.screw import screw_recursion
+from kinetree.algorithms.textbook.space import space_recursion
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.options import is_one_of
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros

@@ -5,9 +5,9 @@ Also the dynamics of one rigid body, from which the recursion is made.
 
 import numpy as np
 
+from kinetree.algorithms.joints.rotors import rotor_moments
+from kinetree.algorithms.textbook.recursion import Recursion, record_screws, stack
 from kinetree.base.arrays import Array, ArrayLike, array
-from kinetree.formulations.drives import rotor_moments
-from kinetree.formulations.recursion import Recursion, record_screws, stack
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import Ad, ad, inverse

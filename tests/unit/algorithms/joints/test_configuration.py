@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder
 from kinetree import algorithms as kt
-from kinetree.algorithms.configuration import random_positions
+from kinetree.algorithms.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.model.samples import ALL_TYPES, random_model
 

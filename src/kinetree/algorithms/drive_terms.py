@@ -1,6 +1,6 @@
 """The terms that armature and rotors add to M, C, momentum, derivatives and regressors.
 
-`formulations.drives` has their physics. A rotor of degree of freedom e spins about s on its carrier
+`joints/rotors.py` has their physics. A rotor of degree of freedom e spins about s on its carrier
 k with the weight w = I_m r; with J_k the angular Jacobian of the carrier and b = J_k^T s it adds
 
     M:  w (e b^T + b e^T) + w r e e^T
@@ -15,16 +15,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.algorithms.tree import Tree, TreeLink
-from kinetree.base.arrays import Array
-from kinetree.formulations.drives import (
+from kinetree.algorithms.joints.rotors import (
     armature,
     armature_coriolis,
     armature_turning_slope,
-    friction_force,
     turns_armature,
 )
-from kinetree.formulations.recursion import Recursion
+from kinetree.algorithms.textbook.recursion import Recursion
+from kinetree.algorithms.tree import Tree, TreeLink
+from kinetree.base.arrays import Array
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
@@ -216,22 +215,6 @@ def rotor_momenta(model: Model, T_si: Array, dq: Array) -> list[Array]:
         spin = np.concatenate([s * (rotor.ratio * dq[rotor.dof]), zeros(3)])
         momenta.append(spin[:, None])
     return momenta
-
-
-def friction_slopes(model: Model, dq: Array) -> Array:
-    """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
-
-    A friction function is computed on dual numbers.
-    """
-    from kinetree.spatial.duals import Dual, dual
-
-    slopes: list[Any] = [0] * model.n
-    for joint in model.joints:
-        for d in joint.dofs:
-            rate = Dual(dq[d] * joint.scale, joint.scale)
-            force = friction_force(joint.friction, rate)
-            slopes[d] = slopes[d] + dual(force).slope * joint.scale
-    return np.array(slopes)
 
 
 def _add_block(matrix: Matrix, link: TreeLink, block: Array) -> None:

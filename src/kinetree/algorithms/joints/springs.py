@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.friction import frictionless
 from kinetree.base.arrays import Array, StateLike
-from kinetree.formulations.drives import frictionless
 from kinetree.model import JointSpring, Model
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.labelled import labelled

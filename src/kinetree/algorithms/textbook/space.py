@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kinetree.formulations.drives import rotor_moments
-from kinetree.formulations.kinematics import forward_kinematics
-from kinetree.formulations.recursion import Recursion, record, split
+from kinetree.algorithms.joints.rotors import rotor_moments
+from kinetree.algorithms.kinematics import forward_kinematics
+from kinetree.algorithms.textbook.recursion import Recursion, record, split
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion
 from kinetree.spatial import cross

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.implicit import Gains, no_gains
+from kinetree.algorithms.joints.gains import Gains, no_gains
 from kinetree.base.arrays import Array
 from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.description.drive import Drive

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.formulations.drives import rotor_moments
-from kinetree.formulations.recursion import Recursion, record, split, stack
+from kinetree.algorithms.joints.rotors import rotor_moments
+from kinetree.algorithms.textbook.recursion import Recursion, record, split, stack
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import cross

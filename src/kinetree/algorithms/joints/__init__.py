@@ -1,0 +1,1 @@
+"""Joints: positions and tangents, friction, springs, armature and rotors, actuators, gains."""
