@@ -5,8 +5,9 @@ A comment is free text, so one rule decides what its units mean:
 - A unit behind a number is a value ("20 deg C", "every 10 ms"): at most a note.
 - A unit behind a link (in, is, are, unit, a colon, an equals sign, a bracket) is stated for the
   quantities that the line names, or for all columns if it only has the word "unit", or consists of
-  units alone. It must agree with the columns: refused if they state no unit and it is not SI, or
-  if they state another one.
+  units alone. Refused if the columns state no unit and it is not SI. Beside a column that states
+  another one it is refused only if the line declares units: it has the word "unit", or units
+  alone. Prose ("original angles in degrees, converted") gives way to the column, with a note.
 - A unit of a joint vector that stands elsewhere in the line, and one behind "in" without the name
   of a quantity, are doubtful: refused if it is not SI and the columns state no unit.
 
@@ -80,30 +81,30 @@ def check_comment(wish: Wish, layout: Layout, comment: str, where: str) -> list[
         return []
     words = {x.lower() for x in re.findall("[A-Za-z]+", comment)}
     named = {SUBJECTS[x] for x in words if x in SUBJECTS}
-    alone = _units_alone(comment)
-    if not named and (alone or words & {"unit", "units", "uom"}):
+    declares = bool(_units_alone(comment) or words & {"unit", "units", "uom"})
+    if declares and not named:
         named = set(ALL)
     notes: dict[str, None] = {}
     for mention in mentions:
         unit = mention.unit
         is_joint_unit = unit.dims in JOINT_DIMS and not mention.is_doubtful
         for column in _columns(wish, layout):
-            is_own = unit.dims == dims_of(column.usual)
-            if not is_own and not _is_foreign(unit, column.quantity):
+            same_kind = unit.dims == dims_of(column.usual)
+            if not same_kind and not _is_foreign(unit, column.quantity):
                 continue
             strong = mention.is_linked and column.quantity in named
             weak = is_joint_unit or (mention.is_in and not mention.is_doubtful and not named)
+            beside = f"{where}: a comment mentions {unit}; {column.name} is in"
             if mention.is_value:
                 if is_joint_unit and not unit.si and column.unit is None:
-                    notes[f"{where}: a comment mentions {unit}; {column.name} is in {column.usual}"
-                          ", since nothing states another unit"] = None  # fmt: skip
+                    notes[f"{beside} {column.usual}, since nothing states another unit"] = None
             elif column.unit is None:
                 if (strong or weak) and not unit.si:
                     raise _silent(wish, column, unit, comment, where)
-            elif is_own and not unit.same(column.unit) and strong:
-                raise _contradiction(wish, column, unit, comment, where)
-            elif column.option and is_own and not unit.same(column.unit) and weak and not unit.si:
-                raise _contradiction(wish, column, unit, comment, where)
+            elif (strong or weak) and same_kind and not unit.same(column.unit):
+                if (declares and strong) or (column.option and (strong or not unit.si)):
+                    raise _contradiction(wish, column, unit, comment, where)
+                notes[f"{beside} {column.unit}, as its column states"] = None
     return list(notes)[:1]
 
 

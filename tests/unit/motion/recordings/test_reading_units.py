@@ -298,12 +298,11 @@ def test_a_value_in_a_comment_is_noted(tmp_path):
 
 CONTRADICTIONS = {
     "# angles in radians\nt,q1,q2,tau1,tau2": {"degrees": True},
-    "# units: s,deg,deg,-,-\n# angles in radians\nt,q1,q2,tau1,tau2": {},
-    "# units: s,rad,rad,-,-\n# angles in degrees\nt,q1,q2,tau1,tau2": {},
-    "# angles in degrees\nt,q1 [rad],q2 [rad],tau1,tau2": {},
-    "# angles in radians\nt,q1 [deg],q2 [deg],tau1,tau2": {},
-    "# t: s\nt [ms],q1,q2,tau1,tau2": {},
-    "# q in rad\nt,a,b,tau1,tau2": {"columns": {"a": "q:joint1 [deg]", "b": "q:joint2 [deg]"}},
+    "# units: s,deg,deg,-,-\n# angle unit: rad\nt,q1,q2,tau1,tau2": {},
+    "# angle units: degrees\nt,q1 [rad],q2 [rad],tau1,tau2": {},
+    "# s/rad\nt,q1 [deg],q2 [deg],tau1,tau2": {},
+    "# time unit: s\nt [ms],q1,q2,tau1,tau2": {},
+    "# q unit: rad\nt,a,b,tau1,tau2": {"columns": {"a": "q:joint1 [deg]", "b": "q:joint2 [deg]"}},
 }
 
 
@@ -312,8 +311,16 @@ def test_a_comment_that_contradicts_another_statement_is_refused(heads, tmp_path
     path = written(tmp_path, heads + ROWS)
     with pytest.raises(ParseError, match=r"the comment '# .*' states .*, and .* state.*; expected"):
         read(path, ROBOT, **CONTRADICTIONS[heads])
-    agrees = "".join(x for x in heads.splitlines(True) if "units" in x or x[0] != "#")
+    agrees = "".join(x for x in heads.splitlines(True) if "units: s" in x or x[0] != "#")
     read(written(tmp_path, agrees + ROWS), ROBOT, **CONTRADICTIONS[heads])
+
+
+@pytest.mark.parametrize("comment", ["original angles in degrees, converted", "q: deg", "deg"])
+def test_a_unit_of_a_column_wins_over_prose(comment, tmp_path):
+    for heads in ("t,q1 [rad],q2 [rad],tau1,tau2", "# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2"):
+        motion = read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT)
+        assert motion.q[0].tolist() == [1, 2]
+        assert any("q of joint1 is in rad, as its column" in x for x in motion.meta["notes"])
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):
