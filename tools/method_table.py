@@ -40,7 +40,7 @@ Arguments of the main quantities of a robot.
 
 # classes of results that no public module lists
 RESULTS = {
-    "Animation": "kinetree.samples.animation",
+    "Animation": "kinetree.motion.animation",
     "Explanation": "kinetree.explain",
     "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",

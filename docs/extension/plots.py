@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import TIME, Axis, Chart, Series
-from kinetree.trajectory import Trajectory
+from kinetree.motion.trajectory import Trajectory
 
 TRACKS = {"q": "positions", "dq": "rates", "ddq": "accelerations", "tau": "joint forces"}
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.trajectory import Trajectory
+from kinetree.motion.trajectory import Trajectory
 from kinetree.views.page.document import document
 from kinetree.views.page.report import SCRIPTS as ROBOT_SCRIPTS
 from kinetree.views.page.session import SCRIPTS as MOTION_SCRIPTS

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.cli.output import Rows, csv_line, json_text, number_lines
 from kinetree.cli.rows import Block, States, opened
-from kinetree.motion.reading import Wish
+from kinetree.motion.recordings import Wish
 
 
 @dataclass(frozen=True)

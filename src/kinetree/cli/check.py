@@ -30,8 +30,8 @@ from kinetree.cli.tables import console, fits, screen_table
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
-    from kinetree.samples.limits.report import LimitReport, Violation
-    from kinetree.trajectory import Trajectory
+    from kinetree.motion.limits.report import LimitReport, Violation
+    from kinetree.motion.trajectory import Trajectory
 
 ROUNDING = 1e-12  # of a limit: smaller numbers are shown as 0
 EQUAL = 1e-9  # of a limit: margins that differ by less are equal, and the first time counts
@@ -124,7 +124,7 @@ def margins(
 ) -> list[Margin]:
     """A row for every limit of the robot."""
     from kinetree.model.bounds import bounds_of, with_limits
-    from kinetree.samples.limits.loads import loads_of
+    from kinetree.motion.limits.loads import loads_of
 
     bounds = with_limits(bounds_of(robot.model), effort=effort, velocity=velocity)
     loads = loads_of(robot.model, motion, bounds)
@@ -201,7 +201,7 @@ def sentence(violation: "Violation", degrees: bool) -> str:
 
 def advice(report: "LimitReport") -> list[str]:
     """The sentences of the report after those about violations."""
-    from kinetree.samples.limits.report import MOST_VIOLATIONS
+    from kinetree.motion.limits.report import MOST_VIOLATIONS
 
     count = len(report.violations)
     said = min(count, MOST_VIOLATIONS) + (count > MOST_VIOLATIONS)
@@ -210,7 +210,7 @@ def advice(report: "LimitReport") -> list[str]:
 
 def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> None:
     """Print the table of margins, the violations, and advice."""
-    from kinetree.samples.limits.report import MOST_VIOLATIONS
+    from kinetree.motion.limits.report import MOST_VIOLATIONS
 
     screen = console()
     screen.print(report.headline(), style="bold green" if report.ok else "bold red")

@@ -37,7 +37,7 @@ from kinetree.errors import InputError
 
 if TYPE_CHECKING:
     from kinetree.explain import Explanation, Torque
-    from kinetree.motion.reading import Wish
+    from kinetree.motion.recordings import Wish
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}  # by ending of -o
 MOST_LINKS = 40  # whose steps are all shown on the screen

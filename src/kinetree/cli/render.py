@@ -32,8 +32,8 @@ from kinetree.cli.states import closed_position, typed_number, vector
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:
+    from kinetree.motion.trajectory import Trajectory
     from kinetree.robot import Robot
-    from kinetree.trajectory import Trajectory
 
 PARTS = "body, joint, loop, visual, inertia, frame, floor, gravity, trace"
 DEGREE = 0.017453292519943295  # rad

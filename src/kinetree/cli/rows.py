@@ -1,8 +1,8 @@
 """States from the rows of a file or pipe, in blocks: checked, SI units, in the joints' order.
 
-The one reader of `kinetree.motion.reading` reads them. Text is streamed, with memory that does not
-grow; other formats are read whole. Rates that a file with times lacks are differentiated, for which
-it is read whole too; without times a row is a state at rest, and missing rates are zero.
+The one reader of `kinetree.motion.recordings` reads them. Text is streamed, with memory that does
+not grow; other formats are read whole. Rates that a file with times lacks are differentiated, for
+which it is read whole too; without times a row is a state at rest, and missing rates are zero.
 """
 
 import shutil
@@ -23,7 +23,8 @@ from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
-from kinetree.motion.files import (
+from kinetree.motion.recordings import Table, Ways, Wish
+from kinetree.motion.recordings.read import (
     BAG,
     LONGEST_SIGNATURE,
     SIGNATURES,
@@ -33,8 +34,7 @@ from kinetree.motion.files import (
     read_table,
     with_rates,
 )
-from kinetree.motion.reading import Table, Ways, Wish
-from kinetree.motion.reading.text import TextTable
+from kinetree.motion.recordings.text import TextTable
 
 RECORDING = "a recording: CSV, Parquet, NPZ or a ROS bag"
 PIECE = 4096  # rows of a file that is read whole, in one block

@@ -45,10 +45,10 @@ from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
+    from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.limits import Violation
     from kinetree.simulate.core.signals import Signal
-    from kinetree.trajectory import Trajectory
 
 PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
 OWN = (".svg", ".html")  # need no matplotlib

@@ -8,11 +8,11 @@ from kinetree.base.arrays import Array
 from kinetree.cli.output import Rows, csv_line, number_lines
 from kinetree.cli.rows import announce, as_file
 from kinetree.model.units import factors, units
-from kinetree.motion.files import read_table, trajectory_of, with_rates
-from kinetree.motion.reading import Wish
+from kinetree.motion.recordings import Wish
+from kinetree.motion.recordings.read import read_table, trajectory_of, with_rates
+from kinetree.motion.recordings.write import columns_of
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.files import columns_of
-from kinetree.trajectory import Trajectory
 
 
 def read_trajectory(data: str, wish: Wish) -> Trajectory:

@@ -35,7 +35,7 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.controllers import Contact, MomentumObserver
     from kinetree.identify import Recording
-    from kinetree.motion.reading import Wish
+    from kinetree.motion.recordings import Wish
 
 PAGES = (".html", ".htm")
 UNEXPLAINED = 0.5  # of the joint forces: a robot that leaves more of them is not the recorded one
@@ -160,7 +160,7 @@ def rate_cutoff(path: Path, wish: "Wish", gain: float) -> float:
 
     A lower one would smear contacts, and the observer attenuates the noise above it.
     """
-    from kinetree.motion.files import read_table
+    from kinetree.motion.recordings.read import read_table
 
     steps = np.diff(read_table(path, wish).values["t"])
     dt = float(np.median(steps)) if len(steps) else 0.0

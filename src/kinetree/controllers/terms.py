@@ -31,6 +31,7 @@ from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
+from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
 from kinetree.simulate.core.controller import (
     ByValue,
@@ -42,7 +43,6 @@ from kinetree.simulate.core.controller import (
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
-from kinetree.trajectory import Trajectory
 
 RobotLike = Model | HasModel
 AT_REST = 1e-9  # rad/s or m/s: fixed steps leave about 1e-14 to a joint that friction holds

@@ -20,8 +20,8 @@ from kinetree.model.bounds import bounds_of, limit_vector
 from kinetree.model.constrain import without_constraints
 from kinetree.model.force_limits import force_share
 from kinetree.motion.plan.sinusoids import excitation
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.trajectory import Trajectory
 
 SAMPLES = 150  # of the motion at which its regressor is computed
 FORCE = 0.97  # share of the force limits that is used at these samples: peaks lie between them

@@ -40,14 +40,14 @@ from kinetree.identify.findings import Finding
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
 from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
-from kinetree.motion.files import check_times as check_times_increase
-from kinetree.motion.files import read_table
+from kinetree.motion.inputs import check_order
 from kinetree.motion.plan.inputs import joint_vector
-from kinetree.motion.reading import Wish
+from kinetree.motion.record import FilePath
+from kinetree.motion.recordings import Wish
+from kinetree.motion.recordings.read import check_times as check_times_increase
+from kinetree.motion.recordings.read import read_table
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.inputs import check_order
-from kinetree.samples.record import FilePath
-from kinetree.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation

@@ -1,20 +1,29 @@
-"""Motions over time: planning, inverse kinematics, files, plots, joint limits, time scaling."""
+"""Motions over time: trajectories, recordings in and out, plans, joint limits, plots.
 
-from kinetree.motion.files import read, read_csv, read_npz
-from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
-from kinetree.motion.plan.sinusoids import excitation, sinusoid
-from kinetree.motion.plan.straight_line import straight_line
-from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
-from kinetree.samples.animation import animate
-from kinetree.samples.energy import EnergyBalance, energy_balance
-from kinetree.samples.files import to_dataframe, write_csv, write_npz, write_parquet
-from kinetree.samples.interpolation import resample
-from kinetree.samples.limits.check import check_limits
-from kinetree.samples.limits.report import JointLoad, LimitError, LimitReport, Violation
-from kinetree.samples.limits.scaling import Overload, UniformScaling, scale_time
-from kinetree.samples.plots import plot
-from kinetree.trajectory import Trajectory
+`Trajectory` is the value that all of them make or take. `curve` is the motion between its samples,
+`recordings` reads and writes files, `plan` makes motions, `limits` checks and slows them.
+"""
+
+import importlib
+import typing
+
+from kinetree.motion.animation import animate
+from kinetree.motion.curve.interpolation import resample
+from kinetree.motion.energy import EnergyBalance, energy_balance
+from kinetree.motion.limits.check import check_limits
+from kinetree.motion.limits.report import JointLoad, LimitError, LimitReport, Violation
+from kinetree.motion.limits.scaling import Overload, UniformScaling, scale_time
+from kinetree.motion.plots import plot
+from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz, write_parquet
+from kinetree.motion.trajectory import Trajectory
+
+if typing.TYPE_CHECKING:
+    from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
+    from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
+    from kinetree.motion.plan.sinusoids import excitation, sinusoid
+    from kinetree.motion.plan.straight_line import straight_line
+    from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
+    from kinetree.motion.recordings.read import read, read_csv, read_npz
 
 __all__ = [
     "EnergyBalance",
@@ -49,3 +58,26 @@ __all__ = [
     "write_npz",
     "write_parquet",
 ]
+
+# modules whose names are imported when first used: a simulation needs neither planners nor readers
+_LATER = {
+    "plan.inverse_kinematics": ("inverse_kinematics",),
+    "plan.points": ("cubic", "quintic", "spline", "trapezoid"),
+    "plan.sinusoids": ("excitation", "sinusoid"),
+    "plan.straight_line": ("straight_line",),
+    "plan.time_optimal": ("TimeOptimal", "time_optimal"),
+    "recordings.read": ("read", "read_csv", "read_npz"),
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    for module, names in _LATER.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

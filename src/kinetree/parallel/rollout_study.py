@@ -11,12 +11,12 @@ from kinetree.compiler.law import TracedLaw
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
 from kinetree.model.constrain import without_constraints
+from kinetree.motion.inputs import check_order, positive
 from kinetree.parallel.philox import normals
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study, whole
 from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns, by_joint
 from kinetree.robot import Robot
-from kinetree.samples.inputs import check_order, positive
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.fixed_steps import find_method

@@ -28,11 +28,11 @@ from kinetree.errors import InputError
 from kinetree.kernels.compile import check_model
 from kinetree.kernels.stored import model_hash
 from kinetree.model import Model
+from kinetree.motion.curve.between import curved
+from kinetree.motion.curve.pieces import from_arrays, to_arrays
+from kinetree.motion.trajectory import Trajectory
 from kinetree.parallel import sampling
 from kinetree.robot import Robot
-from kinetree.samples.between import curved
-from kinetree.samples.pieces import from_arrays, to_arrays
-from kinetree.trajectory import Trajectory
 
 RECORDS = (
     sampling.Normal,

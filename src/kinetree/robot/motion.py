@@ -10,14 +10,14 @@ from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
     from kinetree.kernels.signatures import Beside, Labelled, Named, Tensor
-    from kinetree.samples.limits.report import LimitReport
+    from kinetree.motion.limits.report import LimitReport
+    from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
     from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
     from kinetree.simulate.simulation import Law, LimitsChoice, MethodName, SimulationOptions
-    from kinetree.trajectory import Trajectory
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
@@ -375,7 +375,7 @@ class Motion(RobotCore):
         Returns:
             A LimitReport: peaks, means, power and energy of every joint, and the violations.
         """
-        from kinetree.samples.limits.check import check_limits
+        from kinetree.motion.limits.check import check_limits
 
         return check_limits(self, trajectory, effort=effort, velocity=velocity, tolerance=tolerance)
 
@@ -413,7 +413,7 @@ class Motion(RobotCore):
             >>> robot = kt.robots.ur5e()
             >>> q = robot.inverse_kinematics(robot.pose([0, -1, 1, 0, 0.5, 0]))
         """
-        from kinetree.motion.inverse_kinematics import inverse_kinematics
+        from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
 
         return inverse_kinematics(
             self, T, q0, frame=frame, part=part, tolerance=tolerance, iterations=iterations,

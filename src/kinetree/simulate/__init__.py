@@ -10,13 +10,13 @@ from typing import Unpack
 
 from kinetree.base.arrays import StateLike
 from kinetree.model import HasModel, Model, model_of
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.limits import SimulationError, Violation
 from kinetree.simulate.core.signals import Signal, signal
 from kinetree.simulate.sensitivity.result import Sensitivities
 from kinetree.simulate.sensitivity.sensitivities import sensitivities
 from kinetree.simulate.simulation import SimulationOptions, simulate
-from kinetree.trajectory import Trajectory
 
 __all__ = [
     "Event",

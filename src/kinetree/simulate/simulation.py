@@ -10,6 +10,7 @@ from kinetree.base.options import is_one_of
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import read_actuation
 from kinetree.simulate.core.adaptive import adaptive_steps, read_options
 from kinetree.simulate.core.controller import Controller
@@ -28,7 +29,6 @@ from kinetree.simulate.core.setup import (
 )
 from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.core.stuck import stuck_joints
-from kinetree.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory

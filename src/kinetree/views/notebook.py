@@ -16,10 +16,10 @@ from kinetree.base.charts import chart_data, fitted, spread
 from kinetree.base.display import framed
 from kinetree.base.figure import Figure
 from kinetree.base.tables import page_number
+from kinetree.motion.animation import Animation
+from kinetree.motion.plots import plot
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.animation import Animation
-from kinetree.samples.plots import plot
-from kinetree.trajectory import Trajectory
 from kinetree.views.movie import png
 from kinetree.views.page.constraints import closure_line
 from kinetree.views.page.document import document

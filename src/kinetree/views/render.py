@@ -14,9 +14,9 @@ from kinetree.base.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
+from kinetree.motion.inputs import check_single
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.inputs import check_single
-from kinetree.trajectory import Trajectory
 from kinetree.views.camera import Camera
 from kinetree.views.loops import closed_rest
 from kinetree.views.movie import ffmpeg, replaced, write_gif, write_mp4, write_png

@@ -43,7 +43,7 @@ def test_inverse_dynamics_imports_few_modules(second):
 
 
 @pytest.mark.parametrize(
-    "room", ["simulate", "motion", "samples", "views", "identify", "report", "symbols", "write"]
+    "room", ["simulate", "motion", "views", "identify", "report", "symbols", "write"]
 )
 def test_inverse_dynamics_imports_no_other_room(second, room):
     assert not [x for x in second[1] if x.split(".")[1:2] == [room]]

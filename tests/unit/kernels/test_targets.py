@@ -21,7 +21,7 @@ import kinetree as kt
 from kinetree.backends.cuda.kernel import CudaKernel
 from kinetree.backends.kernel import Kernel
 from kinetree.simulate.gpu.rollouts import GpuTrajectory
-from kinetree.trajectory import Trajectory
+from kinetree.motion.trajectory import Trajectory
 
 def facts(robot: kt.Robot) -> None:
     assert_type(robot.compile("pose"), Kernel)

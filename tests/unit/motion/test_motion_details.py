@@ -19,12 +19,12 @@ from kinetree.motion import (
     straight_line,
     trapezoid,
 )
-from kinetree.motion.inverse_kinematics import _step
-from kinetree.samples.between import Interpolant, _bending, _overshoot, _range, _two_jumps
-from kinetree.samples.energy import integral
-from kinetree.samples.limits.check import mean
-from kinetree.samples.limits.report import share
-from kinetree.samples.splines import quintic_coefficients
+from kinetree.motion.curve.between import Interpolant, _bending, _overshoot, _range, _two_jumps
+from kinetree.motion.curve.splines import quintic_coefficients
+from kinetree.motion.energy import integral
+from kinetree.motion.limits.check import mean
+from kinetree.motion.limits.report import share
+from kinetree.motion.plan.inverse_kinematics import _step
 from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 PANDA = kt.robots.panda()
@@ -307,7 +307,7 @@ def test_free_bases_have_no_straight_lines():
 
 
 def test_rounding_is_that_of_the_larger_neighbour():
-    from kinetree.samples.between import ROUNDING, _noise
+    from kinetree.motion.curve.between import ROUNDING, _noise
 
     t, zero = np.array([0, 0.1]), np.zeros((2, 1))
     samples = Interpolant(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)

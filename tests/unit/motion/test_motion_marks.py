@@ -7,10 +7,10 @@ import kinetree as kt
 from kinetree.errors import ShapeError
 from kinetree.model.bounds import bounds_of
 from kinetree.motion import Trajectory, sinusoid
+from kinetree.motion.curve.pieces import from_arrays
+from kinetree.motion.curve.splines import cubic_spline
+from kinetree.motion.limits.report import cells
 from kinetree.motion.plan.path import _grid, _with_corners
-from kinetree.samples.limits.report import cells
-from kinetree.samples.pieces import from_arrays
-from kinetree.samples.splines import cubic_spline
 
 
 def cart(effort=5.0, velocity=1.0):

@@ -12,9 +12,9 @@ from kinetree.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds
 from kinetree.model.force_limits import curve_values
+from kinetree.motion.limits.loads import load_factor, load_friction, static_forces
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile
-from kinetree.samples.limits.loads import load_factor, load_friction, static_forces
 
 ROUNDS = 40  # most repetitions of an iteration
 MOST_STEP = 5  # times the excess: the most that is subtracted from a limit at once

@@ -14,10 +14,10 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
-from kinetree.samples.between import Interpolant, Motion
-from kinetree.samples.inputs import check_screws, sample_times
-from kinetree.samples.pieces import Pieces
-from kinetree.trajectory import Trajectory
+from kinetree.motion.curve.between import Interpolant, Motion
+from kinetree.motion.curve.pieces import Pieces
+from kinetree.motion.inputs import check_screws, sample_times
+from kinetree.motion.trajectory import Trajectory
 
 
 def joint_vector(value: StateLike, n: int, name: str, names: Sequence[str] = ()) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.samples.between import Motion
-from kinetree.samples.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate
-from kinetree.trajectory import Trajectory
+from kinetree.motion.curve.between import Motion
+from kinetree.motion.curve.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate
+from kinetree.motion.trajectory import Trajectory
 
 FINER = 8  # points in each interval of the trajectory, between which the length is measured
 SHARPEST = 0.5  # cosine of the turn between such points below which there is a corner

@@ -14,10 +14,8 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of
-from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, names_of, planned
-from kinetree.samples.inputs import check_screws, positive, sample_times
-from kinetree.samples.pieces import Polynomials, polynomials
-from kinetree.samples.splines import (
+from kinetree.motion.curve.pieces import Polynomials, polynomials
+from kinetree.motion.curve.splines import (
     CLAMPED,
     NATURAL,
     NOT_A_KNOT,
@@ -25,7 +23,9 @@ from kinetree.samples.splines import (
     cubic_spline,
     quintic_coefficients,
 )
-from kinetree.trajectory import Trajectory
+from kinetree.motion.inputs import check_screws, positive, sample_times
+from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, names_of, planned
+from kinetree.motion.trajectory import Trajectory
 
 
 @typed

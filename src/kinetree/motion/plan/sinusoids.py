@@ -9,9 +9,9 @@ from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.inputs import check_screws, positive, sample_times
 from kinetree.motion.plan.inputs import joint_vector, names_of, planned
-from kinetree.samples.inputs import check_screws, positive, sample_times
-from kinetree.trajectory import Trajectory
+from kinetree.motion.trajectory import Trajectory
 
 
 @typed

@@ -12,13 +12,13 @@ from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates
-from kinetree.motion.inverse_kinematics import POSE, POSITION, MovedFrame, Part
+from kinetree.motion.curve.splines import evaluate, quintic_coefficients
+from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.plan.inputs import planned
-from kinetree.samples.inputs import check_screws, sample_times
-from kinetree.samples.splines import evaluate, quintic_coefficients
+from kinetree.motion.plan.inverse_kinematics import POSE, POSITION, MovedFrame, Part
+from kinetree.motion.trajectory import Trajectory
 from kinetree.spatial.se3 import check_pose, pose
 from kinetree.spatial.so3 import cross, exp_so3, log_so3
-from kinetree.trajectory import Trajectory
 
 LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; below it joint rates become very large
 RANK = 1e-9  # share of the largest singular value below which a direction cannot be moved at all

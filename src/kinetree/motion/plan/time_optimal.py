@@ -12,20 +12,20 @@ from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits
 from kinetree.model.constrain import without_constraints
-from kinetree.motion.plan.fastest import fastest
-from kinetree.motion.plan.path import paths_of
-from kinetree.motion.plan.profile import Profile
-from kinetree.samples.inputs import (
+from kinetree.motion.curve.pieces import Pieces, Polynomials, polynomials
+from kinetree.motion.inputs import (
     check_screws,
     check_single,
     model_for,
     positive,
     sample_times,
 )
-from kinetree.samples.limits.check import POSITION, check_limits, limit_violations
-from kinetree.samples.limits.report import LimitReport
-from kinetree.samples.pieces import Pieces, Polynomials, polynomials
-from kinetree.trajectory import Trajectory
+from kinetree.motion.limits.check import POSITION, check_limits, limit_violations
+from kinetree.motion.limits.report import LimitReport
+from kinetree.motion.plan.fastest import fastest
+from kinetree.motion.plan.path import paths_of
+from kinetree.motion.plan.profile import Profile
+from kinetree.motion.trajectory import Trajectory
 
 FINER = 10  # samples of the check for every sample of the result
 MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # unused shares of the limits, tried in this order

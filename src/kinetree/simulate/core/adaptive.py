@@ -15,7 +15,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.units import units
-from kinetree.samples.inputs import positive
+from kinetree.motion.inputs import positive
 from kinetree.simulate.core.closure import closing_kernel, rows
 from kinetree.simulate.core.events import Event, Events, Halt, Occurrence, read_events
 from kinetree.simulate.core.forces import shown_parts

@@ -28,7 +28,7 @@ from kinetree.kernels.memo import kernel
 from kinetree.kernels.step import lean_closing
 from kinetree.model import Model
 from kinetree.model.constraints import CLOSED
-from kinetree.samples.inputs import positive
+from kinetree.motion.inputs import positive
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
 

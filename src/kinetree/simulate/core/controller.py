@@ -14,9 +14,9 @@ from kinetree.base.labels import by_name, vector_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import call, check_real, label
-from kinetree.trajectory import Trajectory
 
 NamedFields = Mapping[str, Callable[[Model], Axis]]
 SignalValues = Mapping[str, tuple[Array, ...]]

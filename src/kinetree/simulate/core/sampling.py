@@ -18,7 +18,7 @@ from kinetree.base.labels import by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.samples.inputs import positive
+from kinetree.motion.inputs import positive
 from kinetree.simulate.core.controller import (
     OPAQUE,
     NamedFields,

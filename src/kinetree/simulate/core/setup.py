@@ -27,7 +27,8 @@ from kinetree.model.inputs import (
     dof_axis,
     link_axis,
 )
-from kinetree.samples.inputs import check_order, positive
+from kinetree.motion.inputs import check_order, positive
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import Actuation, first_memory
 from kinetree.simulate.core.closure import check_start, closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
@@ -38,7 +39,6 @@ from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
 from kinetree.simulate.core.signals import Signal, TimeSource
 from kinetree.simulate.core.sources import ForceInput, constant, force_source, time_source
 from kinetree.simulate.core.switches import PYTHON_SAMPLES
-from kinetree.trajectory import Trajectory
 
 ADAPTIVE = "dop853"
 LIMITS = ("stop", "record", "ignore")

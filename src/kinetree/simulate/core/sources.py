@@ -19,7 +19,8 @@ from kinetree.base.labels import Alignment
 from kinetree.compiler.graph import Port
 from kinetree.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
-from kinetree.samples.interpolation import warn_of_excess
+from kinetree.motion.curve.interpolation import warn_of_excess
+from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import (
     Parts,
@@ -33,7 +34,6 @@ from kinetree.simulate.core.laws import (
     user_function,
 )
 from kinetree.simulate.core.signals import Signal, TimeSource, sample_signal
-from kinetree.trajectory import Trajectory
 
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]

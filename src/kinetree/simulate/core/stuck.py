@@ -25,7 +25,7 @@ from kinetree.kernels.memo import kernel, remembered
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
-from kinetree.trajectory import Trajectory
+from kinetree.motion.trajectory import Trajectory
 
 AT_REST = 1e-6  # rad/s or m/s: rates that fixed steps leave to a joint that friction holds
 FAR = {"rad": 1e-3, "m": 1e-4}  # below, an error is not worth a word

@@ -13,6 +13,7 @@ from kinetree.base.arrays import Array
 from kinetree.compiler.stepping import Run, Stepping
 from kinetree.errors import CompileError
 from kinetree.model import Model
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.fixed_steps import Machine, Method, fixed_steps
 from kinetree.simulate.core.outcome import finish
@@ -20,7 +21,6 @@ from kinetree.simulate.core.setup import Arguments, Plan
 from kinetree.simulate.core.system import System
 from kinetree.simulate.gpu.again import Given, Options, find, remember
 from kinetree.simulate.gpu.inputs import read_gpu_setup
-from kinetree.trajectory import Trajectory
 
 WORK = 2_000_000_000_000  # operations in one call, about a tenth of a second
 TABLE = 64_000_000  # numbers of the table of one call

@@ -27,7 +27,7 @@ from kinetree.compiler.interpret import interpret
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
-from kinetree.samples.between import curved
+from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar, where
 from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step

@@ -23,7 +23,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.model import Model
-from kinetree.samples.between import curved
+from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.fixed_steps import FixedSteps, with_step, with_stop
 from kinetree.simulate.core.setup import Setup

@@ -28,11 +28,11 @@ from kinetree.compiler.store import digest
 from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
+from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
 from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
-from kinetree.trajectory import Trajectory
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq

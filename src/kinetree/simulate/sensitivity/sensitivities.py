@@ -15,6 +15,7 @@ from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import refuse_actuation
 from kinetree.simulate.core.adaptive import (
     AdaptiveOptions,
@@ -48,7 +49,6 @@ from kinetree.simulate.sensitivity.fixed import FixedDerivatives
 from kinetree.simulate.sensitivity.inputs import Input, complete, find_inputs, read_names
 from kinetree.simulate.sensitivity.result import Sensitivities
 from kinetree.simulate.simulation import check_fixed, motion
-from kinetree.trajectory import Trajectory
 
 Derivatives = TypeVar("Derivatives")
 

@@ -14,10 +14,10 @@ from kinetree.base.tables import counted, page_number
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.motion.inputs import check_single
+from kinetree.motion.plots import plot
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.inputs import check_single
-from kinetree.samples.plots import plot
-from kinetree.trajectory import Trajectory
 from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
 from kinetree.views.scene import numeric_model

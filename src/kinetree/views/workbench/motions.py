@@ -13,12 +13,12 @@ from kinetree.base.arrays import Array
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.model import Model
-from kinetree.motion.files import TEXT, from_columns, kind_of, read
+from kinetree.motion.curve.between import curved
+from kinetree.motion.curve.splines import cubic_spline
+from kinetree.motion.recordings.read import TEXT, from_columns, kind_of, read
+from kinetree.motion.recordings.write import write_csv
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-from kinetree.samples.between import curved
-from kinetree.samples.files import write_csv
-from kinetree.samples.splines import cubic_spline
-from kinetree.trajectory import Trajectory
 from kinetree.views.page.report import page_of
 from kinetree.views.page.session import session_page
 from kinetree.views.workbench.runs import MOST_SAMPLES, Run, limit_remarks

@@ -17,11 +17,11 @@ from kinetree.base.tables import number
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, clip, maximum
 from kinetree.simulate.core.events import Halt
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.spatial import cross
-from kinetree.trajectory import Trajectory
 from kinetree.views.workbench.presets import Law, controller, find_preset
 from kinetree.views.workbench.state import Push, State
 

@@ -259,8 +259,8 @@ def test_rows_without_a_way_give_none():
 
 def test_polynomials_of_a_curved_path_are_its_motion():
     """Every coefficient counts: long intervals, strong bends and large u."""
+    from kinetree.motion.curve.splines import cubic_spline
     from kinetree.motion.plan.path import Path
-    from kinetree.samples.splines import cubic_spline
 
     s = np.linspace(0, 3, 5)
     curve = cubic_spline(s, np.random.default_rng(0).normal(size=(5, 2)) * 3)

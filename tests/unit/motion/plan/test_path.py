@@ -7,8 +7,8 @@ import pytest
 
 from kinetree.errors import InputError
 from kinetree.motion import Trajectory, cubic, quintic, sinusoid, spline
+from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.plan.path import _knots, _lengths, _pieces, _times_at, _turning, paths_of
-from kinetree.samples.splines import cubic_spline
 
 
 def circle(angle, samples=101, radius=2.0):

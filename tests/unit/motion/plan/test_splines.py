@@ -5,8 +5,8 @@ import pytest
 
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion import spline
+from kinetree.motion.curve.splines import cubic_spline
 from kinetree.robots import planar_2r
-from kinetree.samples.splines import cubic_spline
 
 KNOTS = np.array([0.0, 0.4, 1.1, 1.5, 2.6])
 POINTS = np.random.default_rng(0).normal(size=(5, 3))

@@ -17,7 +17,7 @@ from kinetree.motion import (
     time_optimal,
     trapezoid,
 )  # fmt: skip
-from kinetree.samples.splines import cubic_spline
+from kinetree.motion.curve.splines import cubic_spline
 from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 L = 3.0  # N m or N beyond gravity

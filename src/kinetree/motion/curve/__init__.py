@@ -1,0 +1,1 @@
+"""Motion between samples: polynomials of plans, splines, and what samples imply."""

@@ -1,0 +1,106 @@
+"""The energy balance of a motion: energy, work of the joint forces, and friction losses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.options import typed
+from kinetree.base.tables import notebook_table
+from kinetree.kernels.memo import kernel
+from kinetree.model import HasModel, Model
+from kinetree.motion.curve.splines import cubic_spline
+from kinetree.motion.inputs import model_for
+from kinetree.motion.limits.loads import load_factor, load_friction
+from kinetree.motion.record import Record
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyBalance:
+    """Energies over time, (T, ...), J: kinetic + potential = start + work - losses + defect.
+
+    work: of the joint forces since the start. losses: to joint friction since the start.
+    The defect is what the samples do not explain: integration errors and external wrenches.
+
+    Args:
+        t: times, shape (T,), s.
+        kinetic: kinetic energy, shape (T, ...), J.
+        potential: potential energy, shape (T, ...), J.
+        work: work of the joint forces since the start, shape (T, ...), J.
+        losses: energy lost to joint friction since the start, shape (T, ...), J.
+    """
+
+    t: Array
+    kinetic: Array
+    potential: Array
+    work: Array
+    losses: Array
+
+    @property
+    def total(self) -> Array:
+        """Kinetic and potential energy, (T, ...)."""
+        return self.kinetic + self.potential
+
+    @property
+    def defect(self) -> Array:
+        """Total energy less its start, work and losses, (T, ...)."""
+        return self.total - self.total[:1] - self.work + self.losses
+
+    def _repr_html_(self) -> str:
+        names = ("kinetic", "potential", "total", "work", "losses", "defect")
+        rows = [
+            (name, x[0].min(), x[-1].max(), x.min(), x.max())
+            for name, x in ((name, np.asarray(getattr(self, name))) for name in names)
+        ]
+        return notebook_table("Energies, J", ("", "start", "end", "lowest", "highest"), rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"EnergyBalance(work {np.max(np.abs(self.work)):.6g} J, peak kinetic "
+            f"{np.max(self.kinetic):.6g} J, defect {np.max(np.abs(self.defect)):.2g} J)"
+        )
+
+
+@typed
+def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) -> EnergyBalance:
+    """Energies of the motion, with tau of the trajectory, or of inverse dynamics without one.
+
+    Work and losses are integrals of the spline through the power at the samples, exact to h^4 of
+    a smooth motion. robot: None is the robot that the trajectory was made with.
+
+    Args:
+        trajectory: a motion, or a batch.
+        robot: the robot; None: the one that the trajectory was made with.
+    """
+    model = model_for(trajectory, robot, "the energy")
+    q, dq = trajectory.q, trajectory.dq
+    tau = joint_forces(trajectory, model)
+    friction, c = kernel(model, "friction_forces")(dq), load_friction(model)
+    if c is not None:
+        rest = tau - friction
+        friction = friction + rest - rest / load_factor(c, rest, dq)
+    return EnergyBalance(
+        trajectory.t,
+        kernel(model, "kinetic_energy")(q, dq),
+        kernel(model, "potential_energy")(q),
+        integral(trajectory.t, np.sum(tau * dq, axis=-1)),
+        integral(trajectory.t, np.sum(friction * dq, axis=-1)),
+    )
+
+
+def joint_forces(trajectory: Record, model: Model) -> Array:
+    """tau of the trajectory, or of inverse dynamics if it has none, (T, ..., n)."""
+    if trajectory.tau is not None:
+        return trajectory.tau
+    return kernel(model, "inverse_dynamics")(trajectory.q, trajectory.dq, trajectory.ddq)
+
+
+def integral(t: Array, x: Array) -> Array:
+    """Running integral along the first axis, 0 at the start, of the spline through the samples."""
+    if len(t) < 2:
+        return np.zeros_like(x)
+    flat = x.reshape(len(t), -1)
+    curve = cubic_spline(t, flat)
+    h = np.diff(t)[:, None]
+    parts = h * (flat[1:] + flat[:-1]) / 2 + h * h * (curve.slopes[:-1] - curve.slopes[1:]) / 12
+    return np.concatenate([np.zeros_like(flat[:1]), np.cumsum(parts, axis=0)]).reshape(x.shape)

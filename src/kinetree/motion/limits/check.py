@@ -1,0 +1,213 @@
+"""The limit check: loads of every joint in a motion against the limits of the joint."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from kinetree.base.arrays import Array, StateLike
+from kinetree.base.options import typed
+from kinetree.errors import InputError
+from kinetree.model import HasModel, Model
+from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.model.constrain import without_constraints
+from kinetree.model.force_limits import force_share
+from kinetree.motion.inputs import check_single, model_for
+from kinetree.motion.limits.loads import Loads, loads_of
+from kinetree.motion.limits.report import JointLoad, LimitReport, Violation
+from kinetree.motion.limits.scaling import scaling_of
+from kinetree.motion.record import Record
+
+POSITION, SPEED, TORQUE = "position", "speed", "torque"
+
+
+@typed
+def check_limits(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    *,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
+    tolerance: float = 1e-6,
+) -> LimitReport:
+    """Peaks, means, power and energy of every joint, and every violation of its limits.
+
+    Joint forces are those of the trajectory, or else of inverse dynamics, then on both sides of
+    every jump of acceleration. Peaks between the samples count too (see
+    `kinetree.motion.limits.loads`), unless the trajectory states that its accelerations jump:
+    meta["smooth"] is False. A joint whose drive has a torque-speed curve is checked against the
+    force that the drive gives at the rate of the moment. The report has the factor by which the
+    motion must run slower to fit.
+
+    Args:
+        robot: the robot; None is the one that the trajectory was made with.
+        trajectory: one motion.
+        effort: limits of force to use instead of the effort limits of the joints, a number or
+            (n,), N m or N; drives (`kt.Drive`) count besides.
+        velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
+        tolerance: share of a limit by which it may be exceeded without being violated,
+            dimensionless.
+    """
+    model, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
+    found = tuple(_violations(loads, bounds, tolerance))
+    return LimitReport(
+        robot=model.name,
+        trajectory=trajectory.name,
+        duration=trajectory.duration,
+        samples=len(trajectory),
+        joints=tuple(_joint_load(loads, bounds, k) for k in range(len(bounds.names))),
+        violations=found,
+        scaling=scaling_of(model, loads, bounds, all(x.quantity == POSITION for x in found)),
+    )
+
+
+def limit_violations(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    *,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
+    tolerance: float = 1e-6,
+) -> tuple[Violation, ...]:
+    """The violations of `check_limits`, which takes the same arguments, without the rest."""
+    _, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
+    return tuple(_violations(loads, bounds, tolerance))
+
+
+def _read(
+    robot: Model | HasModel | None,
+    trajectory: Record,
+    effort: StateLike | None,
+    velocity: StateLike | None,
+    tolerance: float,
+) -> tuple[Model, Bounds, Loads]:
+    """The robot, its limits, and its loads in a motion."""
+    model = model_for(trajectory, robot, "a check of limits")
+    without_constraints(model, "A check of limits")
+    check_single(trajectory, "a check of limits")
+    if not 0 <= tolerance < inf:  # with NaN no comparison would find a violation
+        raise InputError(f"tolerance is {tolerance}; expected a share of the limits, 0 or more.")
+    bounds = with_limits(bounds_of(model), effort, velocity)
+    return model, bounds, loads_of(model, trajectory, bounds)
+
+
+def _joint_load(loads: Loads, bounds: Bounds, k: int) -> JointLoad:
+    t, tau = loads.t, loads.tau[:, k]
+    power = tau * loads.dq[:, k]
+    position = loads.with_peaks(loads.q[:, k])[1]
+    moves = bounds.coords[k] >= 0
+    return JointLoad(
+        name=bounds.names[k],
+        sliding=bool(bounds.sliding[k]),
+        lowest=float(position.min()) if moves else np.nan,
+        highest=float(position.max()) if moves else np.nan,
+        lower=float(bounds.lower[k]),
+        upper=float(bounds.upper[k]),
+        peak_speed=_peak(loads, loads.dq[:, k]),
+        speed_limit=float(bounds.velocity[k]),
+        peak_torque=_peak(loads, tau),
+        rms_torque=float(np.sqrt(mean(t, tau * tau))),
+        mean_torque=mean(t, tau),
+        torque_limit=float(bounds.effort[k]),
+        torque_share=_torque_share(loads, bounds, k),
+        peak_power=_peak(loads, power),
+        mean_power=mean(t, power),
+        work=mean(t, power) * (t[-1] - t[0]),
+        drawn=mean(t, np.maximum(power, 0)) * (t[-1] - t[0]),
+    )
+
+
+def _torque_share(loads: Loads, bounds: Bounds, k: int) -> float | None:
+    """Largest share of the limit at the speed of the moment; None if it is the same at any."""
+    if bounds.curve(k) is None:
+        return None
+    found = loads.with_force_peaks(k, bounds)
+    return float(np.max(force_share(found.tau, found.least, found.most)))
+
+
+def _peak(loads: Loads, x: Array) -> float:
+    """The value furthest from zero, with its sign."""
+    x = loads.with_peaks(x)[1]
+    return float(x[np.argmax(np.abs(x))])
+
+
+def mean(t: Array, x: Array) -> float:
+    """Mean over time, by trapezoids; the sample itself if there is only one."""
+    if len(t) == 1:
+        return float(x[0])
+    return float(np.sum((x[1:] + x[:-1]) / 2 * np.diff(t)) / (t[-1] - t[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """How far a joint is beyond one limit, with the peaks between samples; positive if violated."""
+
+    joint: str
+    quantity: str
+    sliding: bool
+    limit: Array
+    times: Array
+    values: Array
+    excess: Array
+    rates: Array | None = None
+
+    def violations(self) -> Iterator[Violation]:
+        """A violation for every run of samples beyond the limit."""
+        beyond = np.concatenate([[False], self.excess > 0, [False]])
+        for first, after in np.flatnonzero(np.diff(beyond.astype(int))).reshape(-1, 2):
+            yield self._violation(int(first), int(after) - 1)
+
+    def _violation(self, first: int, last: int) -> Violation:
+        worst = first + int(np.argmax(self.excess[first : last + 1]))
+        return Violation(
+            joint=self.joint,
+            quantity=self.quantity,
+            sliding=self.sliding,
+            limit=float(self.limit[worst]),
+            value=float(self.values[worst]),
+            t=float(self.times[worst]),
+            start=self._crossing(first - 1, first),
+            end=self._crossing(last + 1, last),
+            rate=None if self.rates is None or np.isnan(rate := self.rates[worst]) else float(rate),
+        )
+
+    def _crossing(self, outside: int, inside: int) -> float:
+        """Time at which the limit is crossed between two samples, or the end of the motion."""
+        times, excess = self.times, self.excess
+        if not 0 <= outside < len(times):
+            return float(times[inside])
+        share = excess[outside] / (excess[outside] - excess[inside])
+        return float(times[outside] + share * (times[inside] - times[outside]))
+
+
+def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Violation]:
+    for k, name in enumerate(bounds.names):
+        sliding = bool(bounds.sliding[k])
+        ranges = (
+            (POSITION, loads.q, bounds.lower[k], bounds.upper[k]),
+            (SPEED, loads.dq, -bounds.velocity[k], bounds.velocity[k]),
+        )
+        for quantity, x, low, high in ranges:
+            if quantity == POSITION and bounds.coords[k] < 0:
+                continue
+            finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
+            slack = tolerance * max(finite, default=0)
+            times, values = loads.with_peaks(x[:, k])
+            for sign, limit in ((1, high), (-1, low)):
+                if np.isfinite(limit):
+                    excess = sign * (values - limit) - slack
+                    limits = np.full(len(times), limit)
+                    yield from _Excess(
+                        name, quantity, sliding, limits, times, values, excess
+                    ).violations()
+        slack = tolerance * bounds.effort[k]
+        if np.isfinite(slack):
+            load = loads.with_force_peaks(k, bounds)
+            for sign, limit in ((1, load.most), (-1, load.least)):
+                excess = sign * (load.tau - limit) - slack
+                below = np.abs(limit) < bounds.effort[k]  # the rate lowers the limit
+                rates = None if load.dq is None else np.where(below, load.dq, np.nan)
+                yield from _Excess(
+                    name, TORQUE, sliding, limit, load.t, load.tau, excess, rates
+                ).violations()

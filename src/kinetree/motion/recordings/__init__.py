@@ -1,0 +1,119 @@
+"""Recordings in and out: `read` makes trajectories of files, `write` makes files of trajectories.
+
+There is one reader for every format, for Python and for the command line. `names` understands the
+name of one column, `header` all of them, `units` their units (the spellings are in
+`kinetree.base.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ and
+Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a Wish, which says what to
+read and for which robot, and make a Table of a whole file, which `read` turns into a Trajectory.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from kinetree.base.arrays import Array
+from kinetree.model import Model
+from kinetree.model.units import entry_names
+
+SIGNALS = ("q", "dq", "ddq", "tau")
+MOST = 12  # names in one message
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The options as a message names them: keywords of Python, or options of the command line."""
+
+    command: bool = False
+
+    def column(self, head: str, target: str) -> str:
+        """The option that maps a column by hand; an empty target leaves it out."""
+        if self.command:
+            return f"--columns {shlex.quote(f'{head}={target}')}"
+        return f"columns={{{head!r}: {target or None!r}}}"
+
+    def topic(self, name: str) -> str:
+        """The option that chooses a topic of a bag."""
+        return f"--topic {shlex.quote(name)}" if self.command else f"topic={name!r}"
+
+    @property
+    def degrees(self) -> str:
+        """The option for angles in degrees."""
+        return "--degrees" if self.command else "degrees=True"
+
+    @property
+    def robot(self) -> str:
+        """How to read with the names of a robot."""
+        return "ROBOT" if self.command else "robot=..."
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to read.
+
+    Args:
+        model: the robot, whose joints give names and order; None takes the names of the file.
+        columns: columns mapped by hand: {header: "q:JOINT", "q:JOINT [deg]", "t", "t[ms]", or None
+            to leave it out}.
+        degrees: angles are in degrees.
+        topic: of a ROS bag; None takes the only one of a suitable type.
+        required: quantities that must be there, among t, q, dq, ddq, tau.
+        unnamed: quantities of a table without names, in their order; () refuses such a table.
+        ways: how messages name the options.
+    """
+
+    model: Model | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    degrees: bool = False
+    topic: str | None = None
+    required: tuple[str, ...] = ("t", "q")
+    unnamed: tuple[str, ...] = ()
+    ways: Ways = Ways()
+
+    @property
+    def owner(self) -> str:
+        """The robot in messages."""
+        return "the file" if self.model is None else repr(self.model.name)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every joint has one degree of freedom, so that a number can state it."""
+        return self.model is None or self.model.coordinate_names == self.model.dof_names
+
+    def following(self, text: str) -> str:
+        """Return a sentence on the joint in a name that follows another joint, or an empty text."""
+        for joint in () if self.model is None else self.model.joints:
+            if joint.follows is not None and joint.name in text:
+                return f" {joint.name!r} follows {joint.follows!r} and has no entry."
+        return ""
+
+    def names(self, quantity: str) -> tuple[str, ...]:
+        """Names of the entries of a quantity; () without a robot."""
+        return () if self.model is None else entry_names(self.model, quantity)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A whole file: "t", (T,), s, and q, dq, ddq, tau, (T, n), SI units, in the joints' order.
+
+    joints: names of the entries of q. row: the k-th sample as messages name it. where: beginning of
+    messages about the file. notes: on choices that the reader made. clock: name of the column of
+    the times.
+    """
+
+    values: Mapping[str, Array]
+    joints: tuple[str, ...]
+    row: Callable[[int], str]
+    where: str
+    notes: tuple[str, ...] = ()
+    clock: str = "t"
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
+    plain = {name.lower(): name for name in known}
+    found = get_close_matches(word[:60].lower(), list(plain)[:2000], n=1, cutoff=0.6)
+    return f" Did you mean {plain[found[0]]!r}?" if found else ""

@@ -1,0 +1,392 @@
+"""Tables that are stored as arrays: NPZ and Parquet, with the same names of columns as text.
+
+An array with two axes, and a Parquet column of lists, is a numbered set of columns: `q` of shape
+(T, n) reads as q[0] to q[n-1].
+"""
+
+import io
+import json
+import math
+import re
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
+from kinetree.base.units import Unit, unit_of, unit_subject
+from kinetree.errors import ParseError, need
+from kinetree.motion.recordings import MOST, Table, Wish
+from kinetree.motion.recordings.clocks import PER_SECOND, Clock, check_first, seconds_note
+from kinetree.motion.recordings.comments import check_comment
+from kinetree.motion.recordings.header import named_layout
+from kinetree.motion.recordings.sizes import check_columns, check_numbers
+
+COMMENT_KEY = re.compile(r"(?i)(comment|description|note|remark)s?")
+NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
+# what the readers of ZIP and of arrays raise for damaged files
+DAMAGED = (
+    ValueError, zipfile.BadZipFile, zlib.error, EOFError, AttributeError, OSError, RuntimeError,
+    SyntaxError, TypeError, tokenize.TokenError,
+)  # fmt: skip
+
+
+def read_parquet(path: Path, wish: Wish) -> Table:
+    """The table of a Parquet file; needs the extra `parquet`."""
+    parquet = need("pyarrow.parquet", "parquet", "a Parquet file")
+    import pyarrow
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_parquet(file, path.name)
+            texts = [x.name for x in file.schema_arrow if pyarrow.types.is_string(x.type)]
+        # a text that repeats takes its memory once
+        found = parquet.read_table(path, read_dictionary=texts)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, ParseError):
+            raise
+        raise ParseError(f"{path.name} is not a Parquet file: {_line(error)}.") from None
+    stated, comments = _attributes(found.schema, path.name)
+    columns: dict[str, Array] = {}
+    units: dict[str, Unit] = {}
+    for name in map(str, found.column_names):
+        if name in columns:
+            raise ParseError(f"{path.name}: two columns are called {name!r}.")
+        own = _expanded(name, _from_arrow(found.column(0), name, path.name), path.name)
+        found = found.remove_column(0)  # frees its memory if the array is a copy
+        columns |= own
+        units |= {x: stated[name] for x in own if name in stated}
+    return table_of(columns, wish, path.name, units, comments)
+
+
+def _check_parquet(file: Any, name: str) -> None:
+    """Refuse more numbers than the limit before any is read; repeated ones take few bytes there."""
+    metadata, count = file.metadata, 0
+    check_columns(metadata.num_columns, name)
+    check_numbers(8 * metadata.num_rows, name)
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        if group.num_rows:
+            # raises for damaged metadata of a column, for which column(j) would end the process
+            next(file.iter_batches(1, row_groups=[k]), None)
+            count += sum(group.column(j).num_values for j in range(metadata.num_columns))
+            check_numbers(8 * count, name)
+
+
+def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
+    """Units of columns in the metadata of a Parquet file, and its comments."""
+    found: dict[str, Unit | None] = {}  # None: in SI units, whatever they are
+    for field in schema:
+        for key, text in _texts(field.metadata).items():
+            if unit_subject(key) is not None:
+                _state(found, str(field.name), text, where)
+    table = _texts(schema.metadata)
+    own = _json(table.pop("PANDAS_ATTRS", ""))
+    table |= cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    return _stated(found, table, schema.names, where), _comments(table)
+
+
+def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    return {
+        key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+        for key, value in (metadata or {}).items()
+    }
+
+
+def _stated(
+    found: dict[str, Unit | None],
+    attributes: Mapping[str, Any],
+    columns: Collection[str],
+    where: str,
+) -> dict[str, Unit]:
+    """Add the units of attributes to those that were found; refuse what belongs to no column.
+
+    A key states the unit of a column, `q1_units`, or is `units` with a dict of columns.
+    """
+    for key, value in attributes.items():
+        subject = unit_subject(key)
+        if subject is None:
+            continue
+        value = _json(value) if isinstance(value, str) else value
+        own = cast("dict[str, Any]", value) if isinstance(value, dict) else {subject: value}
+        for column, text in own.items():
+            if column in columns:
+                _state(found, column, str(text), where)
+            elif (unit := _attribute(column or key, str(text), where)) and not unit.si:
+                raise ParseError(
+                    f"{where}: its attribute {key!r} states {unit}, and names no column of the "
+                    "file. State the unit in the names of the columns, and remove the attribute."
+                )
+    return {column: unit for column, unit in found.items() if unit is not None}
+
+
+def _comments(attributes: Mapping[str, Any]) -> list[str]:
+    """Free texts in attributes, which are read as comments are."""
+    return [str(x) for key, x in attributes.items() if COMMENT_KEY.fullmatch(key)]
+
+
+def _state(found: dict[str, Unit | None], column: str, text: str, where: str) -> None:
+    """Add the unit of a column to those that are stated; refuse two that contradict."""
+    if not text.strip():
+        return
+    unit = _attribute(column, text, where)
+    other = found.get(column, unit)
+    agree = unit.same(other) if unit and other else all(x.si for x in (unit, other) if x)
+    if not agree:
+        raise ParseError(
+            f"{where}: its attributes state {column!r} in {other or 'SI units'} and in "
+            f"{unit or 'SI units'}; expected one unit."
+        )
+    found[column] = unit or other
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _attribute(column: str, text: str, where: str) -> Unit | None:
+    """The unit of a column by an attribute, None for SI units of any kind ("rad or m")."""
+    units = [unit_of(x) for x in text.split(" or ")]
+    if not text.strip() or text.strip().upper() == "SI":
+        return None
+    if len(units) == 1 and units[0] is not None:
+        return units[0]
+    if not all(x is not None and x.si for x in units):
+        raise ParseError(
+            f"{where}: an attribute states {column!r} in {text[:40]!r}, a unit that is not read; "
+            "expected one such as rad, deg/s or N m."
+        )
+    return None
+
+
+def load_npz(path: Path) -> dict[str, Array]:
+    """The arrays of an NPZ file; nothing is unpickled, and sizes are checked before."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_npz(archive, path.name)
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except ParseError:
+        raise
+    except DAMAGED as error:
+        raise ParseError(f"{path.name} is not an NPZ file of arrays: {_line(error)}.") from None
+
+
+def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse arrays that are larger than the limit or than their files, by their headers."""
+    members = archive.infolist()
+    check_columns(len(members), name)
+    total = 0
+    for member in members:
+        with archive.open(member) as stream:
+            start = io.BytesIO(stream.read(NPY_HEADER))
+        version = np.lib.format.read_magic(start)
+        readers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        if version not in readers:
+            raise ValueError(f"{member.filename} is of version {version}")
+        shape, _, kind = readers[version](start)
+        if any(x < 0 for x in shape):
+            raise ValueError(f"{member.filename} has shape {shape}")
+        count = math.prod(shape)
+        total += count * max(kind.itemsize, 8)  # all become 64-bit numbers
+        check_numbers(total, f"{name}: {member.filename} of shape {shape}, with those before it,")
+        if not kind.hasobject and count * kind.itemsize > member.file_size:
+            raise ValueError(
+                f"{member.filename} states shape {shape} and has {member.file_size} bytes"
+            )
+
+
+def unit_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Texts of an NPZ file that state units, such as `q_units`."""
+    return {name: x for name, x in _scalars(arrays).items() if unit_subject(name) is not None}
+
+
+def _scalars(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Texts of an NPZ file that are not columns, by the names of their arrays."""
+    texts = {name: x for name, x in arrays.items() if x.dtype.kind in "US"}
+    return {
+        name: (x.astype(str) if x.dtype.kind == "U" else np.char.decode(x, "utf-8", "replace"))
+        .tolist()
+        for name, x in texts.items()
+        if x.ndim == 0 or unit_subject(name) is not None
+    }  # fmt: skip
+
+
+def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
+    """The table of the arrays of an NPZ file that other programs wrote."""
+    texts = _scalars(arrays)
+    tables = {name: x for name, x in arrays.items() if x.ndim > 0 and name not in texts}
+    stated = _stated({}, texts, tables, where)
+    columns: dict[str, Array] = {}
+    units: dict[str, Unit] = {}
+    for name, x in tables.items():
+        own = _expanded(name, x, where)
+        columns |= own
+        units |= {x: stated[name] for x in own if name in stated}
+    found = table_of(columns, wish, where, units, _comments(texts))
+    single = [x for x in arrays if x not in tables and unit_subject(x) is None]
+    if not single:
+        return found
+    note = f"{listing(single, MOST)}, which have no axis, are not used"
+    return replace(found, notes=(*found.notes, note))
+
+
+def table_of(
+    columns: Mapping[str, Array],
+    wish: Wish,
+    where: str,
+    units: Mapping[str, Unit],
+    comments: Sequence[str] = (),
+) -> Table:
+    """The table of named columns, (T,) each, numbers or texts, with units stated beside them."""
+    if not columns:
+        raise ParseError(f"{where} has no columns; expected t, q:JOINT and others.")
+    lengths = {len(x) for x in columns.values()}
+    if len(lengths) > 1:
+        texts = [f"{name} has {len(x)}" for name, x in columns.items()]
+        raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MOST])}.")
+    count = lengths.pop()
+    if not count:
+        raise ParseError(f"{where} has columns {listing(columns, MOST)} and no rows.")
+    heads = list(columns)
+    arrays = list(columns.values())
+    first = [str(x[0]) for x in arrays]
+    layout = named_layout(heads, wish, where, first, [units.get(x) for x in heads])
+    notes = list(layout.notes)
+    for comment in comments:
+        notes += check_comment(wish, layout, comment, where)
+    for k in layout.labels:
+        _check_label(arrays[k], heads[k], where)
+    values: dict[str, Array] = {}
+    if layout.clock is not None:
+        values["t"] = _times(layout.clock, heads, arrays, where, wish, notes)
+    for quantity, own in layout.columns.items():
+        values[quantity] = np.empty((count, len(own)))
+        for k, column, numerator, denominator in zip(
+            range(len(own)), own, *layout.scales[quantity], strict=True
+        ):
+            x = _floats(arrays[column], heads[column], where)
+            np.multiply(x, numerator, out=values[quantity][:, k])
+            values[quantity][:, k] /= denominator
+    return Table(
+        values, layout.joints, lambda k: f"{where}, row {k + 1}", where, tuple(notes),
+        layout.clock_name,
+    )  # fmt: skip
+
+
+def _times(
+    clock: Clock,
+    heads: Sequence[str],
+    arrays: Sequence[Array],
+    where: str,
+    wish: Wish,
+    notes: list[str],
+) -> Array:
+    """Times in s; stamps, nanoseconds and seconds with nanoseconds are counted from the first."""
+    x, head = arrays[clock.column], heads[clock.column]
+    per_second = clock.per_second
+    if x.dtype.kind == "M":  # a time stamp with its own unit
+        unit = np.datetime_data(x.dtype)[0]
+        if unit not in PER_SECOND:
+            raise ParseError(f"{where}: {head!r} is in {unit}; expected s, ms, us or ns.")
+        if np.isnat(x).any():
+            raise ParseError(
+                f"{where}, row {int(np.argmax(np.isnat(x))) + 1}: {head!r} is missing."
+            )
+        x, per_second = x.astype(np.int64), PER_SECOND[unit]
+    elif not clock.exact:
+        t = _floats(x, head, where)
+        check_first(clock, head, float(t[0]), wish, where)
+        notes += seconds_note(clock, head)
+        return clock.in_seconds(t)
+    whole = _whole(x, head, where)
+    fine = np.zeros_like(whole)
+    if clock.nanoseconds is not None:
+        fine = _whole(arrays[clock.nanoseconds], heads[clock.nanoseconds], where)
+    start = f"{int(whole[0]) / per_second + int(fine[0]) / 1e9:.9f}"
+    notes.append(f"times are counted from the first, {start} s")
+    if clock.nanoseconds is None:
+        return (whole - whole[0]) / per_second
+    return ((whole - whole[0]) * 10**9 + (fine - fine[0])) / 1e9
+
+
+def _whole(x: Array, head: str, where: str) -> Array:
+    """Whole numbers, exactly."""
+    if x.dtype.kind in "iu":
+        return x.astype(np.int64)
+    found = _floats(x, head, where)
+    if np.any(found != np.rint(found)) or np.abs(found).max(initial=0) > 2**53:
+        raise ParseError(f"{where}: {head!r} has {found[0]!r}; expected whole numbers.")
+    return found.astype(np.int64)
+
+
+def _floats(x: Array, head: str, where: str) -> Array:
+    if x.dtype.kind not in "fiub":
+        raise ParseError(f"{where}, row 1: {head!r} is {x[0]!r:.40}; expected a number.")
+    found = x.astype(np.float64, copy=False)
+    finite = np.isfinite(found)
+    if not finite.all():
+        k = int(np.argmin(finite))
+        raise ParseError(f"{where}, row {k + 1}: {head!r} is {found[k]}; expected a finite number.")
+    return found
+
+
+def _check_label(x: Array, head: str, where: str) -> None:
+    texts = [str(y) for y in x]
+    for k, text in enumerate(texts):
+        if text != texts[0]:
+            raise ParseError(
+                f"{where}, row {k + 1}: {head!r} is {text[:40]!r} and was {texts[0][:40]!r} in the "
+                "first row; expected the same joints in every row."
+            )
+
+
+def _expanded(name: str, x: Array, where: str) -> dict[str, Array]:
+    """One column, or a numbered set of them for an array with two axes."""
+    if x.ndim == 1:
+        return {name: x}
+    if x.ndim != 2:
+        raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
+    check_columns(x.shape[1], f"{where}: {name!r}")
+    return {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
+
+
+def _from_arrow(column: Any, name: str, where: str) -> Array:
+    """A column of Parquet as an array; lists of one length become (T, n)."""
+    import pyarrow
+
+    compute = need("pyarrow.compute", "parquet", "a Parquet file")
+
+    kind = column.type
+    lists = pyarrow.types
+    if lists.is_list(kind) or lists.is_large_list(kind) or lists.is_fixed_size_list(kind):
+        if column.null_count:
+            row = column.is_null().to_numpy().argmax() + 1
+            raise ParseError(f"{where}, row {row}: {name!r} is missing; expected a list.")
+        lengths = compute.unique(compute.list_value_length(column)).to_pylist()
+        if len(lengths) > 1:
+            raise ParseError(f"{where}: lists of {name!r} differ in length; expected one length.")
+        flat = _from_arrow(compute.list_flatten(column), name, where)
+        return flat.reshape(len(column), -1) if lengths and lengths[0] else flat[:0]
+    if lists.is_nested(kind):
+        raise ParseError(f"{where}: {name!r} is of type {kind}; expected numbers or lists of them.")
+    if lists.is_decimal(kind):
+        column = column.cast(pyarrow.float64())
+    return column.to_numpy()
+
+
+def _line(error: Exception) -> str:
+    """The first line of another package's message, without its full stop."""
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__

@@ -1,0 +1,366 @@
+"""ROS bags without ROS: joint states and joint trajectories of MCAP, SQLite and ROS 1 bags.
+
+The package `rosbags` reads the files. Names of joints may come in any order and change between
+messages: every message is aligned by name. Messages of other joints alone, such as those of a
+gripper on the same topic, are left out with a note once these joints are left out by hand.
+"""
+
+import sqlite3
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import counted, listing
+from kinetree.errors import InputError, ParseError, need
+from kinetree.motion.recordings import MOST, SIGNALS, Table, Wish, nearest
+from kinetree.motion.recordings.bag_sizes import check_bag, check_messages
+from kinetree.motion.recordings.by_hand import matching
+from kinetree.motion.recordings.names import BRACKETED
+from kinetree.motion.recordings.sizes import check_numbers
+
+STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+FIELDS = {
+    STATE: {"q": "position", "dq": "velocity", "tau": "effort"},
+    PLAN: {"q": "positions", "dq": "velocities", "ddq": "accelerations", "tau": "effort"},
+}
+SECOND = 10**9  # ns
+OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 joints
+LONGEST_GAP = 10**8 * SECOND  # three years; clocks of simulations begin at 0, others in 1970
+REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
+
+
+def read_bag(path: Path, wish: Wish) -> Table:
+    """The table of one topic of a bag: a .bag, .mcap or .db3 file, or a folder with metadata.yaml.
+
+    Times of joint states are the stamps of their headers, counted from the first; if all are zero,
+    the times at which the bag received them. Times of a trajectory are those from its start.
+    """
+    need("rosbags.highlevel", "ros", "a ROS bag")
+    check_bag(path)
+    with _opened(path) as reader:
+        topic, number = _topic(wish.topic, path.name)
+        own = [x for x in reader.connections if x.msgtype in FIELDS]
+        chosen = _chosen(own, reader, topic, path.name, wish)
+        kind = chosen[0].msgtype
+        check_messages(reader, chosen[0].topic, path.name)
+        messages: list[tuple[int, Any]] = []
+        size = 0
+        for connection, received, data in reader.messages(connections=chosen):
+            size += len(data) + OVERHEAD
+            check_numbers(size, f"{path.name}, topic {chosen[0].topic}")
+            messages.append((received, reader.deserialize(data, connection.msgtype)))
+    where = f"{path.name}, topic {chosen[0].topic}"
+    if not messages:
+        raise ParseError(f"{where} has no messages.")
+    if kind == PLAN:
+        samples, notes = _plan_samples(messages, number, where, wish)
+    elif number is not None:
+        raise InputError(f"{where}: #{number} chooses a trajectory, and the topic has {kind}.")
+    else:
+        samples, notes = _state_samples(messages, where)
+    return _table(samples, wish, where, notes, relative=kind == STATE)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """One sample: its time in ns, its joints, and the arrays that it has."""
+
+    row: str
+    time: int
+    names: Sequence[str]
+    arrays: Mapping[str, Sequence[float]]
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[Any]:
+    """Open a bag; errors of the package become a ParseError."""
+    from rosbags.highlevel import AnyReader
+    from rosbags.typesys import Stores, get_typestore
+
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        inside = sorted(x.name for x in path.iterdir() if x.suffix in (".mcap", ".db3", ".bag"))
+        hint = f" It has {listing(inside, MOST)}: name one of them." if inside else ""
+        raise InputError(
+            f"{path.name or path} is a folder without metadata.yaml; expected a recording.{hint}"
+        )
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.LATEST)) as reader:
+            yield reader
+    except (InputError, KeyboardInterrupt):
+        raise
+    except (sqlite3.Error, Exception) as error:  # rosbags raises many kinds for damaged files
+        text = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        repair = REPAIRS.get(path.suffix, "ros2 bag reindex")
+        raise ParseError(
+            f"{path.name} cannot be read as a ROS bag: {text.rstrip(':.')}. If the recording was "
+            f"cut short, `{repair}` may repair it."
+        ) from None
+
+
+def _topic(text: str | None, file: str) -> tuple[str | None, int | None]:
+    """The topic and the number of a message, from `/topic#2`."""
+    if text is None:
+        return None, None
+    topic, sign, number = text.partition("#")
+    if sign and not (number.isdigit() and int(number) > 0):
+        raise InputError(f"{file}: the topic {text!r} ends with #{number}; expected a number.")
+    return topic, int(number) if sign else None
+
+
+def _chosen(own: Sequence[Any], reader: Any, topic: str | None, file: str, wish: Wish) -> list[Any]:
+    """The connections of the topic, which must be one of a suitable type."""
+    topics = {x.topic for x in own}
+    every = {x.topic: x.msgtype for x in reader.connections}
+    if topic is not None:
+        found = [x for x in own if x.topic == topic]
+        if not found and topic in every:
+            raise InputError(
+                f"{file}: topic {topic} has messages {every[topic]}; expected {STATE} or {PLAN}."
+            )
+        if not found:
+            raise InputError(
+                f"{file}: there is no topic {topic}; it has {_listed(reader, every)}."
+                f"{nearest(topic, list(every))}"
+            )
+    elif not topics:
+        raise ParseError(
+            f"{file} has no topic of type {STATE} or {PLAN}; it has {_listed(reader, every)}."
+        )
+    elif len(topics) > 1:
+        raise InputError(
+            f"{file} has several topics: {_listed(reader, sorted(topics))}. Choose one: "
+            f"{wish.ways.topic(min(topics))}."
+        )
+    else:
+        found = list(own)
+    if len({x.msgtype for x in found}) > 1:
+        raise ParseError(f"{file}: topic {found[0].topic} has messages of several types.")
+    return found
+
+
+def _listed(reader: Any, topics: Sequence[str] | Mapping[str, str]) -> str:
+    texts: list[str] = []
+    for name in topics:
+        info = reader.topics[name]
+        texts.append(f"{name} ({info.msgtype}, {counted(info.msgcount, 'message')})")
+    more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
+    return (", ".join(texts[:MOST]) or "no topics") + more
+
+
+def _stamp(time: Any) -> int:
+    return int(time.sec) * SECOND + int(time.nanosec)
+
+
+def _state_samples(
+    messages: Sequence[tuple[int, Any]], where: str
+) -> tuple[list[_Sample], list[str]]:
+    stamps = [_stamp(message.header.stamp) for _, message in messages]
+    notes: list[str] = []
+    if not any(stamps):
+        stamps = [received for received, _ in messages]
+        notes.append("the stamps of the messages are zero; times are those of the bag")
+    elif len(stamps) > 1 and stamps[0] == 0 and stamps[1] > LONGEST_GAP:
+        raise ParseError(
+            f"{where}, message 1 has the stamp 0, and message 2 {stamps[1] // SECOND} s: the first "
+            "was not stamped. Cut it from the bag."
+        )
+    samples = [
+        _Sample(
+            f"{where}, message {k}", stamps[k - 1], list(message.name),
+            {key: getattr(message, name) for key, name in FIELDS[STATE].items()},
+        )
+        for k, (_, message) in enumerate(messages, 1)
+    ]  # fmt: skip
+    return samples, notes
+
+
+def _plan_samples(
+    messages: Sequence[tuple[int, Any]], number: int | None, where: str, wish: Wish
+) -> tuple[list[_Sample], list[str]]:
+    """The points of one trajectory; `number` chooses it if the topic has several."""
+    if number is None and len(messages) > 1:
+        points = [
+            f"#{k} ({counted(len(x.points), 'point')})" for k, (_, x) in enumerate(messages, 1)
+        ]
+        topic = where.partition(", topic ")[2]
+        raise InputError(
+            f"{where} has {counted(len(messages), 'trajectory')}: {', '.join(points[:MOST])}"
+            f"{' ...' if len(points) > MOST else ''}. Choose one: {wish.ways.topic(f'{topic}#1')}."
+        )
+    if number is not None and number > len(messages):
+        raise InputError(
+            f"{where} has {counted(len(messages), 'trajectory')}; there is no #{number}."
+        )
+    message = messages[(number or 1) - 1][1]
+    names = list(message.joint_names)
+    samples = [
+        _Sample(
+            f"{where}, point {k}", _stamp(point.time_from_start), names,
+            {key: getattr(point, name) for key, name in FIELDS[PLAN].items()},
+        )
+        for k, point in enumerate(message.points, 1)
+    ]  # fmt: skip
+    if not samples:
+        raise ParseError(f"{where}: the trajectory has no points.")
+    return samples, ["times are those from the start of the trajectory"]
+
+
+@dataclass
+class _Names:
+    """The joints of a bag: how its names map to those of the robot, and what is left out."""
+
+    wish: Wish
+    where: str
+    mapped: dict[str, str | None] = field(default_factory=dict[str, str | None])
+
+    def check(self, names: Sequence[str]) -> None:
+        """Map every name of the bag; refuse unknown ones with the way to leave them out."""
+        for pattern, target in self.wish.columns.items():
+            own = [names[k] for k in matching(names, pattern)]
+            if not own:
+                raise ParseError(
+                    f"{self.where}: there is no joint {pattern!r} to map; the messages have "
+                    f"{listing(names, MOST)}.{nearest(pattern, names)}"
+                )
+            joint = (target or "").removeprefix("q:")
+            match = BRACKETED.fullmatch(joint)
+            if match and joint not in self.wish.names("q"):
+                raise ParseError(
+                    f"{self.where}: joint {pattern!r} is mapped to {target!r}; messages of joints "
+                    f"are in SI units by their definition. Leave out [{match[2]}]."
+                )
+            if target and joint == target:
+                raise ParseError(
+                    f"{self.where}: joint {pattern!r} is mapped to {target!r}; expected q:JOINT to "
+                    "rename it, or nothing to leave it out."
+                )
+            self.mapped |= dict.fromkeys(own, joint or None)
+        known = self.wish.names("q") or tuple(self.mapped.get(x, x) or "" for x in names)
+        if self.wish.degrees:
+            raise InputError(
+                f"{self.where}: messages of joints are in rad by their definition, and "
+                f"{self.wish.ways.degrees} states degrees; leave that option out."
+            )
+        if not self.wish.plain:
+            raise InputError(
+                f"{self.where}: messages of joint states have one number for each joint, and "
+                f"{self.wish.owner} has joints with several. Read a robot with a fixed base."
+            )
+        unknown = [x for x in names if self.mapped.get(x, x) not in (None, *known)]
+        if unknown:
+            follows = self.wish.following(unknown[0])
+            rename = f"; or rename them: {self.wish.ways.column(unknown[0], f'q:{known[0]}')}"
+            raise ParseError(
+                f"{self.where}: {self.wish.owner} does not have the joints "
+                f"{listing(unknown, MOST)}; it has {', '.join(known[:MOST])}."
+                f"{follows or nearest(unknown[0], known)} Leave them out: "
+                f"{self.wish.ways.column(unknown[0], '')}{'' if follows else rename}."
+            )
+
+    def own(self, sample: _Sample) -> dict[str, int]:
+        """Places of the joints that are read, by their names in the robot."""
+        found: dict[str, int] = {}
+        for k, name in enumerate(sample.names):
+            joint = self.mapped.get(name, name)
+            if joint is not None and joint in found:
+                raise ParseError(f"{sample.row}: joint {joint!r} is there twice; expected it once.")
+            if joint is not None:
+                found[joint] = k
+        return found
+
+
+def _table(
+    samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str], *, relative: bool
+) -> Table:
+    """Samples aligned by name; quantities that all of them lack are absent.
+
+    relative: whether times are counted from the first.
+    """
+    every = list(dict.fromkeys(name for sample in samples for name in sample.names))
+    names = _Names(wish, where)
+    names.check(every)
+    joints = wish.names("q") or tuple(
+        dict.fromkeys(x for name in every if (x := names.mapped.get(name, name)) is not None)
+    )
+    kept: list[_Sample] = []
+    places: list[list[int]] = []
+    for sample in samples:
+        own = names.own(sample)
+        missing = [x for x in joints if x not in own]
+        if not own:
+            continue
+        if missing:
+            raise ParseError(
+                f"{sample.row}: {listing(missing, MOST)} is missing; expected every joint of "
+                f"{wish.owner} in a message. Joints of a message: {listing(sample.names, MOST)}."
+            )
+        kept.append(sample)
+        places.append([own[x] for x in joints])
+    if not kept:
+        raise ParseError(f"{where}: no message has the joints {', '.join(joints[:MOST])}.")
+    if len(kept) < len(samples):
+        notes.append(
+            f"{counted(len(samples) - len(kept), 'message')} without joints of the robot left out"
+        )
+    values = {"t": _times(kept, notes, relative=relative)}
+    for quantity in SIGNALS:
+        x = _quantity(quantity, kept, places, notes)
+        if x is not None:
+            values[quantity] = x
+    for quantity in wish.required:
+        if quantity not in values:
+            raise ParseError(f"{where}: the messages have no {quantity}, which is needed.")
+    return Table(values, joints, lambda k: kept[k].row, where, tuple(notes))
+
+
+def _times(samples: Sequence[_Sample], notes: list[str], *, relative: bool) -> Array:
+    """Times in s; stamps are counted from the first."""
+    start = samples[0].time if relative else 0
+    for one, other in pairwise(samples):
+        if other.time <= one.time:
+            raise ParseError(
+                f"{other.row}: its time {other.time / SECOND:.9f} s does not come after "
+                f"{one.time / SECOND:.9f} s of {one.row.rpartition(', ')[2]}; times must increase."
+            )
+    if relative:
+        first = f"{start // SECOND}.{start % SECOND:09d}"
+        notes.append(f"times are counted from the first, {first} s")
+    return np.array([(x.time - start) / SECOND for x in samples])
+
+
+def _quantity(
+    quantity: str,
+    samples: Sequence[_Sample],
+    places: Sequence[Sequence[int]],
+    notes: list[str],
+) -> Array | None:
+    """One quantity of all samples, (T, n); None if all of them lack it."""
+    there = [len(x.arrays.get(quantity, ())) > 0 for x in samples]
+    if not any(there):
+        return None
+    found: list[list[float]] = []
+    for sample, own, given in zip(samples, places, there, strict=True):
+        x = sample.arrays.get(quantity, ())
+        if not given or len(x) != len(sample.names):
+            raise ParseError(
+                f"{sample.row}: {counted(len(x), 'number')} of {quantity} for "
+                f"{counted(len(sample.names), 'joint')}; expected one each, or none in any message."
+            )
+        found.append([float(x[k]) for k in own])
+    table = np.array(found)
+    if not np.isfinite(table).all():
+        k, j = (int(x) for x in np.argwhere(~np.isfinite(table))[0])
+        if np.isnan(table).all():  # ros2_control fills interfaces that a robot lacks
+            notes.append(f"{quantity} is NaN in every message and taken as absent")
+            return None
+        raise ParseError(
+            f"{samples[k].row}: {quantity} of {samples[k].names[places[k][j]]!r} is {table[k, j]}; "
+            "expected a finite number."
+        )
+    return table

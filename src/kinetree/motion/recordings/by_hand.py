@@ -1,0 +1,175 @@
+"""Columns that are mapped by hand: {"name in the file": "q:JOINT", "t", "t[ms]" or None}.
+
+A star in a name stands for any signs. Several columns that a star matches may be mapped to one
+quantity, `actual_current_*` to `tau`; their numbers then give their order. A target may state a
+unit, `tau:JOINT [mN m]`, which is applied; without one, the unit that the file states is. The two
+must not contradict each other. A unit that no joint vector has, such as A or %, must be replaced.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kinetree.base.tables import listing
+from kinetree.base.units import Unit, unit_of, units_in
+from kinetree.errors import ParseError
+from kinetree.model.units import RAD
+from kinetree.motion.recordings import MOST, SIGNALS, Wish, nearest
+from kinetree.motion.recordings.names import BRACKETED, TIME, VOCABULARY, Meaning, own_meaning
+from kinetree.motion.recordings.units import usual_unit
+
+# a power of ten beside a unit: tau_Nm_x10, q_e-3rad
+SCALE = re.compile(r"(?i)(?<![a-z])(x10+|10\^?-\d+|e-\d+|tenths?|hundredths?|pi)(?!\d)")
+DIGITS = re.compile(r"\d+(?=\D*$)")  # the last number of a name
+
+
+def mapped(
+    heads: Sequence[str], wish: Wish, where: str, beside: Sequence[Unit | None]
+) -> tuple[dict[int, Meaning | None], list[str]]:
+    """Meanings of the columns that the wish maps, None for those that are left out; and notes.
+
+    beside: units that the file states beside the names, None for columns without one.
+    """
+    found: dict[int, Meaning | None] = {}
+    notes: list[str] = []
+    silent: dict[str, list[str]] = {}  # by the SI unit that is assumed
+    for pattern, target in wish.columns.items():
+        own = matching(heads, pattern)
+        if not own:
+            raise ParseError(
+                f"{where}: there is no column {pattern!r} to map; the file has "
+                f"{listing(heads, MOST)}.{nearest(pattern, heads)}"
+            )
+        meaning = _target(pattern, target, wish, where) if target else None
+        for k in own:
+            if k in found:
+                raise ParseError(f"{where}: column {heads[k]!r} is mapped twice; expected once.")
+            if meaning is None:
+                found[k] = None
+                continue
+            stated = _with_unit(heads[k], pattern, (meaning, beside[k]), wish, where, notes, silent)
+            found[k] = _numbered(heads[k], pattern, stated, wish, where)
+    for unit, own in silent.items():
+        if wish.degrees and unit.startswith(RAD):
+            continue  # which the option states in degrees
+        notes.append(f"no unit is stated for {listing(own, MOST)}; taken in {unit}")
+    return found, notes
+
+
+def file_unit(
+    head: str, beside: Unit | None, where: str, joint: str = ""
+) -> tuple[str, Unit | None]:
+    """The name of a column without its unit, and the unit that the file states for it, or None.
+
+    joint: a name of a joint whose words are not units.
+    """
+    whole = rf"(?<![^\W_]){re.escape(joint)}(?![^\W_])"  # not the d of deg
+    plain = re.sub(whole, "\0" * len(joint), head) if joint else head
+    stated = units_in(plain)
+    units = [*(unit for _, unit in stated), *([beside] if beside is not None else [])]
+    for unit in units[1:]:
+        if not unit.same(units[0]):
+            raise ParseError(
+                f"{where}: column {head!r} states two units, {units[0]} and {unit}; expected one."
+            )
+    body = stated[0][0] if len(stated) == 1 and stated[0][0] else head
+    return body, units[0] if units else None
+
+
+def unknown_bracket(head: str, joints: Sequence[str] = ()) -> str:
+    """The text in brackets at the end of a name, if it may be a unit that is not known; or ""."""
+    match = BRACKETED.fullmatch(head)
+    if match is None or match[2] in joints or match[2].strip().isdigit() or unit_of(match[2]):
+        return ""
+    words = re.findall(r"[^\W\d_]+", match[2].lower())
+    return "" if words and VOCABULARY.issuperset(words) else match[2]
+
+
+def matching(heads: Sequence[str], pattern: str) -> list[int]:
+    """Columns of that name, or all columns that fit a name with stars."""
+    pattern = pattern.strip()
+    if pattern in heads:
+        return [k for k, head in enumerate(heads) if head == pattern]
+    if "*" not in pattern:
+        return []
+    text = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+    return [k for k, head in enumerate(heads) if text.fullmatch(head)]
+
+
+def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
+    """The meaning that a mapping gives: t, t[ms], q:JOINT, q:JOINT [deg]."""
+    text = target.strip()
+    known = {x for quantity in SIGNALS for x in wish.names(quantity)}
+    own = own_meaning(text, known)
+    if own is not None:
+        names = wish.names(own.kind)
+        if own.joint not in names and (bracket := unknown_bracket(own.joint or "")):
+            raise ParseError(
+                f"{where}: column {pattern!r} is mapped to {target!r}, and {bracket!r} is not a "
+                f"unit that is read; expected one of {own.kind}, such as {usual_unit(own, wish)}."
+            )
+        if wish.model is not None and own.joint not in names:
+            raise ParseError(
+                f"{where}: column {pattern!r} is mapped to {target!r}; {wish.owner} has "
+                f"{', '.join(names[:MOST])}.{nearest(own.joint or '', names)}"
+            )
+        return own
+    match = BRACKETED.fullmatch(text)
+    body, unit = (match[1].strip(), unit_of(match[2])) if match else (text, None)
+    if body in (TIME, *SIGNALS) and (unit or not match):
+        return Meaning(body, unit=unit)
+    raise ParseError(
+        f"{where}: column {pattern!r} is mapped to {target!r}; expected t, t[ms], q:JOINT, "
+        "dq:JOINT, ddq:JOINT or tau:JOINT, or nothing to leave it out."
+    )
+
+
+def _with_unit(
+    head: str,
+    pattern: str,
+    target: tuple[Meaning, Unit | None],
+    wish: Wish,
+    where: str,
+    notes: list[str],
+    silent: dict[str, list[str]],
+) -> Meaning:
+    """The meaning with the unit of the target, or with the one that the file states."""
+    meaning, beside = target
+    usual = usual_unit(meaning, wish)
+    _, stated = file_unit(head, beside, where, meaning.joint or "")
+    bracket = unknown_bracket(head, [x for quantity in SIGNALS for x in wish.names(quantity)])
+    strange = bracket or (str(stated) if stated is not None and not stated.readable else "")
+    if stated is not None and (scale := SCALE.search(head)):
+        strange = strange or f"{stated} and {scale[0]}"
+    if meaning.unit is None:
+        if strange:
+            way = wish.ways.column(pattern, f"{wish.columns[pattern]} [{usual}]")
+            raise ParseError(
+                f"{where}: column {head!r} seems to be in {strange}, a unit that is not read. "
+                f"Convert it; or, if its numbers are in {usual}, state that: {way}."
+            )
+        if stated is None:
+            silent.setdefault(usual, []).append(head)
+        return replace(meaning, unit=stated)
+    if strange:
+        notes.append(f"column {head!r} is taken in {meaning.unit}, as its mapping states")
+    elif stated is not None and not stated.same(meaning.unit):
+        raise ParseError(
+            f"{where}: column {head!r} is in {stated} by the file and is mapped to "
+            f"{wish.columns[pattern]!r}; expected one unit. Leave out that of the mapping, or "
+            "correct that of the file."
+        )
+    return meaning
+
+
+def _numbered(head: str, pattern: str, meaning: Meaning, wish: Wish, where: str) -> Meaning:
+    """The meaning of one column: a quantity without a joint needs a number in the name."""
+    if meaning.kind == TIME or meaning.joint is not None:
+        return meaning
+    number = DIGITS.search(head)
+    if "*" not in pattern or number is None:
+        raise ParseError(
+            f"{where}: column {head!r} is mapped to {meaning.kind!r} alone; expected a joint with "
+            f"it, such as {meaning.kind}:{(wish.names(meaning.kind) or ('JOINT',))[0]}."
+        )
+    return replace(meaning, number=int(number[0]))

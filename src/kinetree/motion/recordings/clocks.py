@@ -1,0 +1,153 @@
+"""Times of a table: one column in s, ms, us or ns, or two of seconds and nanoseconds.
+
+Whole numbers of nanoseconds are longer than a float: such times are counted from the first sample,
+exactly. Of several columns of times the stamps of the messages' headers are taken, if there is one
+set of them, because others are the times at which a program received the messages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import listing
+from kinetree.base.units import Unit
+from kinetree.errors import ParseError
+from kinetree.motion.recordings import MOST, SIGNALS, Wish
+from kinetree.motion.recordings.names import NANOSECOND, TIME, Meaning
+
+PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+SECOND = Unit("s", (("time", 1),))
+LATEST = 1e11  # s, three thousand years: larger times are in another unit
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The columns of the times: seconds (or another unit), and perhaps nanoseconds beside them."""
+
+    column: int
+    nanoseconds: int | None = None
+    per_second: int = 1
+    seconds: int = 1  # in one unit, if it is longer than a second
+    header: bool = False  # stamps of the messages
+    stated: bool = False  # the unit is, or is known from the names
+
+    @property
+    def exact(self) -> bool:
+        """Whether the cells are whole numbers, too long for a float, counted from the first."""
+        return self.nanoseconds is not None or self.per_second > 1000
+
+    @property
+    def unit(self) -> str:
+        """The unit of the cells, for messages."""
+        longer = {60: "min", 3600: "h"}
+        short = {count: unit for unit, count in PER_SECOND.items()}
+        return longer.get(self.seconds, short.get(self.per_second, "s"))
+
+    def in_seconds(self, x: Array) -> Array:
+        """Times in s that a float can hold; whole numbers of `exact` clocks are counted apart."""
+        return x * self.seconds / self.per_second if self.unit != "s" else x
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns that it takes."""
+        return [self.column] if self.nanoseconds is None else [self.column, self.nanoseconds]
+
+
+def find_clock(
+    heads: Sequence[str], readings: Mapping[int, list[Meaning]], wish: Wish, where: str
+) -> tuple[Clock | None, list[int], list[str]]:
+    """The times, all columns that have times, and notes; None if there are none."""
+    timed: dict[int, list[Meaning]] = {}
+    for k, own in readings.items():
+        times = [x for x in own if x.kind == TIME]
+        other = [x for x in own if x.kind in SIGNALS]
+        if times and other:
+            ways = [wish.ways.column(heads[k], x) for x in (TIME, f"q:{other[0].joint}")]
+            raise ParseError(
+                f"{where}: column {heads[k]!r} is a joint of {wish.owner} and a usual name of the "
+                f"times. State which: {' or '.join(ways)}."
+            )
+        if times:
+            timed[k] = times
+    clocks = _clocks(heads, timed, wish, where)
+    if not clocks:
+        if TIME in wish.required:
+            raise ParseError(
+                f"{where}: no column 't' among {listing(heads, MOST)}; expected the times in s. If "
+                f"a column has them, state it: {wish.ways.column('NAME', 't')}."
+            )
+        return None, [], []
+    stamps = [x for x in clocks if x.header]
+    if len(clocks) > 1 and len(stamps) != 1:
+        names = [heads[x.column] for x in clocks]
+        raise ParseError(
+            f"{where}: {listing(names, MOST)} are times; expected one of them. Leave the others "
+            f"out: {wish.ways.column(names[-1], '')}."
+        )
+    chosen = (stamps or clocks)[0]
+    others = [heads[x.column] for x in clocks if x is not chosen]
+    notes: list[str] = []
+    if others:
+        notes.append(
+            f"times are the stamps of the messages, {heads[chosen.column]!r}; "
+            f"{listing(others, MOST)} is not used"
+        )
+    return chosen, list(timed), notes
+
+
+def seconds_note(clock: Clock, head: str) -> list[str]:
+    """A note on times that were converted."""
+    return [f"times in {head!r} were converted from {clock.unit} to s"] * (clock.unit != "s")
+
+
+def check_first(clock: Clock, head: str, first: float, wish: Wish, where: str) -> None:
+    """Refuse times that cannot be seconds, such as nanoseconds since 1970."""
+    if abs(first) > LATEST and clock.unit == "s":
+        raise ParseError(
+            f"{where}: {head!r} begins with {first:.16g}, which cannot be seconds. State its unit: "
+            f"{wish.ways.column(head, 't[ns]')}, or t[us], or t[ms]."
+        )
+
+
+def _clocks(
+    heads: Sequence[str], timed: Mapping[int, list[Meaning]], wish: Wish, where: str
+) -> list[Clock]:
+    """All clocks of a table: seconds and nanoseconds of the same name are one."""
+    parts = {(x.part, x.origin, x.joint): k for k, own in timed.items() for x in own if x.part}
+    second = {
+        k: parts["nanosec", origin, base]
+        for (part, origin, base), k in parts.items()
+        if part == "sec" and ("nanosec", origin, base) in parts
+    }
+    found: list[Clock] = []
+    for k, own in timed.items():
+        if k in second.values():
+            continue
+        if any(x.part == "nanosec" for x in own):
+            raise ParseError(
+                f"{where}: column {heads[k]!r} has nanoseconds, and no column has the seconds. If "
+                f"they are whole times, state it: {wish.ways.column(heads[k], 't[ns]')}."
+            )
+        unit = _unit(heads, k, own[0], wish, where)
+        header = own[0].origin == "header"
+        stated = own[0].unit is not None or own[0].origin == "%" or k in second
+        factors = int(unit.denominator), int(unit.numerator)
+        found.append(Clock(k, second.get(k), *factors, header, stated))
+    return found
+
+
+def _unit(heads: Sequence[str], k: int, meaning: Meaning, wish: Wish, where: str) -> Unit:
+    if meaning.origin == "%":
+        if any(x.startswith("field.") for x in heads):
+            return NANOSECOND  # rostopic echo -p
+        raise ParseError(
+            f"{where}: column {heads[k]!r} is a time whose unit is not certain. State it: "
+            f"{wish.ways.column(heads[k], 't[ns]')} for nanoseconds, or t[s]."
+        )
+    unit = meaning.unit or SECOND
+    if unit.dims != SECOND.dims:
+        raise ParseError(
+            f"{where}: column {heads[k]!r} is a time stated in {unit}; expected s, ms, us, ns, min "
+            "or h."
+        )
+    return unit

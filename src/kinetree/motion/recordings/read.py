@@ -1,0 +1,372 @@
+"""Read recordings of every format as trajectories; `write` has the inverse.
+
+`docs/recordings.md` lists the formats and the names of columns that are understood.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.options import typed
+from kinetree.errors import InputError, ParseError, ShapeError
+from kinetree.model import HasModel, Model, model_of
+from kinetree.model.units import entry_names
+from kinetree.motion.curve.between import curved
+from kinetree.motion.curve.pieces import from_arrays
+from kinetree.motion.curve.splines import cubic_spline
+from kinetree.motion.record import FilePath
+from kinetree.motion.recordings import SIGNALS, Table, Wish
+from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
+from kinetree.motion.recordings.bags import read_bag
+from kinetree.motion.recordings.sizes import Unpacked
+from kinetree.motion.recordings.text import TextTable
+from kinetree.motion.trajectory import Trajectory
+
+TEXT, NPZ, PARQUET, BAG = "text", "NPZ", "Parquet", "ROS bag"
+# first bytes of the formats that are not text, and the endings of such files
+SIGNATURES = {
+    b"PAR1": (PARQUET, (".parquet", ".pq")),
+    b"PK\x03\x04": (NPZ, (".npz",)),
+    b"PK\x05\x06": (NPZ, (".npz",)),
+    b"\x89MCAP0\r\n": (BAG, (".mcap",)),
+    b"SQLite format 3\x00": (BAG, (".db3",)),
+    b"#ROSBAG V2.0": (BAG, (".bag",)),
+}
+MATLAB = b"MATLAB "
+ENDINGS = {ending: kind for kind, own in SIGNATURES.values() for ending in own}
+LONGEST_SIGNATURE = 16
+# further arrays of an NPZ file whose last axis are the joints
+PIECES = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
+FAR = 1.0  # s between samples, beyond which the unit of the times is doubtful
+Column = tuple[str, str]  # quantity and joint
+
+
+@typed
+def read(
+    path: FilePath,
+    robot: Model | HasModel | None = None,
+    *,
+    topic: str | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    degrees: bool = False,
+) -> Trajectory:
+    """The trajectory of a recording: CSV, Parquet, NPZ, or a ROS bag (.mcap, .db3, .bag, folder).
+
+    Names of columns are understood in many dialects, see `docs/recordings.md`: t, time, sec and
+    nanosec; q:JOINT, JOINT_position, q1 to qn, position[0], actual_q_0 and others. Columns that
+    belong to nothing are refused. Rates and accelerations that the file lacks are the derivatives
+    of the spline through the samples. `trajectory.meta["notes"]` lists these and other choices.
+
+    Args:
+        path: file, or folder of a ROS 2 bag.
+        robot: its joints give names and order; None takes those of the file.
+        topic: of a bag with several; "/topic#2" is the second trajectory of a topic.
+        columns: columns mapped by hand, {"name in the file": "q:JOINT", "tau:JOINT [mN m]", "t" or
+            "t[ms]"}; None as a target leaves the column out. A star in the name stands for any
+            signs.
+        degrees: angles are in degrees and deg/s; otherwise in rad unless the file states a unit.
+
+    Raises:
+        ParseError: a column, cell, line or message cannot be read; the text names it and the fix.
+        InputError: the topic is missing or ambiguous, or the recording has no rates.
+    """
+    model = None if robot is None else model_of(robot)
+    wish = Wish(model, dict(columns or {}), degrees, topic)
+    path = Path(path)
+    if kind_of(path) == NPZ and not columns and not degrees and topic is None:
+        found = load_npz(path)
+        if "dof_names" in found and not unit_arrays(found):
+            return _own_trajectory(path, found, model)
+    return trajectory_of(with_rates(read_table(path, wish), wish), wish, path.name)
+
+
+@typed
+def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
+    """The trajectory of a CSV file, as `read`.
+
+    Args:
+        path: path of the file.
+        robot: gives the names and the order of the joints; None: those of the file.
+    """
+    return read(path, robot)
+
+
+@typed
+def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
+    """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled.
+
+    Args:
+        path: path of the file.
+        robot: gives the names and the order of the joints; None: those of the file.
+    """
+    path = Path(path)
+    if kind_of(path) != NPZ:
+        raise ParseError(f"{path.name} is not an NPZ file of arrays.")
+    return read(path, robot)
+
+
+def read_table(path: FilePath, wish: Wish) -> Table:
+    """The columns of a recording that the file has itself, of every format."""
+    path = Path(path)
+    kind = kind_of(path)
+    if wish.degrees and wish.model is None:
+        raise InputError(
+            f"{path.name}: {wish.ways.degrees} needs the robot, whose joints turn or slide; pass "
+            f"{wish.ways.robot}"
+        )
+    if wish.topic is not None and kind != BAG:
+        raise InputError(
+            f"{path.name} is not a ROS bag and has no topics; leave out "
+            f"{wish.ways.topic(wish.topic)}."
+        )
+    if kind == BAG:
+        return read_bag(path, wish)
+    if kind == PARQUET:
+        return read_parquet(path, wish)
+    if kind == NPZ:
+        return table_of_npz(_named(load_npz(path), path.name, wish), wish, path.name)
+    with open_text(path) as stream:
+        return TextTable(stream, path.name, wish).whole()
+
+
+def open_text(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a text file, also one that is compressed as .gz."""
+    if path.suffix == ".gz":
+        return cast("AbstractContextManager[BinaryIO]", Unpacked(path))
+    return path.open("rb")
+
+
+def kind_of(path: Path) -> str:
+    """The format of a file by its first bytes; an ending that they contradict is refused."""
+    if path.is_dir():
+        return BAG
+    if path.exists() and not path.is_file():
+        return TEXT  # a pipe can be read only once
+    with path.open("rb") as file:
+        start = file.read(LONGEST_SIGNATURE)
+    if start.startswith(MATLAB):
+        raise ParseError(
+            f"{path.name} is a MAT-file of MATLAB, which is not read. Save its arrays as CSV in "
+            "MATLAB (writetable), or as NPZ: numpy.savez('a.npz', **{name: x for name, x in "
+            "scipy.io.loadmat('a.mat', squeeze_me=True).items() if name[0] != '_'})."
+        )
+    kind, endings = TEXT, ("",)
+    for signature, own in SIGNATURES.items():
+        if start.startswith(signature):
+            kind, endings = own
+    ending = path.suffix.lower()
+    if ENDINGS.get(ending, kind) != kind:
+        found = "is empty" if not start else f"begins with {start[:8]!r}"
+        raise ParseError(
+            f"{path.name} is not {_article(ENDINGS[ending])} file: it {found}. Rename it if it is "
+            "of another format."
+        )
+    if kind == NPZ and ending in (".xlsx", ".ods"):
+        raise ParseError(f"{path.name} is a spreadsheet; save it as CSV UTF-8 and read that.")
+    if kind == BAG and ending not in endings:
+        raise ParseError(f"{path.name} is a ROS bag; rename it so that it ends with {endings[0]}.")
+    return kind
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind == NPZ else 'a'} {kind}"
+
+
+# ----- rates
+
+
+def with_rates(
+    table: Table, wish: Wish, wanted: Sequence[str] = ("dq", "ddq"), *, zero: bool = False
+) -> Table:
+    """The table with the wanted rates: those that it lacks are derivatives of the spline over t.
+
+    zero: whether a table without times may go on with zero rates, for the messages.
+    """
+    check_times(table)
+    table = replace(table, notes=(*table.notes, *_far_apart(table.values["t"])))
+    found = dict(table.values)
+    missing = [x for x in ("dq", "ddq") if x in wanted and x not in found]
+    if not missing:
+        return table
+    t, where = found["t"], table.where
+    way_out = ""
+    if zero:
+        off = wish.ways.column(table.clock, "")
+        way_out = f" Or leave out the times, {off}: rates are zero then."
+    if "dq" in missing and wish.model is not None and curved(wish.model):
+        raise InputError(
+            f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
+            f"are not the derivative of q. Add the columns of dq.{way_out}"
+        )
+    if len(t) < 2:
+        raise InputError(
+            f"{where}: one sample alone has no rates; add dq and ddq, or samples.{way_out}"
+        )
+    if "dq" in missing:
+        _, found["dq"], bend = cubic_spline(t, found["q"])(t)
+        found.setdefault("ddq", bend)
+    else:
+        found["ddq"] = cubic_spline(t, found["dq"])(t)[1]
+    verb, source = ("is", "dq") if missing == ["ddq"] else ("are", "q")
+    verb = "is" if len(missing) == 1 else verb
+    note = f"{' and '.join(missing)} {verb} computed from the spline through {source}"
+    return replace(table, values=found, notes=(*table.notes, note))
+
+
+def _far_apart(t: Array) -> list[str]:
+    """A note on times whose unit is doubtful."""
+    step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
+    return [f"samples are {step:.4g} s apart: are the times in s?"] if step > FAR else []
+
+
+def check_times(table: Table) -> None:
+    """Refuse times that do not increase, with the row."""
+    t = table.values["t"]
+    late = np.flatnonzero(np.diff(t) <= 0)
+    if late.size:
+        k = int(late[0])
+        before = table.row(k).rpartition(", ")[2]
+        raise ParseError(
+            f"{table.row(k + 1)}: t = {t[k + 1]:.9g} s comes after t = {t[k]:.9g} s of "
+            f"{before}; times must increase."
+        )
+
+
+def trajectory_of(table: Table, wish: Wish, file: str) -> Trajectory:
+    """The trajectory of a table with rates."""
+    values = table.values
+    return Trajectory(
+        t=values["t"], q=values["q"], dq=values["dq"], ddq=values["ddq"], tau=values.get("tau"),
+        model=wish.model, name=Path(file).stem,
+        joint_names=table.joints if wish.model is None else (),
+        meta={"notes": table.notes} if table.notes else {},
+    )  # fmt: skip
+
+
+def from_columns(
+    t: Array,
+    columns: Mapping[Column, Array],
+    robot: Model | HasModel,
+    name: str,
+    where: str,
+) -> Trajectory:
+    """The trajectory of named columns in any order.
+
+    Args:
+        t: times, (T,).
+        columns: values, (T,), by quantity and joint. Missing rates and accelerations are those of
+            the spline through q or dq.
+        robot: gives the names and order of the joints.
+        name: of the trajectory.
+        where: beginning of every message, such as a file and line.
+    """
+    model = model_of(robot)
+    found = {
+        quantity: np.stack([columns[quantity, x] for x in entry_names(model, quantity)], axis=1)
+        for quantity in SIGNALS
+        if any(own == quantity for own, _ in columns)
+    }
+    wish = Wish(model)
+    table = Table(
+        {"t": t, **found}, model.coordinate_names, lambda k: f"{where}, sample {k}", where
+    )
+    return trajectory_of(replace(with_rates(table, wish), notes=()), wish, name)
+
+
+# ----- NPZ of kinetree
+
+
+def _named(found: Mapping[str, Array], file: str, wish: Wish) -> dict[str, Array]:
+    """The arrays of an NPZ file; those of kinetree with a column for every joint."""
+    if "dof_names" not in found:
+        return dict(found)
+    if texts := unit_arrays(found):
+        raise ParseError(
+            f"{file} is an NPZ file of kinetree, which is in SI units; leave out its array "
+            f"{next(iter(texts))!r}."
+        )
+    if wish.degrees:
+        raise InputError(
+            f"{file} is an NPZ file of kinetree, which is in rad; leave out {wish.ways.degrees}."
+        )
+    dofs, coordinates = _axis_names(found)
+    columns = {"t": found["t"]} if "t" in found else {}
+    for key in (key for key in SIGNALS if key in found):
+        x, own = found[key], coordinates if key == "q" else dofs
+        if x.ndim != 2 or x.shape[1] != len(own):
+            raise ShapeError(
+                f"{file}: {key} has shape {x.shape}; expected (T, {len(own)}), one motion with a "
+                f"column for each of {', '.join(own)}."
+            )
+        columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(own)}
+    return columns
+
+
+def _axis_names(found: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    dofs = tuple(map(str, found["dof_names"]))
+    return dofs, tuple(map(str, found.get("coordinate_names", found["dof_names"])))
+
+
+def _own_trajectory(path: Path, found: dict[str, Array], model: Model | None) -> Trajectory:
+    """The trajectory of an NPZ file of kinetree, a batch too, with the pieces of its plan."""
+    dofs, coordinates = _axis_names(found)
+    if missing := [name for name in ("t", "q") if name not in found]:
+        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(found)}.")
+    if model is None and coordinates != dofs:
+        raise InputError(
+            f"{path.name} has joints with several coordinates ({', '.join(coordinates)}); they "
+            "need their robot: kt.motion.read(path, robot)."
+        )
+    for key in (key for key in (*SIGNALS, *PIECES) if key in found):
+        quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
+        own = coordinates if quantity == "q" else dofs
+        wanted = own if model is None else entry_names(model, quantity)
+        found[key] = _ordered(found[key], own, wanted, f"{path.name}: {key}")
+    meta: dict[str, object] = {"smooth": bool(found["smooth"])} if "smooth" in found else {}
+    try:
+        if "dq" not in found or "ddq" not in found:
+            found = found | _missing_rates(path, found, model, meta)
+        return Trajectory(
+            t=found["t"], q=found["q"], dq=found["dq"], ddq=found["ddq"], tau=found.get("tau"),
+            joint_names=dofs if model is None else (),
+            name=str(found.get("name", path.stem)),
+            model=model,
+            meta=meta,
+            pieces=from_arrays(found, model if model is not None and curved(model) else None),
+        )  # fmt: skip
+    except ShapeError as error:
+        raise ShapeError(f"{path.name}: {error}") from None
+    except ParseError:
+        raise
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _missing_rates(
+    path: Path, found: Mapping[str, Array], model: Model | None, meta: dict[str, object]
+) -> dict[str, Array]:
+    values = {key: np.asarray(found[key], float) for key in ("t", "q", "dq") if key in found}
+    table = Table(values, (), lambda k: f"{path.name}, row {k + 1}", path.name)
+    table = with_rates(table, Wish(model))
+    meta["notes"] = table.notes
+    return dict(table.values)
+
+
+def _ordered(x: Array, own: tuple[str, ...], wanted: Sequence[str], where: str) -> Array:
+    """x, (T, ..., joints), with its last axis put from the order `own` into `wanted`."""
+    if x.ndim < 2 or x.shape[-1] != len(own):
+        raise ShapeError(
+            f"{where} has shape {x.shape}; expected (T, ..., {len(own)}), a column for each of "
+            f"{', '.join(own)}."
+        )
+    unknown = [name for name in own if name not in wanted]
+    missing = [name for name in wanted if name not in own]
+    if unknown or missing:
+        wrong = f"unknown joint {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing"
+        raise InputError(f"{where}: {wrong}; the robot has {', '.join(wanted)}.")
+    return x[..., [own.index(name) for name in wanted]]

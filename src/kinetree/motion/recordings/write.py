@@ -1,0 +1,112 @@
+"""Files of a motion: CSV, NPZ, Parquet, data frames; `read` has the inverse.
+
+CSV has a line of names, then a line for every time:
+
+    t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.options import typed
+from kinetree.base.tables import csv_cell
+from kinetree.errors import need
+from kinetree.motion.curve.pieces import to_arrays
+from kinetree.motion.inputs import check_single
+from kinetree.motion.record import SIGNALS, FilePath, Record
+
+
+def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], Array]]:
+    """Columns of one motion: ((quantity, name), values (T,)) in the order q, dq, ddq, tau.
+
+    purpose: beginning of the message for a batch, such as "a CSV file".
+    """
+    check_single(trajectory, purpose)
+    found: list[tuple[tuple[str, str], Array]] = []
+    for quantity in SIGNALS:
+        x: Array | None = getattr(trajectory, quantity)
+        names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
+        if x is not None:
+            found += [((quantity, name), x[:, k]) for k, name in enumerate(names)]
+    return found
+
+
+@typed
+def write_csv(trajectory: Record, path: FilePath) -> None:
+    """Write one motion as CSV; every number reads back to the same bits.
+
+    A CSV file has samples alone: the pieces of a plan are left out, and the motion between the
+    samples is found from them when it is read (see `kinetree.motion.resample`). NPZ keeps pieces.
+
+    Args:
+        trajectory: one motion.
+        path: path of the file.
+    """
+    columns = columns_of(trajectory, "a CSV file")
+    header = ["t", *(csv_cell(f"{quantity}:{joint}") for (quantity, joint), _ in columns)]
+    table = np.column_stack([trajectory.t, *(x for _, x in columns)])
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        file.write(",".join(header) + "\n")
+        file.writelines(",".join(map(repr, row)) + "\n" for row in table.tolist())
+
+
+@typed
+def write_npz(trajectory: Record, path: FilePath) -> None:
+    """Write the trajectory, a batch too, as NPZ; every number reads back to the same bits.
+
+    The pieces that it was planned with are written too, so that the motion between its samples is
+    the same when it is read. Of `meta`, only "smooth" is written.
+
+    Args:
+        trajectory: a motion, or a batch.
+        path: path of the file.
+    """
+    arrays = {name: getattr(trajectory, name) for name in ("t", *SIGNALS)}
+    given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
+    given["coordinate_names"] = np.array(trajectory.coordinate_names, str)
+    given["dof_names"] = np.array(trajectory.dof_names, str)
+    given["name"] = np.array(trajectory.name)
+    given |= to_arrays(trajectory.pieces)
+    if trajectory.meta.get("smooth") is not None:
+        given["smooth"] = np.array(trajectory.meta["smooth"])
+    with Path(path).open("wb") as file:  # an open file, because savez appends .npz to a path
+        np.savez_compressed(file, **given)
+
+
+@typed
+def write_parquet(trajectory: Record, path: FilePath) -> None:
+    """Write one motion as Parquet, with the columns of CSV; needs the extra `parquet`.
+
+    Every number reads back to the same bits. The pieces of a plan are left out, as in CSV.
+
+    Args:
+        trajectory: one motion.
+        path: path of the file.
+    """
+    parquet = need("pyarrow.parquet", "parquet", "a Parquet file")
+    import pyarrow
+
+    columns = columns_of(trajectory, "a Parquet file")
+    names = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
+    arrays = [pyarrow.array(x) for x in (trajectory.t, *(x for _, x in columns))]
+    parquet.write_table(pyarrow.table(arrays, names=names), path)
+
+
+@typed
+def to_dataframe(trajectory: Record) -> Any:
+    """A pandas DataFrame over time, index "t" in s, columns (quantity, name): frame["q"]["elbow"].
+
+    Units are in `frame.attrs["units"]`. Takes one motion, not a batch.
+
+    Args:
+        trajectory: one motion.
+    """
+    pandas = need("pandas", "dataframe", "a data frame")
+    columns = columns_of(trajectory, "a data frame")
+    frame = pandas.DataFrame(dict(columns), index=pandas.Index(trajectory.t, name="t"))
+    frame.columns = pandas.MultiIndex.from_tuples(frame.columns, names=("quantity", "joint"))
+    frame.attrs = {"name": trajectory.name, "units": dict(trajectory.units)}
+    return frame
