@@ -24,7 +24,7 @@ endif
 help:
 	@echo "make demo   work the course's exercises and print the results"
 	@echo "make view   open a robot in the browser"
-	@echo "make test   run all tests"
+	@echo "make test   run all tests; MANY=1 takes all seeds and examples of each"
 	@echo "make check  ruff, pyright, unit tests and laws on few robots, in about 90 s"
 	@echo "make lint   ruff and pyright"
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
@@ -69,7 +69,8 @@ view: $(VENV)/.view
 # tests of one file stay together (worksteal), so that what they share is made once
 test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal \
+	  $(if $(MANY),--many)
 
 # few cases of the quick tests, while pyright works on the other core
 QUICK := $(addprefix tests/unit/,base spatial description model algorithms compiler kernels controllers \

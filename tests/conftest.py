@@ -1,12 +1,14 @@
 """Settings of all tests: the same examples on every run, and no clock."""
 
 import gc
+import math
 import os
 import subprocess
 import sys
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,8 +34,19 @@ settings.register_profile("kinetree", derandomize=True, deadline=None)
 settings.load_profile("kinetree")
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PATIENCE = 600.0  # s, for a build of the documentation by another process
-CASES, EXAMPLES = 1, 5  # of every test with --few
+LONGEST_BUILD_S = 600.0  # of the documentation, by another process
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How many random cases a run takes: cases and seeds of a test, examples of Hypothesis."""
+
+    cases: float
+    seeds: float
+    examples: float
+
+
+FEW, USUAL, MANY = Amount(1, 1, 5), Amount(math.inf, 6, 30), Amount(*3 * [math.inf])
 
 # Tests of the machine code itself, which is made there with the effort of the users' code.
 # tests/backends/test_robot_bitwise.py proves that less effort gives the same bits.
@@ -43,23 +56,48 @@ QUICK = 15_000  # lines of IR with a stack of at most 1 MB where nothing is kept
 
 def pytest_addoption(parser):
     parser.addoption("--few", action="store_true", help="few cases of each test, for make check")
+    parser.addoption("--many", action="store_true", help="all seeds and examples of each test")
 
 
 def pytest_collection_modifyitems(config, items):
-    """With --few, keep the first cases of parametrised tests and draw few examples."""
-    if not config.getoption("--few"):
-        return
-    seen, kept, dropped = Counter(), [], []
+    """Keep as many cases, seeds and examples as the run takes."""
+    options = config.option
+    amount = FEW if options.few else MANY if options.many else USUAL
+    seeds = defaultdict(dict)  # of each test, in the order of its cases
     for item in items:
-        test = item.path, getattr(item, "originalname", item.name)
-        seen[test] += 1
-        (kept if seen[test] <= CASES else dropped).append(item)
-        if hasattr(item.obj, "hypothesis") and seen[test] == 1:
+        if "seed" in params(item):
+            seeds[function_of(item)][params(item)["seed"]] = None
+    kept_seeds = {test: spread(list(values), amount.seeds) for test, values in seeds.items()}
+    count, kept, dropped = Counter(), [], []
+    for item in items:
+        test = function_of(item)
+        keep = test not in kept_seeds or params(item)["seed"] in kept_seeds[test]
+        count[test] += keep
+        (kept if keep and count[test] <= amount.cases else dropped).append(item)
+        if hasattr(item.obj, "hypothesis") and count[test] == 1:
             own = item.obj._hypothesis_internal_use_settings
-            few = settings(own, max_examples=min(EXAMPLES, own.max_examples))
-            item.obj._hypothesis_internal_use_settings = few
+            fewer = settings(own, max_examples=int(min(amount.examples, own.max_examples)))
+            item.obj._hypothesis_internal_use_settings = fewer
     config.hook.pytest_deselected(items=dropped)
     items[:] = kept
+
+
+def function_of(item):
+    """The function of a test, which its cases share."""
+    return item.path, getattr(item, "originalname", item.name)
+
+
+def params(item):
+    """Parameters of a case by name."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+def spread(values, count):
+    """At most so many of the values, from the first to the last."""
+    if len(values) <= count:
+        return values
+    gap = (len(values) - 1) / max(count - 1, 1)
+    return [values[round(k * gap)] for k in range(count)]
 
 
 def pytest_collection_finish():
@@ -109,10 +147,12 @@ def built_docs(pytestconfig, no_cache_of_the_user):
     try:
         folder.mkdir()
     except FileExistsError:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LONGEST_BUILD_S
         while not ended.exists() and time.monotonic() < end:
             time.sleep(0.2)
-        assert ended.exists(), f"the process that builds {folder} did not end in {PATIENCE} s"
+        assert ended.exists(), (
+            f"the process that builds {folder} did not end in {LONGEST_BUILD_S} s"
+        )
         return html, ended.read_text("utf8")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     where = [str(DOCS), str(html), "-d", str(folder / "doctrees")]

@@ -2,6 +2,7 @@
 
     python tools/source_map.py            print lines, files, median length, import and Any shares
     python tools/source_map.py --folders  the same for every folder
+    python tools/source_map.py --pinned   internal names that tests use, by folder of the tests
 
 `tests/unit/test_layout.py` checks the imports with it, `tools/draw_architecture.py` draws them.
 """
@@ -183,10 +184,76 @@ def _is_any(parameter: ast.arg) -> bool:
     return "Any" in options
 
 
+@cache
+def exports(package: str) -> set[str]:
+    """Words in the __init__ of a folder: what it defines, imports or lists in __all__."""
+    return set(re.findall(r"\w+", modules()[package].read_text()))
+
+
+@cache
+def private_names() -> set[str]:
+    """Private names of the source, without those of IPython (_repr_html_)."""
+    text = "\n".join(path.read_text() for path in modules().values())
+    return {name for name in re.findall(r"\b_[a-zA-Z]\w*", text) if not name.endswith("_")}
+
+
+def is_internal(name: str) -> bool:
+    """Return True if no folder exports this dotted name: it is private, or of an inner module."""
+    module, _, last = name.rpartition(".")
+    if last in private_names():
+        return True
+    if name in modules() or module not in modules():
+        return False
+    path = modules()[module]
+    return last not in exports(module) if path.name == "__init__.py" else path.parent != SOURCE
+
+
+def pinned_names(path: Path) -> set[str]:
+    """Internal names that a test imports, reads from a module or replaces (setattr).
+
+    A private attribute of an object counts if the source has its name.
+    """
+    nodes, used, replaced = list(ast.walk(syntax(path))), set(), set()
+    imports: dict[str, str] = {}  # what a name in this file stands for
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            pairs = zip(node.names, imported(node), strict=True)
+            imports |= {alias.asname or alias.name: name for alias, name in pairs}
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if imports.get(owner, PACKAGE).startswith(PACKAGE) and owner != "self":
+                used.add(f"{imports.get(owner, '')}.{node.attr}".lstrip("."))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".setattr"):
+            target = ".".join(ast.unparse(x).strip("'") for x in node.args[:2])
+            first, _, last = target.partition(".")
+            target = f"{imports.get(first, first)}.{last}"
+            if target.startswith(PACKAGE) or first not in imports:  # not of another package
+                replaced.add(target)
+    used |= {name for name in imports.values() if name.startswith(PACKAGE + ".")}
+    return set(filter(is_internal, used)) | replaced
+
+
+def print_pinned() -> None:
+    """Print how many internal names the tests use, in all and by folder of the tests."""
+    tests, by_folder = ROOT / "tests", defaultdict(set)
+    paths = sorted(tests.rglob("*.py"))
+    for path in paths:
+        depth = 2 if path.is_relative_to(tests / "unit") else 1
+        by_folder["/".join(path.relative_to(tests).parts[:depth])] |= pinned_names(path)
+    for folder, names in by_folder.items():
+        print(f"{folder}: {len(names)}: {', '.join(sorted(names))}")
+    lines = sum(len(path.read_text().splitlines()) for path in paths)
+    print(f"tests: {len(set().union(*by_folder.values()))} internal names, {lines} lines")
+
+
 def main() -> None:
-    """Print the figures of the whole source, or of every folder."""
-    if set(sys.argv[1:]) - {"--folders"}:
-        sys.exit("usage: python tools/source_map.py [--folders]")
+    """Print the figures of the whole source, of every folder, or the names that tests pin."""
+    if set(sys.argv[1:]) - {"--folders", "--pinned"}:
+        sys.exit("usage: python tools/source_map.py [--folders | --pinned]")
+    if "--pinned" in sys.argv[1:]:
+        print_pinned()
+        return
     groups: dict[str, list[Path]] = defaultdict(list)
     for name, path in modules().items():
         groups[room(name) if "--folders" in sys.argv[1:] else PACKAGE].append(path)

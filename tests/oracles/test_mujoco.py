@@ -56,8 +56,12 @@ def damped(joint):
 
 
 @pytest.fixture(params=range(40), ids=lambda seed: f"robot{seed}")
-def case(request):
-    seed = request.param
+def seed(request):
+    return request.param
+
+
+@pytest.fixture
+def case(seed):
     model = random_model(seed, 1 + seed % 30, types=("revolute", "prismatic"))
     model = model.replace(rotors=(), joints=tuple(damped(joint) for joint in model.joints))
     theirs = mujoco.MjModel.from_xml_string(mjcf(model))

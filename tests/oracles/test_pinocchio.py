@@ -14,13 +14,16 @@ pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not in
 from pinocchio_model import twin, without_what_it_leaves_out  # noqa: E402  (needs pinocchio)
 
 AGREEMENT = 1e-11  # as the project specifies for other libraries
-SEEDS = range(60)
 
 
-@pytest.fixture(params=SEEDS, ids=lambda seed: f"robot{seed}")
-def case(request):
+@pytest.fixture(params=range(60), ids=lambda seed: f"robot{seed}")
+def seed(request):
+    return request.param
+
+
+@pytest.fixture
+def case(seed):
     """A robot with armature, but without what Pinocchio leaves out: friction and rotors."""
-    seed = request.param
     model = random_model(seed, 1 + seed % 30, types=ALL_TYPES, chain=seed % 2 == 0)
     model = without_what_it_leaves_out(model)
     pair = twin(model)

@@ -15,8 +15,12 @@ SWAP = [3, 4, 5, 0, 1, 2]  # Pinocchio's linear parts come first
 
 
 @pytest.fixture(params=range(10), ids=lambda seed: f"robot{seed}")
-def case(request):
-    seed = request.param
+def seed(request):
+    return request.param
+
+
+@pytest.fixture
+def case(seed):
     model = random_model(seed, 2 + seed % 6, types=ALL_TYPES, chain=seed % 2 == 0)
     model = without_what_it_leaves_out(model)
     m, com, *rest = model.base  # their model has no base, which would move the centre of mass
