@@ -11,9 +11,9 @@ HTML or Markdown is escaped here.
 """
 
 import difflib
+import html
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import floor, inf, isfinite, isnan, log10
 
 import numpy as np
@@ -153,6 +153,11 @@ def markdown_text(text: str) -> str:
     text = re.sub(r"([\\`*<>|&#~$])", r"\\\1", text)
     text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
     return re.sub(r"\](?=[(:\[])", r"]\\", text)
+
+
+def escape(text: str) -> str:
+    """`text` for HTML and SVG: no markup, and characters that a reader does not see as escapes."""
+    return html.escape(visible(text))
 
 
 def html_table(
