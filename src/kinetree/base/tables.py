@@ -14,6 +14,7 @@ import difflib
 import html
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import floor, inf, isfinite, isnan, log10
 
 import numpy as np
@@ -111,9 +112,9 @@ def listing(names: Iterable[object], most: float = inf) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
-    plain = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
-    return f" Did you mean {plain[found[0]]!r}?" if found else ""
+    plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
+    similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
+    return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
 
 
 def csv_cell(text: str) -> str:
