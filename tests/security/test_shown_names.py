@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from unicodedata import category
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from kinetree.errors import InputError, KinetreeWarning, visible
 # the direction of writing, characters without a width, other ends of lines.
 CONTROLS = "\x9b \x9d \x7f \r \n \x85 \u202e \u2066 \u200b \u2028 \u2029".split(" ")
 NAMES = [f"a{c}31mb{k}" for k, c in enumerate(CONTROLS)]
+MATHS = "\u2061\u2062\u2063\u2064"  # operators of MathML without a picture
 ESCAPES = [visible(c, "") for c in CONTROLS]
 
 
@@ -153,6 +155,26 @@ def test_the_console_escapes_every_renderable():
     with Terminal(file=file, width=80, force_terminal=True).status(hostile) as status:
         status.update(Text(hostile))
     assert "\x07" not in file.getvalue() and "\u202e" not in file.getvalue()
+
+
+def test_pages_and_drawings_have_escapes(robot):
+    from kinetree.views.page.report import page_of
+    from kinetree.views.page.stage import stage_of
+
+    q = np.zeros(robot.n)
+    motion = robot.simulate(q, q, duration=0.02, dt=0.01)
+    shown = {
+        "report": page_of(stage_of(robot), samples=20),
+        "plot": motion.plot()._repr_html_(),
+        "svg": motion.plot().svg(),
+        "explanation": robot.explain(q, q, q)._repr_html_(),
+        "tables": motion.table_html() + robot.report._repr_html_() + robot.model._repr_html_(),
+    }
+    for name, text in shown.items():
+        hidden = {c for c in obeyed(text) if category(c)[0] == "C" or c in "\u2028\u2029"}
+        assert not hidden - {"\t", *MATHS}, name
+        assert not any(f"\\u{ord(c):04x}m" in text for c in CONTROLS), name  # of JSON
+        assert "\\x9b31m" in text, name
 
 
 @pytest.mark.parametrize("page", ["robot", "motion", "notebook"])

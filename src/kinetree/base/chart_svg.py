@@ -5,12 +5,12 @@ pattern) that the style sheet of the pages knows; files have a style of their ow
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.charts import Axis, Chart, Series, fitted
+from kinetree.base.tables import escape
 
 COLOURS, DASHES = 8, 4  # of lines in the style sheet
 WIDTH, HEIGHT = 560, 250

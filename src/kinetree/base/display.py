@@ -11,8 +11,8 @@ trusted, a preview on a website), the picture is what remains.
 
 import base64
 from collections.abc import Callable
-from html import escape
 
+from kinetree.base.tables import escape
 from kinetree.errors import KinetreeError
 
 Display = Callable[..., str]

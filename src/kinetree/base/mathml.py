@@ -50,7 +50,7 @@ from kinetree.base.math_symbols import (
     in_alphabet,
     italic,
 )
-from kinetree.errors import InputError
+from kinetree.errors import InputError, visible
 
 SPACED = {BIN: "0.2222em", REL: "0.2778em"}  # on both sides, where there is something to separate
 NEVER_STRETCHED = "+−±×⋅=≤≥≠≈∈"
@@ -313,7 +313,7 @@ class _Parser:
         raise self.wrong(f"the command \\{name} is not known")
 
     def term(self) -> Atom:
-        name = escape(self.raw(), quote=True)
+        name = escape(visible(self.raw()))
         atoms = self.group()
         body = _row(atoms, self.depth > 0)
         return Atom(f'<mrow data-term="{name}">{body}</mrow>', tall=any(x.tall for x in atoms))
@@ -359,7 +359,7 @@ class _Parser:
     def in_font(self, name: str) -> Atom:
         if FONTS.get(name) == "text":
             text = self.raw().replace(" ", "\u00a0")
-            return Atom(f"<mtext>{escape(text)}</mtext>")
+            return Atom(f"<mtext>{escape(visible(text))}</mtext>")
         outer, self.font = self.font, FONTS[name.rstrip("*")]
         atoms = self.group()
         self.font = outer

@@ -11,9 +11,10 @@ HTML or Markdown is escaped here.
 """
 
 import difflib
+import html
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from itertools import islice
 from math import floor, inf, isfinite, isnan, log10
 
 import numpy as np
@@ -111,9 +112,9 @@ def listing(names: Iterable[object], most: float = inf) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
-    plain = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
-    return f" Did you mean {plain[found[0]]!r}?" if found else ""
+    plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
+    similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
+    return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
 
 
 def csv_cell(text: str) -> str:
@@ -153,6 +154,11 @@ def markdown_text(text: str) -> str:
     text = re.sub(r"([\\`*<>|&#~$])", r"\\\1", text)
     text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
     return re.sub(r"\](?=[(:\[])", r"]\\", text)
+
+
+def escape(text: str) -> str:
+    """`text` for HTML and SVG: no markup, and characters that a reader does not see as escapes."""
+    return html.escape(visible(text))
 
 
 def html_table(

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.cli.output import Rows, csv_line, json_text, number_lines
 from kinetree.cli.rows import Block, States, opened
-from kinetree.motion.recordings import Wish
+from kinetree.motion.recordings import ReadRequest
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Job:
     heads: Sequence[str]
 
 
-def run_batch(wish: Wish, data: str, job: Job, *, output: Path | None, json: bool) -> None:
+def run_batch(wish: ReadRequest, data: str, job: Job, *, output: Path | None, json: bool) -> None:
     """Read, compute and write until the input ends; memory does not grow with a text."""
     model = wish.model
     assert model is not None

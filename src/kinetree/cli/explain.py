@@ -37,7 +37,7 @@ from kinetree.errors import InputError
 
 if TYPE_CHECKING:
     from kinetree.explain import Explanation, Torque
-    from kinetree.motion.recordings import Wish
+    from kinetree.motion.recordings import ReadRequest
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}  # by ending of -o
 MOST_LINKS = 40  # whose steps are all shown on the screen
@@ -155,7 +155,7 @@ def shown_links(
     return replace(explanation, links=links[:FIRST_LINKS]), ending
 
 
-def row_of(wish: "Wish", data: str, row: int, wanted: tuple[str, ...]) -> dict[str, Array]:
+def row_of(wish: "ReadRequest", data: str, row: int, wanted: tuple[str, ...]) -> dict[str, Array]:
     """Read the state of one row of a recording."""
     from kinetree.cli.rows import opened
 

@@ -23,7 +23,7 @@ from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
-from kinetree.motion.recordings import Table, Ways, Wish
+from kinetree.motion.recordings import OptionNames, ReadRequest, Table
 from kinetree.motion.recordings.read import (
     BAG,
     LONGEST_SIGNATURE,
@@ -73,7 +73,7 @@ def wish_of(
     degrees: bool = False,
     required: tuple[str, ...] = ("t", "q"),
     unnamed: tuple[str, ...] = (),
-) -> Wish:
+) -> ReadRequest:
     """The wish of a command; its columns are words such as `NAME=q:JOINT` and `NAME=`."""
     found: dict[str, str | None] = {}
     for word in recorded.columns:
@@ -86,11 +86,13 @@ def wish_of(
         if name in found:
             raise InputError(f"--columns maps {name!r} twice; expected every column once.")
         found[name] = target or None
-    return Wish(model, found, degrees, recorded.topic, required, unnamed, Ways(command=True))
+    return ReadRequest(
+        model, found, degrees, recorded.topic, required, unnamed, OptionNames(command=True)
+    )
 
 
 @contextmanager
-def opened(data: str, wish: Wish, wanted: Sequence[str]) -> Generator[States]:
+def opened(data: str, wish: ReadRequest, wanted: Sequence[str]) -> Generator[States]:
     """Open the states of a file or of standard input; `wanted` quantities are those to read.
 
     Notes of the reader are printed with the first block.
@@ -109,7 +111,9 @@ def opened(data: str, wish: Wish, wanted: Sequence[str]) -> Generator[States]:
         yield States(path.name, whole_blocks(path.name, table, wish, wanted))
 
 
-def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
+def text_blocks(
+    stream: BinaryIO, name: str, wish: ReadRequest, wanted: Sequence[str]
+) -> Iterator[Block]:
     """Blocks of a text; it is read whole only if rates have to be differentiated."""
     table = TextTable(stream, name, wish)
     lacking = [x for x in RATES if x in wanted and x not in table.layout.columns]
@@ -124,7 +128,9 @@ def text_blocks(stream: BinaryIO, name: str, wish: Wish, wanted: Sequence[str]) 
         yield Block(block.values)
 
 
-def whole_blocks(name: str, table: Table, wish: Wish, wanted: Sequence[str]) -> Iterator[Block]:
+def whole_blocks(
+    name: str, table: Table, wish: ReadRequest, wanted: Sequence[str]
+) -> Iterator[Block]:
     """Blocks of a table that was read whole, with rates if it has times."""
     lacking = [x for x in RATES if x in wanted and x not in table.values]
     if "t" in table.values and lacking:

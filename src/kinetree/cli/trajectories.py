@@ -8,14 +8,14 @@ from kinetree.base.arrays import Array
 from kinetree.cli.output import Rows, csv_line, number_lines
 from kinetree.cli.rows import announce, as_file
 from kinetree.model.units import factors, units
-from kinetree.motion.recordings import Wish
+from kinetree.motion.recordings import ReadRequest
 from kinetree.motion.recordings.read import read_table, trajectory_of, with_rates
 from kinetree.motion.recordings.write import columns_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 
 
-def read_trajectory(data: str, wish: Wish) -> Trajectory:
+def read_trajectory(data: str, wish: ReadRequest) -> Trajectory:
     """Read the trajectory of a recording; missing rates are those of the spline through it.
 
     Notes of the reader are printed.
@@ -26,7 +26,7 @@ def read_trajectory(data: str, wish: Wish) -> Trajectory:
     return trajectory_of(table, wish, path.name)
 
 
-def read_forces(data: str, wish: Wish) -> tuple[Array, Array]:
+def read_forces(data: str, wish: ReadRequest) -> tuple[Array, Array]:
     """Read times and joint forces, (T,) and (T, n), of a recording with t and tau:JOINT."""
     with as_file(data) as path:
         table = read_table(path, wish)

@@ -35,7 +35,7 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.controllers import Contact, MomentumObserver
     from kinetree.identify import Recording
-    from kinetree.motion.recordings import Wish
+    from kinetree.motion.recordings import ReadRequest
 
 PAGES = (".html", ".htm")
 UNEXPLAINED = 0.5  # of the joint forces: a robot that leaves more of them is not the recorded one
@@ -155,7 +155,7 @@ def watch(
     return 1 if result.contacts else 0
 
 
-def rate_cutoff(path: Path, wish: "Wish", gain: float) -> float:
+def rate_cutoff(path: Path, wish: "ReadRequest", gain: float) -> float:
     """Twice the corner frequency of the observer, Hz, or less if samples are far apart.
 
     A lower one would smear contacts, and the observer attenuates the noise above it.

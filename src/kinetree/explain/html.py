@@ -5,9 +5,9 @@ highlighted in the equation above it by the style. `views/page/explain.py` makes
 """
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from kinetree.base.mathml import formula_style
+from kinetree.base.tables import escape
 from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
@@ -101,7 +101,7 @@ def _sheet(sheet: Sheet, kind: str, *, opened: bool) -> Iterator[str]:
         yield '<div class="scroll part">'
         if not section.by_cause and not section.listed and section.symbol != "T":
             yield _equation(section)
-        yield f'<table data-symbol="{escape(section.symbol, quote=True)}">'
+        yield f'<table data-symbol="{escape(section.symbol)}">'
         yield from _listed(section) if section.listed else _table(section)
         yield "</table></div>"
     yield "</details>"
@@ -159,7 +159,7 @@ def _meaning(section: Section) -> str:
 def _number(cell: str, cause: str = "") -> str:
     # the spaces after a zero align it with the decimals of the other rows
     kind = "n zero" if cell.strip() == "0" else "n"
-    mark = f' data-cause="{escape(cause, quote=True)}"' if cause else ""
+    mark = f' data-cause="{escape(cause)}"' if cause else ""
     return f'<td class="{kind}"{mark}>{escape(cell)}</td>'
 
 

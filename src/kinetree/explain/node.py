@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from html import escape
 from importlib import import_module
 from inspect import getsource
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.mathml import from_latex
+from kinetree.base.tables import escape
 
 NUMBER, HOLE = re.compile(r"\d+"), "#"
 Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vector or matrix
@@ -140,7 +140,7 @@ def marked(name: str, latex: str, *, first: bool) -> str:
     sign, body = split_sign(latex)
     after = "0" if first else "0.2222em"  # the space before a sign is that between two <math>
     operator = f'<mo lspace="0" rspace="{after}">{sign}</mo>' if sign != "+" or not first else ""
-    mark = f'<mrow data-term="{escape(name, quote=True)}">'
+    mark = f'<mrow data-term="{escape(name)}">'
     return f"<math>{operator}{mark}{mathml(body)}</mrow></math>"
 
 

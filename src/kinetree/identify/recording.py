@@ -43,7 +43,7 @@ from kinetree.model import Model
 from kinetree.motion.inputs import check_order
 from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import Wish
+from kinetree.motion.recordings import ReadRequest
 from kinetree.motion.recordings.read import check_times as check_times_increase
 from kinetree.motion.recordings.read import read_table
 from kinetree.motion.trajectory import Trajectory
@@ -247,12 +247,12 @@ def read_recording(
         topic: topic of a bag; None: the only one.
         columns: {our name: column of the file}, where headers differ; None: as named.
     """
-    wish = Wish(robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"))
+    wish = ReadRequest(robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"))
     return recording_of(path, robot, wish, cutoff=cutoff)
 
 
 def recording_of(
-    path: FilePath, robot: Robot, wish: Wish, *, cutoff: float | None = None
+    path: FilePath, robot: Robot, wish: ReadRequest, *, cutoff: float | None = None
 ) -> Recording:
     """The recording of a file, read as the wish states."""
     table = read_table(path, wish)

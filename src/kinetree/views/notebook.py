@@ -6,7 +6,6 @@ still picture, and stays below 2 MB: meshes and samples are thinned.
 
 import os
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import chart_data, fitted, spread
 from kinetree.base.display import framed
 from kinetree.base.figure import Figure
-from kinetree.base.tables import page_number
+from kinetree.base.tables import escape, page_number
 from kinetree.motion.animation import Animation
 from kinetree.motion.plots import plot
 from kinetree.motion.trajectory import Trajectory

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.tables import escape
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import along, link_poses
 from kinetree.views.camera import (

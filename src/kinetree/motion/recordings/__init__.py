@@ -3,25 +3,24 @@
 There is one reader for every format, for Python and for the command line. `names` understands the
 name of one column, `header` all of them, `units` their units (the spellings are in
 `kinetree.base.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ and
-Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a Wish, which says what to
-read and for which robot, and make a Table of a whole file, which `read` turns into a Trajectory.
+Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a ReadRequest, which says
+what to read and for which robot, and make a Table of a whole file; `read` makes a Trajectory of it.
 """
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.model.units import entry_names
+from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take it from here
 
-SIGNALS = ("q", "dq", "ddq", "tau")
-MOST = 12  # names in one message
+MAX_NAMES = 12  # names in one message
 
 
 @dataclass(frozen=True)
-class Ways:
+class OptionNames:
     """The options as a message names them: keywords of Python, or options of the command line."""
 
     command: bool = False
@@ -48,7 +47,7 @@ class Ways:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReadRequest:
     """What to read.
 
     Args:
@@ -59,7 +58,7 @@ class Wish:
         topic: of a ROS bag; None takes the only one of a suitable type.
         required: quantities that must be there, among t, q, dq, ddq, tau.
         unnamed: quantities of a table without names, in their order; () refuses such a table.
-        ways: how messages name the options.
+        options: how messages name the options.
     """
 
     model: Model | None = None
@@ -68,7 +67,7 @@ class Wish:
     topic: str | None = None
     required: tuple[str, ...] = ("t", "q")
     unnamed: tuple[str, ...] = ()
-    ways: Ways = Ways()
+    options: OptionNames = OptionNames()
 
     @property
     def owner(self) -> str:
@@ -110,10 +109,3 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
-    plain = {name.lower(): name for name in known}
-    found = get_close_matches(word[:60].lower(), list(plain)[:2000], n=1, cutoff=0.6)
-    return f" Did you mean {plain[found[0]]!r}?" if found else ""

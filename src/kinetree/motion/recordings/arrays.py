@@ -22,7 +22,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.base.units import Unit, unit_of, unit_subject
 from kinetree.errors import ParseError, need
-from kinetree.motion.recordings import MOST, Table, Wish
+from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
 from kinetree.motion.recordings.clocks import PER_SECOND, Clock, check_first, seconds_note
 from kinetree.motion.recordings.comments import check_comment
 from kinetree.motion.recordings.header import named_layout
@@ -37,7 +37,7 @@ DAMAGED = (
 )  # fmt: skip
 
 
-def read_parquet(path: Path, wish: Wish) -> Table:
+def read_parquet(path: Path, request: ReadRequest) -> Table:
     """The table of a Parquet file; needs the extra `parquet`."""
     parquet = need("pyarrow.parquet", "parquet", "a Parquet file")
     import pyarrow
@@ -62,7 +62,7 @@ def read_parquet(path: Path, wish: Wish) -> Table:
         found = found.remove_column(0)  # frees its memory if the array is a copy
         columns |= own
         units |= {x: stated[name] for x in own if name in stated}
-    return table_of(columns, wish, path.name, units, comments)
+    return table_of(columns, request, path.name, units, comments)
 
 
 def _check_parquet(file: Any, name: str) -> None:
@@ -224,7 +224,7 @@ def _scalars(arrays: Mapping[str, Array]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
+def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) -> Table:
     """The table of the arrays of an NPZ file that other programs wrote."""
     texts = _scalars(arrays)
     tables = {name: x for name, x in arrays.items() if x.ndim > 0 and name not in texts}
@@ -235,17 +235,17 @@ def table_of_npz(arrays: Mapping[str, Array], wish: Wish, where: str) -> Table:
         own = _expanded(name, x, where)
         columns |= own
         units |= {x: stated[name] for x in own if name in stated}
-    found = table_of(columns, wish, where, units, _comments(texts))
+    found = table_of(columns, request, where, units, _comments(texts))
     single = [x for x in arrays if x not in tables and unit_subject(x) is None]
     if not single:
         return found
-    note = f"{listing(single, MOST)}, which have no axis, are not used"
+    note = f"{listing(single, MAX_NAMES)}, which have no axis, are not used"
     return replace(found, notes=(*found.notes, note))
 
 
 def table_of(
     columns: Mapping[str, Array],
-    wish: Wish,
+    request: ReadRequest,
     where: str,
     units: Mapping[str, Unit],
     comments: Sequence[str] = (),
@@ -256,22 +256,22 @@ def table_of(
     lengths = {len(x) for x in columns.values()}
     if len(lengths) > 1:
         texts = [f"{name} has {len(x)}" for name, x in columns.items()]
-        raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MOST])}.")
+        raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MAX_NAMES])}.")
     count = lengths.pop()
     if not count:
-        raise ParseError(f"{where} has columns {listing(columns, MOST)} and no rows.")
+        raise ParseError(f"{where} has columns {listing(columns, MAX_NAMES)} and no rows.")
     heads = list(columns)
     arrays = list(columns.values())
     first = [str(x[0]) for x in arrays]
-    layout = named_layout(heads, wish, where, first, [units.get(x) for x in heads])
+    layout = named_layout(heads, request, where, first, [units.get(x) for x in heads])
     notes = list(layout.notes)
     for comment in comments:
-        notes += check_comment(wish, layout, comment, where)
+        notes += check_comment(request, layout, comment, where)
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
     values: dict[str, Array] = {}
     if layout.clock is not None:
-        values["t"] = _times(layout.clock, heads, arrays, where, wish, notes)
+        values["t"] = _times(layout.clock, heads, arrays, where, request, notes)
     for quantity, own in layout.columns.items():
         values[quantity] = np.empty((count, len(own)))
         for k, column, numerator, denominator in zip(
@@ -291,7 +291,7 @@ def _times(
     heads: Sequence[str],
     arrays: Sequence[Array],
     where: str,
-    wish: Wish,
+    request: ReadRequest,
     notes: list[str],
 ) -> Array:
     """Times in s; stamps, nanoseconds and seconds with nanoseconds are counted from the first."""
@@ -308,7 +308,7 @@ def _times(
         x, per_second = x.astype(np.int64), PER_SECOND[unit]
     elif not clock.exact:
         t = _floats(x, head, where)
-        check_first(clock, head, float(t[0]), wish, where)
+        check_first(clock, head, float(t[0]), request, where)
         notes += seconds_note(clock, head)
         return clock.in_seconds(t)
     whole = _whole(x, head, where)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing
+from kinetree.base.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
-from kinetree.motion.recordings import MOST, SIGNALS, Table, Wish, nearest
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.bag_sizes import check_bag, check_messages
 from kinetree.motion.recordings.by_hand import matching
 from kinetree.motion.recordings.names import BRACKETED
@@ -35,7 +35,7 @@ LONGEST_GAP = 10**8 * SECOND  # three years; clocks of simulations begin at 0, o
 REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
 
 
-def read_bag(path: Path, wish: Wish) -> Table:
+def read_bag(path: Path, request: ReadRequest) -> Table:
     """The table of one topic of a bag: a .bag, .mcap or .db3 file, or a folder with metadata.yaml.
 
     Times of joint states are the stamps of their headers, counted from the first; if all are zero,
@@ -44,9 +44,9 @@ def read_bag(path: Path, wish: Wish) -> Table:
     need("rosbags.highlevel", "ros", "a ROS bag")
     check_bag(path)
     with _opened(path) as reader:
-        topic, number = _topic(wish.topic, path.name)
+        topic, number = _topic(request.topic, path.name)
         own = [x for x in reader.connections if x.msgtype in FIELDS]
-        chosen = _chosen(own, reader, topic, path.name, wish)
+        chosen = _chosen(own, reader, topic, path.name, request)
         kind = chosen[0].msgtype
         check_messages(reader, chosen[0].topic, path.name)
         messages: list[tuple[int, Any]] = []
@@ -59,12 +59,12 @@ def read_bag(path: Path, wish: Wish) -> Table:
     if not messages:
         raise ParseError(f"{where} has no messages.")
     if kind == PLAN:
-        samples, notes = _plan_samples(messages, number, where, wish)
+        samples, notes = _plan_samples(messages, number, where, request)
     elif number is not None:
         raise InputError(f"{where}: #{number} chooses a trajectory, and the topic has {kind}.")
     else:
         samples, notes = _state_samples(messages, where)
-    return _table(samples, wish, where, notes, relative=kind == STATE)
+    return _table(samples, request, where, notes, relative=kind == STATE)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _opened(path: Path) -> Generator[Any]:
 
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         inside = sorted(x.name for x in path.iterdir() if x.suffix in (".mcap", ".db3", ".bag"))
-        hint = f" It has {listing(inside, MOST)}: name one of them." if inside else ""
+        hint = f" It has {listing(inside, MAX_NAMES)}: name one of them." if inside else ""
         raise InputError(
             f"{path.name or path} is a folder without metadata.yaml; expected a recording.{hint}"
         )
@@ -113,7 +113,9 @@ def _topic(text: str | None, file: str) -> tuple[str | None, int | None]:
     return topic, int(number) if sign else None
 
 
-def _chosen(own: Sequence[Any], reader: Any, topic: str | None, file: str, wish: Wish) -> list[Any]:
+def _chosen(
+    own: Sequence[Any], reader: Any, topic: str | None, file: str, request: ReadRequest
+) -> list[Any]:
     """The connections of the topic, which must be one of a suitable type."""
     topics = {x.topic for x in own}
     every = {x.topic: x.msgtype for x in reader.connections}
@@ -135,7 +137,7 @@ def _chosen(own: Sequence[Any], reader: Any, topic: str | None, file: str, wish:
     elif len(topics) > 1:
         raise InputError(
             f"{file} has several topics: {_listed(reader, sorted(topics))}. Choose one: "
-            f"{wish.ways.topic(min(topics))}."
+            f"{request.options.topic(min(topics))}."
         )
     else:
         found = list(own)
@@ -149,8 +151,8 @@ def _listed(reader: Any, topics: Sequence[str] | Mapping[str, str]) -> str:
     for name in topics:
         info = reader.topics[name]
         texts.append(f"{name} ({info.msgtype}, {counted(info.msgcount, 'message')})")
-    more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
-    return (", ".join(texts[:MOST]) or "no topics") + more
+    more = f" and {len(texts) - MAX_NAMES} more" if len(texts) > MAX_NAMES else ""
+    return (", ".join(texts[:MAX_NAMES]) or "no topics") + more
 
 
 def _stamp(time: Any) -> int:
@@ -181,7 +183,7 @@ def _state_samples(
 
 
 def _plan_samples(
-    messages: Sequence[tuple[int, Any]], number: int | None, where: str, wish: Wish
+    messages: Sequence[tuple[int, Any]], number: int | None, where: str, request: ReadRequest
 ) -> tuple[list[_Sample], list[str]]:
     """The points of one trajectory; `number` chooses it if the topic has several."""
     if number is None and len(messages) > 1:
@@ -190,8 +192,9 @@ def _plan_samples(
         ]
         topic = where.partition(", topic ")[2]
         raise InputError(
-            f"{where} has {counted(len(messages), 'trajectory')}: {', '.join(points[:MOST])}"
-            f"{' ...' if len(points) > MOST else ''}. Choose one: {wish.ways.topic(f'{topic}#1')}."
+            f"{where} has {counted(len(messages), 'trajectory')}: {', '.join(points[:MAX_NAMES])}"
+            f"{' ...' if len(points) > MAX_NAMES else ''}. Choose one: "
+            f"{request.options.topic(f'{topic}#1')}."
         )
     if number is not None and number > len(messages):
         raise InputError(
@@ -215,22 +218,22 @@ def _plan_samples(
 class _Names:
     """The joints of a bag: how its names map to those of the robot, and what is left out."""
 
-    wish: Wish
+    request: ReadRequest
     where: str
     mapped: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def check(self, names: Sequence[str]) -> None:
         """Map every name of the bag; refuse unknown ones with the way to leave them out."""
-        for pattern, target in self.wish.columns.items():
+        for pattern, target in self.request.columns.items():
             own = [names[k] for k in matching(names, pattern)]
             if not own:
                 raise ParseError(
                     f"{self.where}: there is no joint {pattern!r} to map; the messages have "
-                    f"{listing(names, MOST)}.{nearest(pattern, names)}"
+                    f"{listing(names, MAX_NAMES)}.{nearest(pattern, names)}"
                 )
             joint = (target or "").removeprefix("q:")
             match = BRACKETED.fullmatch(joint)
-            if match and joint not in self.wish.names("q"):
+            if match and joint not in self.request.names("q"):
                 raise ParseError(
                     f"{self.where}: joint {pattern!r} is mapped to {target!r}; messages of joints "
                     f"are in SI units by their definition. Leave out [{match[2]}]."
@@ -241,26 +244,26 @@ class _Names:
                     "rename it, or nothing to leave it out."
                 )
             self.mapped |= dict.fromkeys(own, joint or None)
-        known = self.wish.names("q") or tuple(self.mapped.get(x, x) or "" for x in names)
-        if self.wish.degrees:
+        known = self.request.names("q") or tuple(self.mapped.get(x, x) or "" for x in names)
+        if self.request.degrees:
             raise InputError(
                 f"{self.where}: messages of joints are in rad by their definition, and "
-                f"{self.wish.ways.degrees} states degrees; leave that option out."
+                f"{self.request.options.degrees} states degrees; leave that option out."
             )
-        if not self.wish.plain:
+        if not self.request.plain:
             raise InputError(
                 f"{self.where}: messages of joint states have one number for each joint, and "
-                f"{self.wish.owner} has joints with several. Read a robot with a fixed base."
+                f"{self.request.owner} has joints with several. Read a robot with a fixed base."
             )
         unknown = [x for x in names if self.mapped.get(x, x) not in (None, *known)]
         if unknown:
-            follows = self.wish.following(unknown[0])
-            rename = f"; or rename them: {self.wish.ways.column(unknown[0], f'q:{known[0]}')}"
+            follows = self.request.following(unknown[0])
+            rename = f"; or rename them: {self.request.options.column(unknown[0], f'q:{known[0]}')}"
             raise ParseError(
-                f"{self.where}: {self.wish.owner} does not have the joints "
-                f"{listing(unknown, MOST)}; it has {', '.join(known[:MOST])}."
+                f"{self.where}: {self.request.owner} does not have the joints "
+                f"{listing(unknown, MAX_NAMES)}; it has {', '.join(known[:MAX_NAMES])}."
                 f"{follows or nearest(unknown[0], known)} Leave them out: "
-                f"{self.wish.ways.column(unknown[0], '')}{'' if follows else rename}."
+                f"{self.request.options.column(unknown[0], '')}{'' if follows else rename}."
             )
 
     def own(self, sample: _Sample) -> dict[str, int]:
@@ -276,16 +279,21 @@ class _Names:
 
 
 def _table(
-    samples: Sequence[_Sample], wish: Wish, where: str, notes: list[str], *, relative: bool
+    samples: Sequence[_Sample],
+    request: ReadRequest,
+    where: str,
+    notes: list[str],
+    *,
+    relative: bool,
 ) -> Table:
     """Samples aligned by name; quantities that all of them lack are absent.
 
     relative: whether times are counted from the first.
     """
     every = list(dict.fromkeys(name for sample in samples for name in sample.names))
-    names = _Names(wish, where)
+    names = _Names(request, where)
     names.check(every)
-    joints = wish.names("q") or tuple(
+    joints = request.names("q") or tuple(
         dict.fromkeys(x for name in every if (x := names.mapped.get(name, name)) is not None)
     )
     kept: list[_Sample] = []
@@ -297,13 +305,14 @@ def _table(
             continue
         if missing:
             raise ParseError(
-                f"{sample.row}: {listing(missing, MOST)} is missing; expected every joint of "
-                f"{wish.owner} in a message. Joints of a message: {listing(sample.names, MOST)}."
+                f"{sample.row}: {listing(missing, MAX_NAMES)} is missing; expected every joint of "
+                f"{request.owner} in a message. Joints of a message: "
+                f"{listing(sample.names, MAX_NAMES)}."
             )
         kept.append(sample)
         places.append([own[x] for x in joints])
     if not kept:
-        raise ParseError(f"{where}: no message has the joints {', '.join(joints[:MOST])}.")
+        raise ParseError(f"{where}: no message has the joints {', '.join(joints[:MAX_NAMES])}.")
     if len(kept) < len(samples):
         notes.append(
             f"{counted(len(samples) - len(kept), 'message')} without joints of the robot left out"
@@ -313,7 +322,7 @@ def _table(
         x = _quantity(quantity, kept, places, notes)
         if x is not None:
             values[quantity] = x
-    for quantity in wish.required:
+    for quantity in request.required:
         if quantity not in values:
             raise ParseError(f"{where}: the messages have no {quantity}, which is needed.")
     return Table(values, joints, lambda k: kept[k].row, where, tuple(notes))

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kinetree.base.tables import listing
+from kinetree.base.tables import listing, nearest
 from kinetree.base.units import Unit, unit_of, units_in
 from kinetree.errors import ParseError
 from kinetree.model.units import RAD
-from kinetree.motion.recordings import MOST, SIGNALS, Wish, nearest
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.names import BRACKETED, TIME, VOCABULARY, Meaning, own_meaning
 from kinetree.motion.recordings.units import usual_unit
 
@@ -24,35 +24,37 @@ DIGITS = re.compile(r"\d+(?=\D*$)")  # the last number of a name
 
 
 def mapped(
-    heads: Sequence[str], wish: Wish, where: str, beside: Sequence[Unit | None]
+    heads: Sequence[str], request: ReadRequest, where: str, beside: Sequence[Unit | None]
 ) -> tuple[dict[int, Meaning | None], list[str]]:
-    """Meanings of the columns that the wish maps, None for those that are left out; and notes.
+    """Meanings of the columns that the request maps, None for those that are left out; and notes.
 
     beside: units that the file states beside the names, None for columns without one.
     """
     found: dict[int, Meaning | None] = {}
     notes: list[str] = []
     silent: dict[str, list[str]] = {}  # by the SI unit that is assumed
-    for pattern, target in wish.columns.items():
+    for pattern, target in request.columns.items():
         own = matching(heads, pattern)
         if not own:
             raise ParseError(
                 f"{where}: there is no column {pattern!r} to map; the file has "
-                f"{listing(heads, MOST)}.{nearest(pattern, heads)}"
+                f"{listing(heads, MAX_NAMES)}.{nearest(pattern, heads)}"
             )
-        meaning = _target(pattern, target, wish, where) if target else None
+        meaning = _target(pattern, target, request, where) if target else None
         for k in own:
             if k in found:
                 raise ParseError(f"{where}: column {heads[k]!r} is mapped twice; expected once.")
             if meaning is None:
                 found[k] = None
                 continue
-            stated = _with_unit(heads[k], pattern, (meaning, beside[k]), wish, where, notes, silent)
-            found[k] = _numbered(heads[k], pattern, stated, wish, where)
+            stated = _with_unit(
+                heads[k], pattern, (meaning, beside[k]), request, where, notes, silent
+            )
+            found[k] = _numbered(heads[k], pattern, stated, request, where)
     for unit, own in silent.items():
-        if wish.degrees and unit.startswith(RAD):
+        if request.degrees and unit.startswith(RAD):
             continue  # which the option states in degrees
-        notes.append(f"no unit is stated for {listing(own, MOST)}; taken in {unit}")
+        notes.append(f"no unit is stated for {listing(own, MAX_NAMES)}; taken in {unit}")
     return found, notes
 
 
@@ -96,22 +98,23 @@ def matching(heads: Sequence[str], pattern: str) -> list[int]:
     return [k for k, head in enumerate(heads) if text.fullmatch(head)]
 
 
-def _target(pattern: str, target: str, wish: Wish, where: str) -> Meaning:
+def _target(pattern: str, target: str, request: ReadRequest, where: str) -> Meaning:
     """The meaning that a mapping gives: t, t[ms], q:JOINT, q:JOINT [deg]."""
     text = target.strip()
-    known = {x for quantity in SIGNALS for x in wish.names(quantity)}
+    known = {x for quantity in SIGNALS for x in request.names(quantity)}
     own = own_meaning(text, known)
     if own is not None:
-        names = wish.names(own.kind)
+        names = request.names(own.kind)
         if own.joint not in names and (bracket := unknown_bracket(own.joint or "")):
             raise ParseError(
                 f"{where}: column {pattern!r} is mapped to {target!r}, and {bracket!r} is not a "
-                f"unit that is read; expected one of {own.kind}, such as {usual_unit(own, wish)}."
+                f"unit that is read; expected one of {own.kind}, such as "
+                f"{usual_unit(own, request)}."
             )
-        if wish.model is not None and own.joint not in names:
+        if request.model is not None and own.joint not in names:
             raise ParseError(
-                f"{where}: column {pattern!r} is mapped to {target!r}; {wish.owner} has "
-                f"{', '.join(names[:MOST])}.{nearest(own.joint or '', names)}"
+                f"{where}: column {pattern!r} is mapped to {target!r}; {request.owner} has "
+                f"{', '.join(names[:MAX_NAMES])}.{nearest(own.joint or '', names)}"
             )
         return own
     match = BRACKETED.fullmatch(text)
@@ -128,22 +131,22 @@ def _with_unit(
     head: str,
     pattern: str,
     target: tuple[Meaning, Unit | None],
-    wish: Wish,
+    request: ReadRequest,
     where: str,
     notes: list[str],
     silent: dict[str, list[str]],
 ) -> Meaning:
     """The meaning with the unit of the target, or with the one that the file states."""
     meaning, beside = target
-    usual = usual_unit(meaning, wish)
+    usual = usual_unit(meaning, request)
     _, stated = file_unit(head, beside, where, meaning.joint or "")
-    bracket = unknown_bracket(head, [x for quantity in SIGNALS for x in wish.names(quantity)])
+    bracket = unknown_bracket(head, [x for quantity in SIGNALS for x in request.names(quantity)])
     strange = bracket or (str(stated) if stated is not None and not stated.readable else "")
     if stated is not None and (scale := SCALE.search(head)):
         strange = strange or f"{stated} and {scale[0]}"
     if meaning.unit is None:
         if strange:
-            way = wish.ways.column(pattern, f"{wish.columns[pattern]} [{usual}]")
+            way = request.options.column(pattern, f"{request.columns[pattern]} [{usual}]")
             raise ParseError(
                 f"{where}: column {head!r} seems to be in {strange}, a unit that is not read. "
                 f"Convert it; or, if its numbers are in {usual}, state that: {way}."
@@ -156,13 +159,15 @@ def _with_unit(
     elif stated is not None and not stated.same(meaning.unit):
         raise ParseError(
             f"{where}: column {head!r} is in {stated} by the file and is mapped to "
-            f"{wish.columns[pattern]!r}; expected one unit. Leave out that of the mapping, or "
+            f"{request.columns[pattern]!r}; expected one unit. Leave out that of the mapping, or "
             "correct that of the file."
         )
     return meaning
 
 
-def _numbered(head: str, pattern: str, meaning: Meaning, wish: Wish, where: str) -> Meaning:
+def _numbered(
+    head: str, pattern: str, meaning: Meaning, request: ReadRequest, where: str
+) -> Meaning:
     """The meaning of one column: a quantity without a joint needs a number in the name."""
     if meaning.kind == TIME or meaning.joint is not None:
         return meaning
@@ -170,6 +175,6 @@ def _numbered(head: str, pattern: str, meaning: Meaning, wish: Wish, where: str)
     if "*" not in pattern or number is None:
         raise ParseError(
             f"{where}: column {head!r} is mapped to {meaning.kind!r} alone; expected a joint with "
-            f"it, such as {meaning.kind}:{(wish.names(meaning.kind) or ('JOINT',))[0]}."
+            f"it, such as {meaning.kind}:{(request.names(meaning.kind) or ('JOINT',))[0]}."
         )
     return replace(meaning, number=int(number[0]))

@@ -12,7 +12,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.base.units import Unit
 from kinetree.errors import ParseError
-from kinetree.motion.recordings import MOST, SIGNALS, Wish
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.names import NANOSECOND, TIME, Meaning
 
 PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
@@ -54,7 +54,7 @@ class Clock:
 
 
 def find_clock(
-    heads: Sequence[str], readings: Mapping[int, list[Meaning]], wish: Wish, where: str
+    heads: Sequence[str], readings: Mapping[int, list[Meaning]], request: ReadRequest, where: str
 ) -> tuple[Clock | None, list[int], list[str]]:
     """The times, all columns that have times, and notes; None if there are none."""
     timed: dict[int, list[Meaning]] = {}
@@ -62,27 +62,27 @@ def find_clock(
         times = [x for x in own if x.kind == TIME]
         other = [x for x in own if x.kind in SIGNALS]
         if times and other:
-            ways = [wish.ways.column(heads[k], x) for x in (TIME, f"q:{other[0].joint}")]
+            options = [request.options.column(heads[k], x) for x in (TIME, f"q:{other[0].joint}")]
             raise ParseError(
-                f"{where}: column {heads[k]!r} is a joint of {wish.owner} and a usual name of the "
-                f"times. State which: {' or '.join(ways)}."
+                f"{where}: column {heads[k]!r} is a joint of {request.owner} and a usual name of "
+                f"the times. State which: {' or '.join(options)}."
             )
         if times:
             timed[k] = times
-    clocks = _clocks(heads, timed, wish, where)
+    clocks = _clocks(heads, timed, request, where)
     if not clocks:
-        if TIME in wish.required:
+        if TIME in request.required:
             raise ParseError(
-                f"{where}: no column 't' among {listing(heads, MOST)}; expected the times in s. If "
-                f"a column has them, state it: {wish.ways.column('NAME', 't')}."
+                f"{where}: no column 't' among {listing(heads, MAX_NAMES)}; expected the times in "
+                f"s. If a column has them, state it: {request.options.column('NAME', 't')}."
             )
         return None, [], []
     stamps = [x for x in clocks if x.header]
     if len(clocks) > 1 and len(stamps) != 1:
         names = [heads[x.column] for x in clocks]
         raise ParseError(
-            f"{where}: {listing(names, MOST)} are times; expected one of them. Leave the others "
-            f"out: {wish.ways.column(names[-1], '')}."
+            f"{where}: {listing(names, MAX_NAMES)} are times; expected one of them. Leave the "
+            f"others out: {request.options.column(names[-1], '')}."
         )
     chosen = (stamps or clocks)[0]
     others = [heads[x.column] for x in clocks if x is not chosen]
@@ -90,7 +90,7 @@ def find_clock(
     if others:
         notes.append(
             f"times are the stamps of the messages, {heads[chosen.column]!r}; "
-            f"{listing(others, MOST)} is not used"
+            f"{listing(others, MAX_NAMES)} is not used"
         )
     return chosen, list(timed), notes
 
@@ -100,17 +100,17 @@ def seconds_note(clock: Clock, head: str) -> list[str]:
     return [f"times in {head!r} were converted from {clock.unit} to s"] * (clock.unit != "s")
 
 
-def check_first(clock: Clock, head: str, first: float, wish: Wish, where: str) -> None:
+def check_first(clock: Clock, head: str, first: float, request: ReadRequest, where: str) -> None:
     """Refuse times that cannot be seconds, such as nanoseconds since 1970."""
     if abs(first) > LATEST and clock.unit == "s":
         raise ParseError(
             f"{where}: {head!r} begins with {first:.16g}, which cannot be seconds. State its unit: "
-            f"{wish.ways.column(head, 't[ns]')}, or t[us], or t[ms]."
+            f"{request.options.column(head, 't[ns]')}, or t[us], or t[ms]."
         )
 
 
 def _clocks(
-    heads: Sequence[str], timed: Mapping[int, list[Meaning]], wish: Wish, where: str
+    heads: Sequence[str], timed: Mapping[int, list[Meaning]], request: ReadRequest, where: str
 ) -> list[Clock]:
     """All clocks of a table: seconds and nanoseconds of the same name are one."""
     parts = {(x.part, x.origin, x.joint): k for k, own in timed.items() for x in own if x.part}
@@ -126,9 +126,9 @@ def _clocks(
         if any(x.part == "nanosec" for x in own):
             raise ParseError(
                 f"{where}: column {heads[k]!r} has nanoseconds, and no column has the seconds. If "
-                f"they are whole times, state it: {wish.ways.column(heads[k], 't[ns]')}."
+                f"they are whole times, state it: {request.options.column(heads[k], 't[ns]')}."
             )
-        unit = _unit(heads, k, own[0], wish, where)
+        unit = _unit(heads, k, own[0], request, where)
         header = own[0].origin == "header"
         stated = own[0].unit is not None or own[0].origin == "%" or k in second
         factors = int(unit.denominator), int(unit.numerator)
@@ -136,13 +136,13 @@ def _clocks(
     return found
 
 
-def _unit(heads: Sequence[str], k: int, meaning: Meaning, wish: Wish, where: str) -> Unit:
+def _unit(heads: Sequence[str], k: int, meaning: Meaning, request: ReadRequest, where: str) -> Unit:
     if meaning.origin == "%":
         if any(x.startswith("field.") for x in heads):
             return NANOSECOND  # rostopic echo -p
         raise ParseError(
             f"{where}: column {heads[k]!r} is a time whose unit is not certain. State it: "
-            f"{wish.ways.column(heads[k], 't[ns]')} for nanoseconds, or t[s]."
+            f"{request.options.column(heads[k], 't[ns]')} for nanoseconds, or t[s]."
         )
     unit = meaning.unit or SECOND
     if unit.dims != SECOND.dims:

@@ -23,7 +23,7 @@ from kinetree.base.units import LENGTH, MASS, Unit, unit_of, unit_spans
 from kinetree.base.units import TIME as TIME_BASE
 from kinetree.errors import ParseError
 from kinetree.model.units import RAD
-from kinetree.motion.recordings import SIGNALS, Wish
+from kinetree.motion.recordings import SIGNALS, ReadRequest
 from kinetree.motion.recordings.layout import Layout
 from kinetree.motion.recordings.names import TIME, TIMES, WORDS
 from kinetree.motion.recordings.units import JOINT_DIMS, dims_of, entries, in_degrees, si_unit
@@ -74,7 +74,7 @@ class Column:
     option: bool = False  # the unit is that of the option for degrees
 
 
-def check_comment(wish: Wish, layout: Layout, comment: str, where: str) -> list[str]:
+def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str) -> list[str]:
     """Refuse a comment whose units the columns do not state, or contradict; return notes."""
     mentions = list(dict.fromkeys(_mentioned(comment)))
     if not mentions:
@@ -88,7 +88,7 @@ def check_comment(wish: Wish, layout: Layout, comment: str, where: str) -> list[
     for mention in mentions:
         unit = mention.unit
         is_joint_unit = unit.dims in JOINT_DIMS and not mention.is_doubtful
-        for column in _columns(wish, layout):
+        for column in _columns(request, layout):
             same_kind = unit.dims == dims_of(column.usual)
             if not same_kind and not _is_foreign(unit, column.quantity):
                 continue
@@ -100,17 +100,19 @@ def check_comment(wish: Wish, layout: Layout, comment: str, where: str) -> list[
                     notes[f"{beside} {column.usual}, since nothing states another unit"] = None
             elif column.unit is None:
                 if (strong or weak) and not unit.si:
-                    raise _silent(wish, column, unit, comment, where)
+                    raise _silent(request, column, unit, comment, where)
             elif (strong or weak) and same_kind and not unit.same(column.unit):
                 if (declares and strong) or (column.option and (strong or not unit.si)):
-                    raise _contradiction(wish, column, unit, comment, where)
+                    raise _contradiction(request, column, unit, comment, where)
                 notes[f"{beside} {column.unit}, as its column states"] = None
     return list(notes)[:1]
 
 
-def _silent(wish: Wish, column: Column, unit: Unit, comment: str, where: str) -> ParseError:
+def _silent(
+    request: ReadRequest, column: Column, unit: Unit, comment: str, where: str
+) -> ParseError:
     head, target = column.target.split("=", 1)
-    way = wish.ways.column(head, f"{target}[{unit if unit.readable else column.usual}]")
+    way = request.options.column(head, f"{target}[{unit if unit.readable else column.usual}]")
     return ParseError(
         f"{where}: the comment {comment[:60]!r} mentions {unit}, and {column.name} has no unit. "
         "State it: in its name, in a comment '# units: ...' with one unit for every "
@@ -118,25 +120,27 @@ def _silent(wish: Wish, column: Column, unit: Unit, comment: str, where: str) ->
     )
 
 
-def _contradiction(wish: Wish, column: Column, unit: Unit, comment: str, where: str) -> ParseError:
+def _contradiction(
+    request: ReadRequest, column: Column, unit: Unit, comment: str, where: str
+) -> ParseError:
     other = f"{column.name} is stated in {column.unit}"
-    other = f"{wish.ways.degrees} states degrees" if column.option else other
+    other = f"{request.options.degrees} states degrees" if column.option else other
     return ParseError(
         f"{where}: the comment {comment[:60]!r} states {unit}, and {other}; expected one unit. "
         "Correct the one that is wrong, or remove the comment."
     )
 
 
-def _columns(wish: Wish, layout: Layout) -> Iterator[Column]:
+def _columns(request: ReadRequest, layout: Layout) -> Iterator[Column]:
     """The times and all entries of joint vectors."""
     if layout.clock is not None:
         unit = unit_of(layout.clock.unit) if layout.clock.stated else None
         head = layout.clock_name
         yield Column(TIME, f"the time {head!r}", f"{head}=t", "s", unit)
     for quantity, own in layout.stated.items():
-        for unit, kind, name in entries(wish, quantity, own):
+        for unit, kind, name in entries(request, quantity, own):
             usual = si_unit(quantity, kind)
-            option = unit is None and wish.degrees and kind == RAD and quantity != "tau"
+            option = unit is None and request.degrees and kind == RAD and quantity != "tau"
             yield Column(
                 quantity, f"{quantity} of {name}", f"NAME={quantity}:{name} ", usual,
                 in_degrees(usual) if option else unit, option,

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from kinetree.base.tables import counted, listing
+from kinetree.base.tables import counted, listing, nearest
 from kinetree.base.units import Unit, doubtful_word
 from kinetree.errors import ParseError
-from kinetree.motion.recordings import MOST, SIGNALS, Wish, nearest
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.by_hand import DIGITS, file_unit, mapped, unknown_bracket
 from kinetree.motion.recordings.clocks import find_clock
 from kinetree.motion.recordings.layout import Layout
@@ -27,7 +27,7 @@ BARE_NUMBER = re.compile(r"(?i)(joints?|jnt|j|axis|dof)[ _.\[(]?\d+[\])]?")
 
 def named_layout(
     heads: Sequence[str],
-    wish: Wish,
+    request: ReadRequest,
     where: str,
     first: Sequence[str] | None = None,
     beside: Sequence[Unit | None] = (),
@@ -40,7 +40,7 @@ def named_layout(
     """
     check_names(heads, where)
     names = tuple(x.strip() for x in heads)
-    return _Header(names, wish, where, tuple(beside) or (None,) * len(names)).layout(first)
+    return _Header(names, request, where, tuple(beside) or (None,) * len(names)).layout(first)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Header:
     """The names of a table while their meanings are found."""
 
     heads: tuple[str, ...]
-    wish: Wish
+    request: ReadRequest
     where: str
     beside: tuple[Unit | None, ...]
     found: dict[int, Meaning] = field(default_factory=dict[int, Meaning])
@@ -57,12 +57,12 @@ class _Header:
     def layout(self, first: Sequence[str] | None) -> Layout:
         """Find the meaning of every column, and check that they fit together."""
         self.check_names()
-        by_hand, self.notes = mapped(self.heads, self.wish, self.where, self.beside)
+        by_hand, self.notes = mapped(self.heads, self.request, self.where, self.beside)
         rest = [k for k in range(len(self.heads)) if k not in by_hand]
         joints = self.known_joints(rest)
         readings = {k: self.readings(k, joints) for k in rest}
         readings |= {k: [x] for k, x in by_hand.items() if x is not None}
-        clock, timed, notes = find_clock(self.heads, readings, self.wish, self.where)
+        clock, timed, notes = find_clock(self.heads, readings, self.request, self.where)
         self.notes += notes
         readings = {k: own for k, own in readings.items() if k not in timed}
         labels = self.labels(readings)
@@ -70,8 +70,8 @@ class _Header:
         self.choose(readings, order)
         columns = self.columns()
         stated = {x: [self.found[k].unit for k in own] for x, own in columns.items()}
-        scaled = scales(self.wish, stated, self.where)
-        notes = (*self.notes, *conversions(self.wish, stated))
+        scaled = scales(self.request, stated, self.where)
+        notes = (*self.notes, *conversions(self.request, stated))
         return Layout(
             self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes,
             stated,
@@ -99,10 +99,10 @@ class _Header:
         for k, head in enumerate(self.heads):
             quantity, colon, joint = head.partition(":")
             hollow = colon and quantity in SIGNALS and not joint
-            if (not head and "" not in self.wish.columns) or hollow:
+            if (not head and "" not in self.request.columns) or hollow:
                 self.fail(
                     f"column {k + 1} has no name. Name it, or leave it out: "
-                    f"{self.wish.ways.column(head, '')}."
+                    f"{self.request.options.column(head, '')}."
                 )
             if head in seen:
                 self.fail(
@@ -112,9 +112,9 @@ class _Header:
 
     def known_joints(self, rest: Sequence[int]) -> list[str]:
         """Names of joints that names of columns may have: of the robot, or of the file."""
-        if self.wish.model is None:
+        if self.request.model is None:
             return discovered(self.heads[k] for k in rest)
-        return list(dict.fromkeys([*self.wish.names("q"), *self.wish.names("dq")]))
+        return list(dict.fromkeys([*self.request.names("q"), *self.request.names("dq")]))
 
     def labels(self, readings: dict[int, list[Meaning]]) -> dict[int | None, int]:
         """Columns whose cells name joints, by their number; removed from the readings."""
@@ -141,13 +141,13 @@ class _Header:
                 found |= dict(enumerate(x.strip("'\"") for x in texts if x))
             else:
                 found[number] = first[k].strip()
-        names = self.wish.names("q")
+        names = self.request.names("q")
         if names and not set(found.values()) & set(names):
             head = self.heads[next(iter(labels.values()))]
             self.fail(
-                f"column {head!r} has {listing(found.values(), MOST)}; expected names of joints of "
-                f"{self.wish.owner}: {', '.join(names[:MOST])}. Leave it out: "
-                f"{self.wish.ways.column(head, '')}."
+                f"column {head!r} has {listing(found.values(), MAX_NAMES)}; expected names of "
+                f"joints of {self.request.owner}: {', '.join(names[:MAX_NAMES])}. Leave it out: "
+                f"{self.request.options.column(head, '')}."
             )
         return found
 
@@ -160,7 +160,7 @@ class _Header:
         unknown: list[int] = []
         for k, own in readings.items():
             named = [x for x in own if x.joint is not None and x.kind in SIGNALS]
-            by_number = [] if named and self.wish.model is None else [
+            by_number = [] if named and self.request.model is None else [
                 replace(x, joint=resolved[key][k])
                 for x in own
                 if x.kind in SIGNALS and x.joint is None
@@ -190,7 +190,11 @@ class _Header:
                     continue
                 if x.number is None and not self.single():
                     continue
-                if self.wish.model is None and self.heads[k] and not _has_quantity(self.heads[k]):
+                if (
+                    self.request.model is None
+                    and self.heads[k]
+                    and not _has_quantity(self.heads[k])
+                ):
                     continue
                 numbers = found.setdefault((x.kind, x.origin), {})
                 numbers.setdefault(0 if x.number is None else x.number, []).append(k)
@@ -199,7 +203,7 @@ class _Header:
     def spelt_joint(self, k: int) -> str | None:
         """The numbered joint that a column names in other letters: Joint_1 for joint1."""
         head = _letters(self.heads[k])
-        for joint in self.wish.names("q"):
+        for joint in self.request.names("q"):
             own = _letters(joint)
             if re.search(r"[a-z]\d", own) and re.search(rf"{re.escape(own)}(?!\d)", head):
                 return joint
@@ -207,7 +211,7 @@ class _Header:
 
     def single(self) -> bool:
         """Whether the robot has one degree of freedom, so that a name needs no number."""
-        return self.wish.model is not None and self.wish.plain and self.wish.model.n == 1
+        return self.request.model is not None and self.request.plain and self.request.model.n == 1
 
     def resolved(
         self, key: tuple[str, str], numbers: Mapping[int, list[int]], order: Mapping[int, str]
@@ -221,13 +225,13 @@ class _Header:
             if not set(numbers) <= set(order):
                 return {}
             return {own[0]: order[number] for number, own in numbers.items()}
-        model = self.wish.model
+        model = self.request.model
         if model is None:
             names: Sequence[str] = [f"joint_{k}" for k in range(1, len(numbers) + 1)]
-        elif not self.wish.plain:
+        elif not self.request.plain:
             return {}
         else:
-            names = self.wish.names(quantity)
+            names = self.request.names(quantity)
         start = min(numbers)
         if start > 1 or sorted(numbers) != list(range(start, start + len(names))):
             return {}
@@ -235,7 +239,7 @@ class _Header:
 
     def take_bare(self, unknown: list[int], readings: Mapping[int, list[Meaning]]) -> None:
         """Without a robot, names without a meaning are joints, if no other column is a position."""
-        if self.wish.model is None and not any(x.kind == "q" for x in self.found.values()):
+        if self.request.model is None and not any(x.kind == "q" for x in self.found.values()):
             for k in [k for k in unknown if not any(x.kind in SIGNALS for x in readings[k])
                       or not _has_quantity(self.heads[k])]:  # fmt: skip
                 if unknown_bracket(self.heads[k]):
@@ -254,21 +258,23 @@ class _Header:
             places[key] = k
         columns: dict[str, list[int]] = {}
         for quantity in SIGNALS:
-            known = self.joint_names() if self.wish.model is None else self.wish.names(quantity)
+            known = (
+                self.joint_names() if self.request.model is None else self.request.names(quantity)
+            )
             self.check_known(quantity, [x for own, x in places if own == quantity], known)
             missing = [x for x in known if (quantity, x) not in places]
-            if missing and (len(missing) < len(known) or quantity in self.wish.required):
+            if missing and (len(missing) < len(known) or quantity in self.request.required):
                 self.refuse_missing(quantity, missing)
             if known and not missing:
                 columns[quantity] = [places[quantity, x] for x in known]
-        if "q" in self.wish.required and "q" not in columns:
+        if "q" in self.request.required and "q" not in columns:
             self.fail("no column of q; expected q:JOINT for every joint.")
         return columns
 
     def joint_names(self) -> tuple[str, ...]:
         """Names of the entries of q: of the robot, or of the columns in their order."""
-        if self.wish.model is not None:
-            return self.wish.model.coordinate_names
+        if self.request.model is not None:
+            return self.request.model.coordinate_names
         kind = next((x for x in SIGNALS if any(y.kind == x for y in self.found.values())), "q")
         own = [x.joint or "" for _, x in sorted(self.found.items()) if x.kind == kind]
         if own and all(re.fullmatch(r"joint_\d+", x) for x in own):  # numbered, in any order
@@ -283,24 +289,27 @@ class _Header:
                     for k, x in self.found.items()
                     if (x.kind, x.joint) == (quantity, joint)
                 )
-                hint = self.wish.following(joint) or nearest(joint, known)
-                hint += f" If it is not wanted, leave it out: {self.wish.ways.column(head, '')}."
+                hint = self.request.following(joint) or nearest(joint, known)
+                hint += (
+                    f" If it is not wanted, leave it out: {self.request.options.column(head, '')}."
+                )
                 self.fail(
                     f"unknown joint {joint!r} in a column of {quantity}, {head!r}; "
-                    f"{self.wish.owner} has {', '.join(known[:MOST])}"
-                    f"{' ...' if len(known) > MOST else ''}.{hint}"
+                    f"{self.request.owner} has {', '.join(known[:MAX_NAMES])}"
+                    f"{' ...' if len(known) > MAX_NAMES else ''}.{hint}"
                 )
 
     # ----- refusals and notes
 
     def refuse_missing(self, quantity: str, missing: Sequence[str]) -> NoReturn:
         own = [self.heads[k] for k, x in self.found.items() if x.kind == quantity]
-        found = f"; found {listing(own, MOST)}" if own else ""
-        more = f" and {len(missing) - MOST} more" if len(missing) > MOST else ""
+        found = f"; found {listing(own, MAX_NAMES)}" if own else ""
+        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         self.fail(
-            f"{quantity} of {', '.join(missing[:MOST])}{more} is missing{found}; expected a column "
-            f"'{quantity}:{missing[0]}' for every joint of {self.wish.owner}. If a column has it "
-            f"under another name: {self.wish.ways.column('NAME', f'{quantity}:{missing[0]}')}."
+            f"{quantity} of {', '.join(missing[:MAX_NAMES])}{more} is missing{found}; expected a "
+            f"column '{quantity}:{missing[0]}' for every joint of {self.request.owner}. If a "
+            "column has it under another name: "
+            f"{self.request.options.column('NAME', f'{quantity}:{missing[0]}')}."
         )
 
     def refuse_two(self, one: int, other: int) -> NoReturn:
@@ -311,7 +320,7 @@ class _Header:
         pattern = pattern if pattern != "*" and not b.startswith(f"{meaning.kind}:") else b
         self.fail(
             f"columns {a!r} and {b!r} both are {meaning.kind} of {meaning.joint}; expected one. "
-            f"Leave the other out: {self.wish.ways.column(pattern, '')}."
+            f"Leave the other out: {self.request.options.column(pattern, '')}."
         )
 
     def refuse_ambiguous(
@@ -322,7 +331,7 @@ class _Header:
         reason = ": by its number and by its name" if numbered else ""
         self.fail(
             f"column {head!r} has several readings, {' and '.join(texts)}{reason}. "
-            f"State which: {self.wish.ways.column(head, texts[-1])}."
+            f"State which: {self.request.options.column(head, texts[-1])}."
         )
 
     def refuse_unknown(
@@ -339,23 +348,23 @@ class _Header:
             if any(k in unknown for k in own):
                 self.refuse_set(quantity, numbers, own)
         k = unknown[0]
-        head, ways = self.heads[k], self.wish.ways
-        names = self.wish.names("q") or self.joint_names() or ("JOINT",)
-        words = sorted({*names, *(x for y in SIGNALS for x in self.wish.names(y))})
-        subject = f"columns {listing((self.heads[x] for x in unknown), MOST)}"
+        head, options = self.heads[k], self.request.options
+        names = self.request.names("q") or self.joint_names() or ("JOINT",)
+        words = sorted({*names, *(x for y in SIGNALS for x in self.request.names(y))})
+        subject = f"columns {listing((self.heads[x] for x in unknown), MAX_NAMES)}"
         subject = subject if len(unknown) > 1 else subject.replace("columns", "column", 1)
         quantity, joint = self.likely(k, readings[k], names)
         verb = ("state", "belong") if len(unknown) > 1 else ("states", "belongs")
         why = f"{verb[0]} no joint, neither by name nor by number"
         why = why if readings[k] else f"{verb[1]} to nothing that is read"
         letter = doubtful_word(head)
-        hint = self.wish.following(head) or nearest(head, words)
+        hint = self.request.following(head) or nearest(head, words)
         hint += f" If {letter} is its unit, write it in brackets: [{letter}]." if letter else ""
         self.fail(
-            f"{subject} {why}; expected t and columns of {', '.join(names[:MOST])}, "
+            f"{subject} {why}; expected t and columns of {', '.join(names[:MAX_NAMES])}, "
             f"such as q:{names[0]}.{hint} State it by hand: "
-            f"{ways.column(head, f'{quantity}:{joint}')}; or leave it out: "
-            f"{ways.column(head, '')}."
+            f"{options.column(head, f'{quantity}:{joint}')}; or leave it out: "
+            f"{options.column(head, '')}."
         )
 
     def likely(self, k: int, readings: Sequence[Meaning], names: Sequence[str]) -> tuple[str, str]:
@@ -370,12 +379,12 @@ class _Header:
     def refuse_set(
         self, quantity: str, numbers: Mapping[int, list[int]], own: Sequence[int]
     ) -> NoReturn:
-        names, model = self.wish.names(quantity), self.wish.model
-        heads = listing((self.heads[k] for k in own), MOST)
-        by_name = self.wish.ways.column(
+        names, model = self.request.names(quantity), self.request.model
+        heads = listing((self.heads[k] for k in own), MAX_NAMES)
+        by_name = self.request.options.column(
             self.heads[own[0]], f"{quantity}:{(names or ('JOINT',))[0]}"
         )
-        if model is not None and not self.wish.plain:
+        if model is not None and not self.request.plain:
             self.fail(
                 f"numbered columns {heads} do not state which coordinate they are, and "
                 f"{model.name!r} has joints with several. Name them: {quantity}:{names[0]}, ...; "
@@ -383,17 +392,17 @@ class _Header:
             )
         twice = [own for own in numbers.values() if len(own) > 1]
         if twice:
-            pair = listing((self.heads[k] for k in twice[0]), MOST)
+            pair = listing((self.heads[k] for k in twice[0]), MAX_NAMES)
             self.fail(
                 f"columns {pair} have the same number; expected one of them. Leave the other out: "
-                f"{self.wish.ways.column(self.heads[twice[0][-1]], '')}."
+                f"{self.request.options.column(self.heads[twice[0][-1]], '')}."
             )
         count = len(names) or len(numbers)
         self.fail(
             f"{counted(len(numbers), 'numbered column')} of {quantity}, {heads}; expected a "
-            f"complete set of {count} for {', '.join(names[:MOST]) or 'the joints'}, from 1 to "
-            f"{count} or from 0 to {count - 1}. State them by hand: {by_name}, ...; or leave them "
-            f"out: {self.wish.ways.column(DIGITS.sub('*', self.heads[own[0]]), '')}."
+            f"complete set of {count} for {', '.join(names[:MAX_NAMES]) or 'the joints'}, from 1 "
+            f"to {count} or from 0 to {count - 1}. State them by hand: {by_name}, ...; or leave "
+            f"them out: {self.request.options.column(DIGITS.sub('*', self.heads[own[0]]), '')}."
         )
 
     def note_numbers(

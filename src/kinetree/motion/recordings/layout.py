@@ -9,7 +9,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.base.units import Unit
 from kinetree.errors import ParseError
-from kinetree.motion.recordings import SIGNALS, Wish
+from kinetree.motion.recordings import SIGNALS, ReadRequest
 from kinetree.motion.recordings.clocks import Clock
 from kinetree.motion.recordings.units import Stated, scales
 
@@ -53,12 +53,12 @@ class Layout:
         return np.ascontiguousarray(x * numerator / denominator)
 
 
-def unnamed_layout(width: int, wish: Wish, where: str) -> Layout:
-    """The layout of a table without names: the quantities of the wish, in their order."""
-    model = wish.model
-    if model is None or not wish.unnamed:
-        first = (wish.names("q") or ("JOINT",))[0]
-        wanted = next((x for x in SIGNALS if x in wish.required), "q")
+def unnamed_layout(width: int, request: ReadRequest, where: str) -> Layout:
+    """The layout of a table without names: the quantities of the request, in their order."""
+    model = request.model
+    if model is None or not request.unnamed:
+        first = (request.names("q") or ("JOINT",))[0]
+        wanted = next((x for x in SIGNALS if x in request.required), "q")
         raise ParseError(
             f"{where}: columns without names; expected a first line that names them: t, "
             f"{wanted}:{first}, ..."
@@ -66,20 +66,20 @@ def unnamed_layout(width: int, wish: Wish, where: str) -> Layout:
     heads: list[str] = []
     columns: dict[str, list[int]] = {}
     expected: list[str] = []
-    for quantity in wish.unnamed:
-        own = [f"{quantity}:{x}" for x in wish.names(quantity)]
+    for quantity in request.unnamed:
+        own = [f"{quantity}:{x}" for x in request.names(quantity)]
         columns[quantity] = list(range(len(heads), len(heads) + len(own)))
         heads += own
         expected.append(f"{len(heads)} ({', '.join(columns)})")
         if len(heads) == width:
-            if wish.columns:
+            if request.columns:
                 raise ParseError(
-                    f"{where}: the columns have no names, and {next(iter(wish.columns))!r} is to "
-                    "be mapped; expected a first line that names them."
+                    f"{where}: the columns have no names, and {next(iter(request.columns))!r} is "
+                    "to be mapped; expected a first line that names them."
                 )
             stated: Stated = {x: [None] * len(own) for x, own in columns.items()}
             return Layout(
-                tuple(heads), model.coordinate_names, columns, scales(wish, stated, where),
+                tuple(heads), model.coordinate_names, columns, scales(request, stated, where),
                 stated=stated,
             )  # fmt: skip
     raise ParseError(

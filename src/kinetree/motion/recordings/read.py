@@ -20,7 +20,7 @@ from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.pieces import from_arrays
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import SIGNALS, Table, Wish
+from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.sizes import Unpacked
@@ -76,13 +76,13 @@ def read(
         InputError: the topic is missing or ambiguous, or the recording has no rates.
     """
     model = None if robot is None else model_of(robot)
-    wish = Wish(model, dict(columns or {}), degrees, topic)
+    request = ReadRequest(model, dict(columns or {}), degrees, topic)
     path = Path(path)
     if kind_of(path) == NPZ and not columns and not degrees and topic is None:
         found = load_npz(path)
         if "dof_names" in found and not unit_arrays(found):
             return _own_trajectory(path, found, model)
-    return trajectory_of(with_rates(read_table(path, wish), wish), wish, path.name)
+    return trajectory_of(with_rates(read_table(path, request), request), request, path.name)
 
 
 @typed
@@ -110,28 +110,28 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
     return read(path, robot)
 
 
-def read_table(path: FilePath, wish: Wish) -> Table:
+def read_table(path: FilePath, request: ReadRequest) -> Table:
     """The columns of a recording that the file has itself, of every format."""
     path = Path(path)
     kind = kind_of(path)
-    if wish.degrees and wish.model is None:
+    if request.degrees and request.model is None:
         raise InputError(
-            f"{path.name}: {wish.ways.degrees} needs the robot, whose joints turn or slide; pass "
-            f"{wish.ways.robot}"
+            f"{path.name}: {request.options.degrees} needs the robot, whose joints turn or slide; "
+            f"pass {request.options.robot}"
         )
-    if wish.topic is not None and kind != BAG:
+    if request.topic is not None and kind != BAG:
         raise InputError(
             f"{path.name} is not a ROS bag and has no topics; leave out "
-            f"{wish.ways.topic(wish.topic)}."
+            f"{request.options.topic(request.topic)}."
         )
     if kind == BAG:
-        return read_bag(path, wish)
+        return read_bag(path, request)
     if kind == PARQUET:
-        return read_parquet(path, wish)
+        return read_parquet(path, request)
     if kind == NPZ:
-        return table_of_npz(_named(load_npz(path), path.name, wish), wish, path.name)
+        return table_of_npz(_named(load_npz(path), path.name, request), request, path.name)
     with open_text(path) as stream:
-        return TextTable(stream, path.name, wish).whole()
+        return TextTable(stream, path.name, request).whole()
 
 
 def open_text(path: Path) -> AbstractContextManager[BinaryIO]:
@@ -181,7 +181,7 @@ def _article(kind: str) -> str:
 
 
 def with_rates(
-    table: Table, wish: Wish, wanted: Sequence[str] = ("dq", "ddq"), *, zero: bool = False
+    table: Table, request: ReadRequest, wanted: Sequence[str] = ("dq", "ddq"), *, zero: bool = False
 ) -> Table:
     """The table with the wanted rates: those that it lacks are derivatives of the spline over t.
 
@@ -196,9 +196,9 @@ def with_rates(
     t, where = found["t"], table.where
     way_out = ""
     if zero:
-        off = wish.ways.column(table.clock, "")
+        off = request.options.column(table.clock, "")
         way_out = f" Or leave out the times, {off}: rates are zero then."
-    if "dq" in missing and wish.model is not None and curved(wish.model):
+    if "dq" in missing and request.model is not None and curved(request.model):
         raise InputError(
             f"{where}: no rates dq, but quaternions or planar positions in q; rates of such joints "
             f"are not the derivative of q. Add the columns of dq.{way_out}"
@@ -237,13 +237,13 @@ def check_times(table: Table) -> None:
         )
 
 
-def trajectory_of(table: Table, wish: Wish, file: str) -> Trajectory:
+def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
     """The trajectory of a table with rates."""
     values = table.values
     return Trajectory(
         t=values["t"], q=values["q"], dq=values["dq"], ddq=values["ddq"], tau=values.get("tau"),
-        model=wish.model, name=Path(file).stem,
-        joint_names=table.joints if wish.model is None else (),
+        model=request.model, name=Path(file).stem,
+        joint_names=table.joints if request.model is None else (),
         meta={"notes": table.notes} if table.notes else {},
     )  # fmt: skip
 
@@ -271,17 +271,17 @@ def from_columns(
         for quantity in SIGNALS
         if any(own == quantity for own, _ in columns)
     }
-    wish = Wish(model)
+    request = ReadRequest(model)
     table = Table(
         {"t": t, **found}, model.coordinate_names, lambda k: f"{where}, sample {k}", where
     )
-    return trajectory_of(replace(with_rates(table, wish), notes=()), wish, name)
+    return trajectory_of(replace(with_rates(table, request), notes=()), request, name)
 
 
 # ----- NPZ of kinetree
 
 
-def _named(found: Mapping[str, Array], file: str, wish: Wish) -> dict[str, Array]:
+def _named(found: Mapping[str, Array], file: str, request: ReadRequest) -> dict[str, Array]:
     """The arrays of an NPZ file; those of kinetree with a column for every joint."""
     if "dof_names" not in found:
         return dict(found)
@@ -290,9 +290,10 @@ def _named(found: Mapping[str, Array], file: str, wish: Wish) -> dict[str, Array
             f"{file} is an NPZ file of kinetree, which is in SI units; leave out its array "
             f"{next(iter(texts))!r}."
         )
-    if wish.degrees:
+    if request.degrees:
         raise InputError(
-            f"{file} is an NPZ file of kinetree, which is in rad; leave out {wish.ways.degrees}."
+            f"{file} is an NPZ file of kinetree, which is in rad; leave out "
+            f"{request.options.degrees}."
         )
     dofs, coordinates = _axis_names(found)
     columns = {"t": found["t"]} if "t" in found else {}
@@ -352,7 +353,7 @@ def _missing_rates(
 ) -> dict[str, Array]:
     values = {key: np.asarray(found[key], float) for key in ("t", "q", "dq") if key in found}
     table = Table(values, (), lambda k: f"{path.name}, row {k + 1}", path.name)
-    table = with_rates(table, Wish(model))
+    table = with_rates(table, ReadRequest(model))
     meta["notes"] = table.notes
     return dict(table.values)
 

@@ -1,10 +1,10 @@
 """Text tables (CSV) read in blocks: checked, in SI units, in the order of the joints.
 
 Columns are separated by commas, semicolons, tabs or blanks, whichever the first line has. The first
-line names the columns, or is a row of numbers itself if the wish allows it; names on two lines, as
-pandas writes columns of two levels, and a second line of units are read too. Lines that begin with
-# are comments; those above the first row may state units. Memory does not grow with the length of
-the stream.
+line names the columns, or is a row of numbers itself if the request allows it; names on two lines,
+as pandas writes columns of two levels, and a second line of units are read too. Lines that begin
+with # are comments; those above the first row may state units. Memory does not grow with the length
+of the stream.
 """
 
 import csv
@@ -20,7 +20,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing
 from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
-from kinetree.motion.recordings import MOST, SIGNALS, Table, Wish
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.clocks import LATEST, Clock, check_first, seconds_note
 from kinetree.motion.recordings.comments import check_comment
 from kinetree.motion.recordings.header import named_layout
@@ -69,8 +69,8 @@ class TextTable:
     The note on stamps that are counted from the first is added with the first block.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, wish: Wish) -> None:
-        self.name, self.wish = name, wish
+    def __init__(self, stream: BinaryIO, name: str, request: ReadRequest) -> None:
+        self.name, self.request = name, request
         self._noted = 0  # notes on comments
         self._lines = _lines(stream, name)
         self._late: Lines = ()  # lines below the first row that were read with the head
@@ -80,11 +80,11 @@ class TextTable:
             row = self._head.rows[0] if self._head.rows else None
             first = None if row is None else self._cells(row)
             units = self._head.units
-            self.layout = named_layout(self._head.heads, wish, where, first, units)
+            self.layout = named_layout(self._head.heads, request, where, first, units)
             self._labels = [(first or [])[k].strip() for k in self.layout.labels]
         else:
             width = len(self._cells(self._head.rows[0]))
-            self.layout = unnamed_layout(width, wish, where)
+            self.layout = unnamed_layout(width, request, where)
             self._labels = list[str]()
         self.where = where
         self.notes = list(self.layout.notes)
@@ -142,8 +142,8 @@ class TextTable:
     def _check_comments(self, comments: Lines) -> None:
         for line, text in comments:
             where = f"{self.name}, line {line}"
-            notes = check_comment(self.wish, self.layout, text, where)
-            self.notes += notes if self._noted < MOST else []
+            notes = check_comment(self.request, self.layout, text, where)
+            self.notes += notes if self._noted < MAX_NAMES else []
             self._noted += len(notes)
 
     # ----- the first lines
@@ -162,7 +162,7 @@ class TextTable:
             return found
         raise ParseError(
             f"{self.name} is empty; expected rows of numbers, with a line of names or not."
-            if self.wish.unnamed
+            if self.request.unnamed
             else f"{self.name} is empty; expected a line of names and lines of numbers."
         )
 
@@ -172,7 +172,7 @@ class TextTable:
         if not rows:
             return None
         line, text = rows[0]
-        names = {x for quantity in SIGNALS for x in self.wish.names(quantity)}
+        names = {x for quantity in SIGNALS for x in self.request.names(quantity)}
         mark = "," if text.strip() in names else separator(text, f"{self.name}, line {line}")
         cells = split(text, mark, f"{self.name}, line {line}")
         check_columns(len(cells), f"{self.name}, line {line}")
@@ -276,7 +276,7 @@ class TextTable:
         if heads and len(cells) != len(heads):
             raise ParseError(
                 f"{where}: {counted(len(cells), 'column')}; expected {len(heads)}: "
-                f"{listing(heads, MOST)}."
+                f"{listing(heads, MAX_NAMES)}."
             )
         return cells
 
@@ -344,7 +344,7 @@ class TextTable:
         """Check the first time, and note a conversion."""
         if self._start is None:
             self._start, head = Decimal(0), self.layout.heads[clock.column]
-            check_first(clock, head, float(t[0]), self.wish, self.where)
+            check_first(clock, head, float(t[0]), self.request, self.where)
             self.notes += seconds_note(clock, head)
 
     def _exact_times(self, clock: Clock, rows: Lines, cells: Sequence[Sequence[str]]) -> Array:

@@ -13,40 +13,40 @@ from kinetree.base.arrays import Array
 from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.model.units import DEGREE, METRE, NUMBER, PER_TIME, RAD, kinds
-from kinetree.motion.recordings import SIGNALS, Wish
+from kinetree.motion.recordings import SIGNALS, ReadRequest
 from kinetree.motion.recordings.names import TIME, Meaning
 
 KINDS = {RAD: "an angle", METRE: "a length", NUMBER: "a part of a quaternion"}
 Stated = Mapping[str, Sequence[Unit | None]]  # units of every quantity's columns
 
 
-def scales(wish: Wish, stated: Stated, where: str) -> dict[str, tuple[Array, Array]]:
+def scales(request: ReadRequest, stated: Stated, where: str) -> dict[str, tuple[Array, Array]]:
     """Numerators and denominators that make SI units, (n,) each, by quantity."""
     for quantity, own in stated.items():
-        for unit, kind, name in entries(wish, quantity, own):
+        for unit, kind, name in entries(request, quantity, own):
             if unit is not None:
-                _check(wish, quantity, (unit, kind, name), where)
-    _check_silent(wish, stated, where)
-    return {quantity: _scale(wish, quantity, own) for quantity, own in stated.items()}
+                _check(request, quantity, (unit, kind, name), where)
+    _check_silent(request, stated, where)
+    return {quantity: _scale(request, quantity, own) for quantity, own in stated.items()}
 
 
-def conversions(wish: Wish, stated: Stated) -> list[str]:
+def conversions(request: ReadRequest, stated: Stated) -> list[str]:
     """Notes on the stated units that were converted."""
     return [
         f"{quantity} in {unit}, as stated, was converted"
         for quantity, own in stated.items()
         for unit in dict.fromkeys(own)
-        if unit is not None and not unit.si and not (wish.degrees and _turned(unit))
+        if unit is not None and not unit.si and not (request.degrees and _turned(unit))
     ]
 
 
-def usual_unit(meaning: Meaning, wish: Wish) -> str:
+def usual_unit(meaning: Meaning, request: ReadRequest) -> str:
     """The SI unit of a column, as it is written in a target."""
     if meaning.kind == TIME:
         return "s"
-    names, kind = wish.names(meaning.kind), RAD
-    if wish.model is not None and meaning.joint in names:
-        kind = kinds(wish.model, meaning.kind)[names.index(meaning.joint)]
+    names, kind = request.names(meaning.kind), RAD
+    if request.model is not None and meaning.joint in names:
+        kind = kinds(request.model, meaning.kind)[names.index(meaning.joint)]
     return si_unit(meaning.kind, kind)
 
 
@@ -68,12 +68,12 @@ def _turned(unit: Unit) -> bool:
 
 
 def entries(
-    wish: Wish, quantity: str, stated: Sequence[Unit | None]
+    request: ReadRequest, quantity: str, stated: Sequence[Unit | None]
 ) -> list[tuple[Unit | None, str, str]]:
     """The unit, kind and name of every entry of a quantity; without a robot, its unit's kind."""
-    names = wish.names(quantity) or tuple(f"joint {k + 1}" for k in range(len(stated)))
-    if wish.model is not None:
-        own = kinds(wish.model, quantity)
+    names = request.names(quantity) or tuple(f"joint {k + 1}" for k in range(len(stated)))
+    if request.model is not None:
+        own = kinds(request.model, quantity)
     else:
         slide = dims_of(si_unit(quantity, METRE))
         own = [METRE if unit is not None and unit.dims == slide else RAD for unit in stated]
@@ -90,40 +90,42 @@ def dims_of(text: str) -> object:
 JOINT_DIMS = {dims_of(si_unit(x, kind)) for x in SIGNALS for kind in (RAD, METRE)}
 
 
-def _scale(wish: Wish, quantity: str, stated: Sequence[Unit | None]) -> tuple[Array, Array]:
+def _scale(
+    request: ReadRequest, quantity: str, stated: Sequence[Unit | None]
+) -> tuple[Array, Array]:
     numerators, denominators = np.ones(len(stated)), np.ones(len(stated))
-    for k, (unit, kind, _) in enumerate(entries(wish, quantity, stated)):
+    for k, (unit, kind, _) in enumerate(entries(request, quantity, stated)):
         if unit is not None:
             numerators[k], denominators[k] = unit.numerator, unit.denominator
-        elif wish.degrees and kind == RAD and quantity != "tau":
+        elif request.degrees and kind == RAD and quantity != "tau":
             numerators[k] = DEGREE
     return numerators, denominators
 
 
-def _check(wish: Wish, quantity: str, entry: tuple[Unit, str, str], where: str) -> None:
+def _check(request: ReadRequest, quantity: str, entry: tuple[Unit, str, str], where: str) -> None:
     """Refuse a unit of another quantity, of another kind of joint, or against the option."""
     unit, kind, name = entry
     if unit.dims != dims_of(si_unit(quantity, kind)):
-        thing = f", and {name} is {KINDS[kind]}" if wish.model is not None else ""
+        thing = f", and {name} is {KINDS[kind]}" if request.model is not None else ""
         raise ParseError(
             f"{where}: {quantity} of {name} is stated in {unit}; expected "
             f"{si_unit(quantity, kind)} or another unit of {quantity}{thing}."
         )
-    if wish.degrees and kind == RAD and quantity != "tau" and not _turned(unit):
+    if request.degrees and kind == RAD and quantity != "tau" and not _turned(unit):
         raise ParseError(
-            f"{where}: {quantity} of {name} is stated in {unit}, and {wish.ways.degrees} states "
-            "degrees; leave that option out."
+            f"{where}: {quantity} of {name} is stated in {unit}, and {request.options.degrees} "
+            "states degrees; leave that option out."
         )
 
 
-def _check_silent(wish: Wish, stated: Stated, where: str) -> None:
+def _check_silent(request: ReadRequest, stated: Stated, where: str) -> None:
     """Refuse units other than SI beside columns that have none: of angles, lengths or forces."""
     converted: dict[str, str] = {}
     silent: dict[str, tuple[str, str]] = {}
     for quantity, own in stated.items():
-        for unit, kind, name in entries(wish, quantity, own):
+        for unit, kind, name in entries(request, quantity, own):
             key = "tau" if quantity == "tau" else kind
-            if wish.degrees and key == RAD:
+            if request.degrees and key == RAD:
                 continue
             if unit is None:
                 silent.setdefault(key, (quantity, name))
@@ -131,10 +133,10 @@ def _check_silent(wish: Wish, stated: Stated, where: str) -> None:
                 converted.setdefault(key, f"{quantity} of {name} is stated in {unit}")
     for key, text in converted.items():
         if key in silent:
-            more = f"; or use {wish.ways.degrees} if all angles are in degrees"
+            more = f"; or use {request.options.degrees} if all angles are in degrees"
             more = more if " in deg" in text else ""
             quantity, name = silent[key]
-            by_hand = wish.ways.column("NAME", f"{quantity}:{name} [UNIT]")
+            by_hand = request.options.column("NAME", f"{quantity}:{name} [UNIT]")
             raise ParseError(
                 f"{where}: {text}, and {quantity} of {name} has no unit. State the unit of both, "
                 f"in the header or by hand, {by_hand}{more}."

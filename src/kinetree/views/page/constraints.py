@@ -1,11 +1,9 @@
 """The section Constraints of a page: degrees of freedom, equations, closure and forces at rest."""
 
-from html import escape
-
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import page_number
+from kinetree.base.tables import escape, page_number
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
 from kinetree.explain.torque import dof_units

@@ -1,14 +1,13 @@
 """contacts_page: forces from outside and contacts of a recording on one self-contained page."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import Chart, chart_data, line_chart
-from kinetree.base.tables import counted, number
+from kinetree.base.tables import counted, escape, number
 from kinetree.controllers import Contact
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot

@@ -5,13 +5,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
+from typing import cast
 
 from kinetree.base.mathml import formula_style
-from kinetree.base.tables import Cell, html_table
-
-LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029"}  # allowed in JSON but not in scripts
+from kinetree.base.tables import Cell, escape, html_table
+from kinetree.errors import visible
 
 
 def document(
@@ -72,13 +71,22 @@ def document(
 
 
 def json_text(data: object) -> str:
-    """JSON for a <script>: no character in it can end or begin an element."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    """JSON for a <script>: no character in it can end or begin an element, or is invisible."""
+    text = json.dumps(_shown(data), separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    for character, code in LINE_ENDS.items():
-        text = text.replace(character, code)
     return text
+
+
+def _shown(data: object) -> object:
+    """`data` with its texts and keys as a page shows them."""
+    if isinstance(data, str):
+        return visible(data)
+    if isinstance(data, Mapping):
+        return {_shown(key): _shown(x) for key, x in cast("Mapping[object, object]", data).items()}
+    if isinstance(data, list | tuple):
+        return [_shown(x) for x in cast("Sequence[object]", data)]
+    return data
 
 
 @cache

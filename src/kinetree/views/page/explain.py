@@ -1,11 +1,9 @@
 """The page of an explanation, in which joint forces, entries of M and vectors unfold."""
 
-from html import escape
-
 import numpy as np
 
 from kinetree.base.arrays import is_numeric
-from kinetree.base.tables import counted
+from kinetree.base.tables import counted, escape
 from kinetree.explain import Explanation, Node, packed, unfold_mass
 from kinetree.explain.html import STYLE, highlights, markup
 from kinetree.explain.steps import unfold_vectors

@@ -1,13 +1,12 @@
 """The section Joint forces: envelopes of the forces over q, as bars, a map and numbers."""
 
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 
 from kinetree.algorithms.joints.configuration import random_positions
 from kinetree.base.arrays import Array
-from kinetree.base.tables import page_number
+from kinetree.base.tables import escape, page_number
 from kinetree.description.joints import FREE
 from kinetree.errors import InputError
 from kinetree.model.bounds import Bounds, bounds_of

@@ -1,7 +1,6 @@
 """identification_page: the result of an identification on one self-contained HTML page."""
 
 from collections.abc import Iterable, Iterator
-from html import escape
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
 from kinetree.base.charts import Axis, Chart, Series, chart_data, line_chart
+from kinetree.base.tables import escape
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (

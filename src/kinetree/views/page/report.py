@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
 from kinetree.base.mathml import from_latex
-from kinetree.base.tables import counted, page_number
+from kinetree.base.tables import counted, escape, page_number
 from kinetree.description.drive import drive_parts
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.description.records import Note

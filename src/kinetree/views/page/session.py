@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import Chart, chart_data, spread
-from kinetree.base.tables import counted, page_number
+from kinetree.base.tables import counted, escape, page_number
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -3,12 +3,12 @@
 import base64
 import os
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.tables import escape
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot

@@ -472,10 +472,10 @@ def test_times_in_other_units(head, factor, tmp_path):
 
 def test_messages_of_a_bag_are_in_si_units(tmp_path):
     pytest.importorskip("rosbags")
-    from kinetree.motion.recordings import Wish
+    from kinetree.motion.recordings import ReadRequest
     from kinetree.motion.recordings.bags import _Names
 
-    names = _Names(Wish(None, {"a": "q:b [deg]"}), "bag")
+    names = _Names(ReadRequest(None, {"a": "q:b [deg]"}), "bag")
     with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
         names.check(["a"])
 
