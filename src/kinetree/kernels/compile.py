@@ -1,11 +1,11 @@
-"""Compile a quantity of a robot: check the request, trace the algorithm, make the kernel."""
+"""Compile a quantity of a robot: trace the algorithm that is requested, and make the kernel."""
 
 import functools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.axis import Axis
 from kinetree.compiler.graph import Graph, Port
 from kinetree.description.joints import SCREW_TYPES
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 from kinetree.kernels.forms import computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
-from kinetree.kernels.quantities import find_quantity, frame_options
+from kinetree.kernels.request import Request
+from kinetree.kernels.signatures import KernelOptions
 from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
@@ -37,81 +38,70 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-FEW = 8  # degrees of freedom up to which differentiating the graph may be the shorter way
+DIFFERENTIATED = 8  # degrees of freedom up to which differentiating a graph may be shorter
 
 
-def trace_quantity(
-    model: Model,
-    name: str,
-    *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
+def trace_quantity(model: Model, name: str, **options: Unpack[KernelOptions]) -> Graph:
+    """Return the optimised graph of a quantity; options as in `Request`."""
+    return traced_graph(model, Request(name, **options))
+
+
+def traced_graph(model: Model, request: Request) -> Graph:
+    """Return the optimised graph of a quantity or of its derivatives, from the disk if stored."""
+    function, ports = _prepared(model, request)
+    return stored_graph(
+        model, replace(request, target="cpu"), lambda: _traced(model, request, function, ports)
+    )
+
+
+def _traced(
+    model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
-    """Return the optimised graph of a quantity; arguments as in `compile_kernel`."""
-    quantity = find_quantity(name)
-    function, ports, options = _prepared(model, name, frame, expressed, rows, wrenches, free)
+    # the compiler is not imported for a graph that is stored on disk
+    from kinetree.compiler.derivatives import jacobian
+    from kinetree.compiler.optimise import optimise
+    from kinetree.compiler.trace import trace
 
-    def make() -> Graph:
-        # the compiler is not imported for a graph that is stored on disk
-        from kinetree.compiler.optimise import optimise
-        from kinetree.compiler.trace import trace
-
-        if quantity.step:
-            if not free:
-                check_inertia(model)
-            return step_graph(model, name, ports, quantity.outputs, free)
-        if quantity.slope_of is not None and model.constraints is not None:
-            return optimise(_slope(model, *quantity.slope_of, quantity.outputs, wrenches, free))
+    quantity = request.quantity
+    if request.wrt is not None:
         graph = trace(function, ports, quantity.outputs)
-        if quantity.slope_of is not None and model.n <= FEW:
-            slope = _slope(model, *quantity.slope_of, quantity.outputs, wrenches, free)
-            graph = min(graph, slope, key=lambda graph: graph.operations)
-        return optimise(graph)
-
-    return stored_graph(model, (name, frame, wrenches, tuple(free), *options.values()), make)
-
-
-def record_quantity(
-    model: Model,
-    name: str,
-    *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
-) -> Graph:
-    """Return the program of a quantity, loops over the links; arguments as in `compile_kernel`."""
-    function, ports, _ = _prepared(model, name, frame, expressed, rows, wrenches, free)
-    quantity = find_quantity(name)
-    if quantity.step and not free:
-        check_inertia(model)
-    return computation(function, ports, quantity.outputs, looped=True)
+        return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
+    if quantity.step:
+        if not request.free:
+            check_inertia(model)
+        return step_graph(model, quantity, ports, request.free)
+    if quantity.slope_of is None:
+        return optimise(trace(function, ports, quantity.outputs))
+    if model.constraints is not None:
+        return optimise(_slope(model, request, *quantity.slope_of))
+    graph = trace(function, ports, quantity.outputs)
+    if model.n <= DIFFERENTIATED:
+        slope = _slope(model, request, *quantity.slope_of)
+        graph = min(graph, slope, key=lambda graph: graph.operations)
+    return optimise(graph)
 
 
-def _slope(
-    model: Model,
-    name: str,
-    wrt: Sequence[str],
-    results: Sequence[tuple[str, tuple[str, ...]]],
-    wrenches: bool,
-    free: Sequence[str],
-) -> Graph:
-    """Return the same results by differentiating the graph.
+def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Graph:
+    """Return the results of a request by differentiating the graph of the quantity `name`.
 
     This is shorter for parallel axes, and the only way for robots with constraints.
     """
     from kinetree.compiler.derivatives import jacobian
     from kinetree.compiler.trace import trace
 
-    function, ports, _ = _prepared(model, name, None, None, None, wrenches, free)
-    found = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
-    named = zip(found.outputs, results, strict=True)
-    outputs = tuple(Port(own, port.shape, dims) for port, (own, dims) in named)
-    return replace(found, outputs=outputs)
+    function, ports = _prepared(model, Request(name, wrenches=request.wrenches, free=request.free))
+    slopes = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
+    named = zip(slopes.outputs, request.quantity.outputs, strict=True)
+    outputs = tuple(Port(letter, port.shape, dims) for port, (letter, dims) in named)
+    return replace(slopes, outputs=outputs)
+
+
+def recorded_program(model: Model, request: Request) -> Graph:
+    """Return the program of a quantity, loops over the links, in place of its graph."""
+    function, ports = _prepared(model, request)
+    if request.quantity.step and not request.free:
+        check_inertia(model)
+    return computation(function, ports, request.quantity.outputs, looped=True)
 
 
 def _tangents(model: Model) -> "Along | None":
@@ -120,44 +110,26 @@ def _tangents(model: Model) -> "Along | None":
     return {"q": partial(tangent_map, model)} if curved else None
 
 
-def _prepared(
-    model: Model,
-    name: str,
-    frame: str | None,
-    expressed: str | None,
-    rows: Sequence[int] | None,
-    wrenches: bool,
-    free: Sequence[str],
-) -> tuple[Callable[..., Any], list[Port], dict[str, Any]]:
-    """Check a request; return the function to trace, its arguments, and the options of the frame.
-
-    Every form of a kernel comes here, so that all forms refuse the same requests.
-    """
-    quantity = find_quantity(name)
-    options = frame_options(quantity, expressed=expressed, rows=rows)
+def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
+    """Check a request for this robot; return the function to trace and its arguments."""
+    quantity, free = request.quantity, request.free
     check_model(model)
     check_honoured(model, quantity)
-    check_options(
-        model,
-        name,
-        framed=quantity.framed,
-        loaded=quantity.wrenches,
-        frame=frame,
-        wrenches=wrenches,
-    )
+    if quantity.framed:
+        model.frame(request.frame)  # an unknown frame names the known ones
     honoured = {} if model.constraints is None else HONOURED
-    make = honoured.get(name, quantity.make)
+    make = honoured.get(request.name, quantity.make)
     state = [_port(model, x) for x in quantity.inputs]
-    loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
-    given = len(state) + len(loads)
+    loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if request.wrenches else []
+    count = len(state) + len(loads)
 
     def function(*arrays: Array) -> Any:
-        changed = with_free(model, free, arrays[given:])
+        changed = with_free(model, free, arrays[count:])
         if quantity.solves and not free:
             check_inertia(changed)
-        return make(changed, not free, frame, **options)(*arrays[:given])
+        return make(changed, not free, request.frame, **request.choices)(*arrays[:count])
 
-    return function, [*state, *loads, *free_ports(model, free)], options
+    return function, [*state, *loads, *free_ports(model, free)]
 
 
 def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -175,45 +147,45 @@ def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Resu
     return call
 
 
-@hidden_from_torch
 def compile_kernel(
+    model: Model, name: str, *, target: str = "cpu", **options: Unpack[KernelOptions]
+) -> "Kernel | CudaKernel":
+    """Compile the kernel of a quantity, specialised to the robot; options as in `Request`."""
+    return compiled(model, Request(name, target=target, **options))
+
+
+def compile_derivative(
     model: Model,
     name: str,
+    wrt: str | Sequence[str] = "q",
     *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
     target: str = "cpu",
+    **options: Unpack[KernelOptions],
 ) -> "Kernel | CudaKernel":
-    """Compile the kernel of a quantity, specialised to the robot.
+    """Compile the kernel of d quantity/d arguments; options as in `Request`."""
+    return compiled(model, Request(name, target=target, wrt=wrt, **options))
 
-    Args:
-        model: the robot.
-        name: one of `QUANTITIES`, `DERIVED` or `WHOLE_BODY`.
-        frame: the frame of a pose, Jacobian, twist or task; the tool when None.
-        expressed: "body", "space" or "aligned": axes of a twist or task; "body" when None.
-        rows: which of the six coordinates of a twist make a task; all when None.
-        wrenches: whether F_ext, (links, 6), follows the state as a further argument.
-        free: robot data that become further arguments instead of constants: some of
-            "mass" (l,), "com" (l, 3), "inertia" (l, 3, 3) about the centre, "gravity" (3,),
-            "friction" (l, 4): viscous and Coulomb coefficients, each for dq > 0 and dq < 0,
-            "springs" (s, 2): stiffness and rest position.
-        target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
+
+@hidden_from_torch
+def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
+    """Compile the kernel of a request, specialised to the robot.
+
+    The kernel of a derivative has a result for each pair, shape (*quantity, *argument). Positions
+    are moved along tangent vectors of `integrate`, so d/d q has n entries for joints of any type.
     """
-    quantity = find_quantity(name)
-    kind = kernel_type(target)
-    looped = issubclass(kind, Kernel) and is_looped(model, name)
-    form = record_quantity if looped else trace_quantity
-    graph = form(
-        model, name, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
-    )
+    kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
+    if wrt is not None:
+        graph = traced_graph(model, request)
+        doc = derivative_help(request.name, wrt, model, graph)
+        axes = _slope_axes(model, graph, request)
+        return made_kernel(graph, kind, f"derivative_of_{request.name}", doc, axes)
+    looped = issubclass(kind, Kernel) and is_looped(model, request.name)
+    graph = (recorded_program if looped else traced_graph)(model, request)
     more = None
-    if quantity.wrenches and not wrenches and not free:
-        more = "F_ext", partial(compile_kernel, model, name, wrenches=True, target=target)
+    if quantity.wrenches and not request.wrenches and not request.free:
+        more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
     doc = kernel_help(quantity, model, graph, None if more is None else more[0])
-    return made_kernel(graph, kind, name, doc, port_axes(model, graph, rows), more)
+    return made_kernel(graph, kind, request.name, doc, port_axes(model, graph, request.rows), more)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
@@ -222,8 +194,6 @@ def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
         from kinetree.backends.cuda.kernel import CudaKernel
 
         return CudaKernel
-    if target != "cpu":
-        raise InputError(f"target is {target!r}; expected 'cpu' or 'cuda'.")
     return Kernel
 
 
@@ -239,51 +209,6 @@ def made_kernel(
     if issubclass(kind, Kernel):
         return kind(graph, name, doc, more=more, axes=axes)
     return kind(graph, name, doc, more=more)
-
-
-@hidden_from_torch
-def compile_derivative(
-    model: Model,
-    name: str,
-    wrt: str | Sequence[str] = "q",
-    *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
-    target: str = "cpu",
-) -> "Kernel | CudaKernel":
-    """Compile the kernel of d quantity/d arguments, by differentiating the graph.
-
-    Args:
-        model: the robot.
-        name: one of `QUANTITIES`, `DERIVED` (of which it gives second derivatives) or
-            `WHOLE_BODY`.
-        wrt: arguments of the quantity, free data included. Positions are moved along tangent
-            vectors of `integrate`, so d/d q has n entries for joints of any type.
-        frame, expressed, rows, wrenches, free, target: as in `compile_kernel`.
-
-    Returns:
-        A kernel with a result for each pair, shape (*quantity, *argument).
-    """
-    kind = kernel_type(target)
-    function, ports, chosen = _prepared(model, name, frame, expressed, rows, wrenches, free)
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-
-    def make() -> Graph:
-        from kinetree.compiler.derivatives import jacobian
-        from kinetree.compiler.optimise import optimise
-        from kinetree.compiler.trace import trace
-
-        graph = trace(function, ports, find_quantity(name).outputs)
-        return optimise(jacobian(graph, names, along=_tangents(model)))
-
-    options = ("derivative", name, names, frame, wrenches, tuple(free), *chosen.values())
-    graph = stored_graph(model, options, make)
-    doc = derivative_help(name, names, model, graph)
-    axes = _slope_axes(model, graph, find_quantity(name).outputs, ports, names, rows)
-    return made_kernel(graph, kind, f"derivative_of_{name}", doc, axes)
 
 
 def port_axes(model: Model, graph: Graph, rows: Sequence[int] | None = None) -> Axes:
@@ -304,24 +229,17 @@ def port_axes(model: Model, graph: Graph, rows: Sequence[int] | None = None) -> 
     return tuple(inputs), tuple(outputs)
 
 
-def _slope_axes(
-    model: Model,
-    graph: Graph,
-    results: Sequence[tuple[str, tuple[str, ...]]],
-    ports: Sequence[Port],
-    wrt: Sequence[str],
-    rows: Sequence[int] | None = None,
-) -> Axes:
+def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
     """Return the names along the axes of d results/d arguments; those of q are tangents."""
-    by_name = {port.name: port.dims for port in ports}
+    by_name = {port.name: port.dims for port in graph.inputs}
 
     def names(letters: Sequence[str]) -> tuple[Axis | None, ...]:
-        return tuple(_letter_axis(model, letter, rows) for letter in letters)
+        return tuple(_letter_axis(model, letter, request.rows) for letter in letters)
 
     outputs = [
         (*names(dims), *names(("n",) if x == "q" else by_name[x]))
-        for _, dims in results
-        for x in wrt
+        for _, dims in request.quantity.outputs
+        for x in request.wrt or ()
     ]
     pairs = zip(outputs, graph.outputs, strict=True)
     fitting = tuple(own if _fits(own, port) else (None,) * len(port.shape) for own, port in pairs)
@@ -370,28 +288,3 @@ def check_model(model: Model) -> None:
                 "compiled for float64 numbers. Run kinetree.algorithms on symbols and mpmath "
                 "numbers, or convert the model with model.astype(float)."
             )
-
-
-def check_options(
-    model: Model, name: str, *, framed: bool, loaded: bool, frame: str | None, wrenches: bool
-) -> None:
-    """Raise InputError for options that a quantity does not have.
-
-    Args:
-        model: the robot.
-        name: the quantity.
-        framed: whether it has a frame.
-        loaded: whether it depends on external wrenches.
-        frame, wrenches: the options given.
-    """
-    if framed:
-        model.frame(frame)  # an unknown frame names the known ones
-    elif frame is not None:
-        raise InputError(
-            f"{name} has no frame, but the frame {frame!r} was given; poses and Jacobians have one."
-        )
-    if wrenches and not loaded:
-        raise InputError(
-            f"{name} does not depend on external wrenches, but they were requested; "
-            "inverse_dynamics, forward_dynamics and bias_forces do."
-        )

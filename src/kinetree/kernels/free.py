@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.options import names
 from kinetree.compiler.graph import Port
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -25,10 +26,8 @@ FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
 
 def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
     """Return the further arguments of a kernel."""
-    if isinstance(free, str):
-        raise InputError(f"free is {free!r}; expected a list of names, such as [{free!r}].")
     ports: list[Port] = []
-    for k, name in enumerate(free):
+    for k, name in enumerate(names(free, "free")):
         if name in free[:k]:
             raise InputError(f"{name!r} is left free twice; name it once.")
         if name not in FREE:

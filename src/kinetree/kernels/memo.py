@@ -10,14 +10,15 @@ The compiler is imported at the first request, not with this module: `import kin
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.base.options import name, names, optional_name, switch
+from kinetree.base.options import optional_name
 from kinetree.model import Model
 
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.backends.kernel import Kernel
+    from kinetree.kernels.signatures import KernelOptions
 
 Form = TypeVar("Form")
 
@@ -33,10 +34,8 @@ def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> For
             of the form, so that two callers cannot mean different things by one request.
         make: makes the form.
     """
-    memo = model.memo
-    if request not in memo:
-        memo.setdefault(request, make())
-    return memo[request]
+    known = model.memo.get(request)
+    return model.memo.setdefault(request, make()) if known is None else known
 
 
 class Recent(Generic[Form]):
@@ -85,87 +84,19 @@ class Recent(Generic[Form]):
         return found
 
 
-def plain_options(
-    *,
-    frame: object = None,
-    expressed: object = None,
-    rows: object = None,
-    wrenches: object = False,
-    free: object = (),
-    target: object = "cpu",
-) -> dict[str, Any]:
-    """Return the options of `compile_kernel` as plain values that can be compared.
-
-    Raises:
-        InputError: an option has another type than the one it is declared with.
-    """
-    frame, expressed = optional_name(frame, "frame"), optional_name(expressed, "expressed")
-    return {
-        "frame": frame,
-        "expressed": expressed,
-        "rows": None if rows is None else _rows(rows),
-        "wrenches": switch(wrenches, "wrenches"),
-        "free": names(free, "free"),
-        "target": name(target, "target"),
-    }
-
-
-def _rows(rows: Any) -> tuple[int, ...]:
-    from kinetree.algorithms.task_space import task_rows  # not needed by most robots
-
-    return tuple(task_rows(rows))
-
-
 @overload
 def kernel(
-    model: Model,
-    quantity: str,
-    *,
-    frame: str | None = ...,
-    expressed: str | None = ...,
-    rows: Sequence[int] | None = ...,
-    wrenches: bool = ...,
-    free: Sequence[str] = ...,
-    target: Literal["cpu"] = ...,
+    model: Model, quantity: str, *, target: Literal["cpu"] = ..., **options: "Unpack[KernelOptions]"
 ) -> "Kernel": ...
 @overload
 def kernel(
-    model: Model,
-    quantity: str,
-    *,
-    frame: str | None = ...,
-    expressed: str | None = ...,
-    rows: Sequence[int] | None = ...,
-    wrenches: bool = ...,
-    free: Sequence[str] = ...,
-    target: str,
+    model: Model, quantity: str, *, target: str, **options: "Unpack[KernelOptions]"
 ) -> "Kernel | CudaKernel": ...
 def kernel(
-    model: Model,
-    quantity: str,
-    *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
-    target: str = "cpu",
+    model: Model, quantity: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
 ) -> Any:
-    """Return the kernel of a quantity, compiled at the first request.
-
-    Arguments as in `kinetree.kernels.compile.compile_kernel`.
-    """
-    options = plain_options(
-        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free, target=target
-    )
-
-    def make() -> "Kernel | CudaKernel":
-        from kinetree.kernels.compile import compile_kernel
-
-        return compile_kernel(model, quantity, **options)
-
-    request = "kernel", name(quantity, "quantity"), *options.values()
-    return remembered(model, request, make)
+    """Return the kernel of a quantity, compiled at the first request; options as in `Request`."""
+    return requested(model, quantity, target=target, **options)
 
 
 @overload
@@ -174,12 +105,8 @@ def derivative_kernel(
     quantity: str,
     wrt: str | Sequence[str] = ...,
     *,
-    frame: str | None = ...,
-    expressed: str | None = ...,
-    rows: Sequence[int] | None = ...,
-    wrenches: bool = ...,
-    free: Sequence[str] = ...,
     target: Literal["cpu"] = ...,
+    **options: "Unpack[KernelOptions]",
 ) -> "Kernel": ...
 @overload
 def derivative_kernel(
@@ -187,40 +114,32 @@ def derivative_kernel(
     quantity: str,
     wrt: str | Sequence[str] = ...,
     *,
-    frame: str | None = ...,
-    expressed: str | None = ...,
-    rows: Sequence[int] | None = ...,
-    wrenches: bool = ...,
-    free: Sequence[str] = ...,
     target: str,
+    **options: "Unpack[KernelOptions]",
 ) -> "Kernel | CudaKernel": ...
 def derivative_kernel(
     model: Model,
     quantity: str,
     wrt: str | Sequence[str] = "q",
     *,
-    frame: str | None = None,
-    expressed: str | None = None,
-    rows: Sequence[int] | None = None,
-    wrenches: bool = False,
-    free: Sequence[str] = (),
     target: str = "cpu",
+    **options: "Unpack[KernelOptions]",
 ) -> Any:
-    """Return the kernel of d quantity/d arguments, compiled at the first request.
+    """Return the kernel of d quantity/d arguments, compiled at the first request."""
+    return requested(model, quantity, target=target, wrt=wrt, **options)
 
-    Arguments as in `kinetree.kernels.compile.compile_derivative`.
-    """
-    by = names([wrt] if isinstance(wrt, str) else wrt, "wrt")
-    options = plain_options(
-        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free, target=target
-    )
+
+def requested(model: Model, quantity: str, **options: Any) -> Any:
+    """Return the kernel of a request with these options, compiled at the first one."""
+    from kinetree.kernels.request import Request
+
+    request = Request(quantity, **options)
 
     def make() -> "Kernel | CudaKernel":
-        from kinetree.kernels.compile import compile_derivative
+        from kinetree.kernels.compile import compiled
 
-        return compile_derivative(model, quantity, by, **options)
+        return compiled(model, request)
 
-    request = "derivative", name(quantity, "quantity"), by, *options.values()
     return remembered(model, request, make)
 
 
@@ -229,12 +148,12 @@ def frame_kernel(
 ) -> "Kernel":
     """Return the kernel of a pose, Jacobian or twist of a frame, compiled at the first request.
 
-    Robot looks it up at every call, so the key is shorter than that of `kernel`.
+    Robot looks it up at every call, so the key is shorter than a Request.
     """
     optional_name(frame, "frame")
-    request = quantity, frame, optional_name(expressed, "expressed")
-    found = model.memo.get(request)
-    if found is None:
-        made = kernel(model, quantity, frame=frame, expressed=expressed)
-        found = model.memo.setdefault(request, made)
-    return found
+    key = quantity, frame, optional_name(expressed, "expressed")
+    known = model.memo.get(key)
+    if known is None:
+        made = requested(model, quantity, frame=frame, expressed=expressed)
+        known = model.memo.setdefault(key, made)
+    return known

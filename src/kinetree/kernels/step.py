@@ -204,24 +204,19 @@ def whole_step(
 
 
 def step_graph(
-    model: Model,
-    name: str,
-    inputs: Sequence[Port],
-    outputs: Sequence[tuple[str, tuple[str, ...]]],
-    free: Sequence[str],
+    model: Model, quantity: Quantity, inputs: Sequence[Port], free: Sequence[str]
 ) -> Graph:
     """The graph of a step, composed of those of its rate and stages.
 
     Args:
         model: the robot.
-        name: the quantity, such as "step_rk4".
+        quantity: the step, such as "step_rk4".
         inputs: all arguments of the kernel.
-        outputs: names and letters of the next q and dq, and of the next activations.
         free: names of the robot's data among the arguments.
     """
     from kinetree.compiler.stepping import Composition
 
-    method, names = method_of(name)
+    method, names = method_of(quantity.name)
     loaded = any(port.name == "F_ext" for port in inputs)
     check_step(model, method, names, free)
     space = state_space(model, method, names, dry_dofs(model, free))
@@ -239,8 +234,8 @@ def step_graph(
         (reached,) = whole.place(start_graph(space), x, reached)
     a, b = model.nq, model.nq + model.n
     parts = reached[:a], reached[a:b], reached[b:]
-    named = zip(outputs, parts, strict=False)
-    ports = [Port(own, (len(part),), dims) for (own, dims), part in named]
+    named = zip(quantity.outputs, parts, strict=False)
+    ports = [Port(letter, (len(part),), dims) for (letter, dims), part in named]
     return whole.graph(ports, parts[: len(ports)])
 
 

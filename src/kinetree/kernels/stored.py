@@ -32,14 +32,14 @@ SOURCES = (
 )
 
 
-def stored_graph(model: Model, options: Iterable[object], make: Callable[[], Graph]) -> Graph:
+def stored_graph(model: Model, request: object, make: Callable[[], Graph]) -> Graph:
     """Return the graph that `make` would make, from the disk where it is known.
 
-    `options` are everything that the graph depends on apart from the model.
+    The text of `request` states everything that the graph depends on apart from the model.
     """
     if not cache_folder.enabled() or not comparable(model):
         return made_graph(make)
-    return kept_graph([model_hash(model), repr(tuple(options))], make)
+    return kept_graph([model_hash(model), repr(request)], make)
 
 
 def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:

@@ -36,13 +36,13 @@ from kinetree.compiler.trace import trace
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.compile import (
     check_model,
-    compile_kernel,
+    compiled,
     kernel_type,
     made_kernel,
     port_axes,
 )
 from kinetree.kernels.memo import remembered
-from kinetree.kernels.quantities import find_quantity, frame_options
+from kinetree.kernels.request import Request
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
@@ -83,7 +83,8 @@ def task_space(
         damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
         option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
-    request = (
+    # looked up at every call, so the key is shorter than a Request
+    key = (
         NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, V is not None,
         option,
     )  # fmt: skip
@@ -100,10 +101,13 @@ def task_space(
             rows=chosen, damping=damping, tolerance=tolerance,
         )  # fmt: skip
 
-    kernel = model.memo.get(request)
+    kernel = model.memo.get(key)
     if kernel is None:
         try:
-            kernel = remembered(model, request, partial(_compile_variant, model, *request[1:]))
+            request = Request(NAME, frame=frame, expressed=expressed, rows=chosen)
+            kernel = remembered(
+                model, key, partial(_compile_variant, model, request, V is not None, option)
+            )
         except SingularityError:
             if np.ndim(cast("Any", q)) == 1:
                 alone()  # the same error at the state of the caller
@@ -125,35 +129,27 @@ def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, An
     return plain[0], plain[1]
 
 
-def _compile_variant(
-    model: Model,
-    frame: str | None,
-    expressed: str,
-    rows: tuple[int, ...] | None,
-    by_twist: bool,
-    option: Option,
-) -> Any:
+def _compile_variant(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
     """The kernel of a task with other arguments than q and dq."""
     if not by_twist and option is None:
-        return compile_kernel(model, NAME, frame=frame, expressed=expressed, rows=rows)
+        return compiled(model, request)
     check_model(model)
-    quantity = find_quantity(NAME)
+    quantity = request.quantity
     check_honoured(model, quantity)
-    model.frame(frame)  # an unknown frame names the known ones
-    options = frame_options(quantity, expressed=expressed, rows=rows)
-    count = len(options["rows"])
+    model.frame(request.frame)  # an unknown frame names the known ones
+    count = len(request.choices["rows"])
     motion = Port("V", (count,), ("k",)) if by_twist else Port("dq", (model.n,), ("n",))
     ports = [_positions(model), motion, *([] if option is None else [Port(option, ())])]
 
     def make() -> Graph:
         check_inertia(model)
         maker = task_maker(by_twist=by_twist, option=option)
-        return optimise(trace(maker(model, True, frame, **options), ports, quantity.outputs))
+        function = maker(model, True, request.frame, **request.choices)
+        return optimise(trace(function, ports, quantity.outputs))
 
-    words = (NAME, frame, *options.values(), *(port.name for port in ports))
-    graph = stored_graph(model, words, make)
-    doc = f"{quantity.equation} {frame or model.tool!r} of {model.name}"
-    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, rows))
+    graph = stored_graph(model, (request, *(port.name for port in ports)), make)
+    doc = f"{quantity.equation} {request.frame or model.tool!r} of {model.name}"
+    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, request.rows))
 
 
 def _positions(model: Model) -> Port:

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
 from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.errors import InputError, ModelError, NameLookupError, SingularityError
+from kinetree.errors import ModelError, NameLookupError, SingularityError
 from kinetree.kernels.compile import compile_kernel, trace_quantity
 from kinetree.model.samples import random_model
 
@@ -47,24 +47,10 @@ def test_coordinates_have_a_letter_of_their_own_where_they_are_more():
     assert kernel.gufunc.signature == "(7),(6),(6)->(6)"
 
 
-def test_unknown_quantities_are_refused_with_the_known_ones(robot):
-    with pytest.raises(
-        NameLookupError, match=r"no quantity 'torque'.*inverse_dynamics, forward_dyn"
-    ):
-        robot.compile("torque")
-
-
 def test_unknown_frames_are_refused_with_the_known_ones(robot):
     known = ", ".join(robot.model.frames)
     with pytest.raises(NameLookupError, match=f"no frame 'hand'; its frames are {known}"):
         robot.compile("pose", frame="hand")
-
-
-def test_options_of_other_quantities_are_refused(robot):
-    with pytest.raises(InputError, match=r"mass_matrix has no frame, but the frame 'tool'"):
-        robot.compile("mass_matrix", frame="tool")
-    with pytest.raises(InputError, match=r"gravity_forces does not depend on external wrenches"):
-        robot.compile("gravity_forces", wrenches=True)
 
 
 def test_a_singular_mass_matrix_names_the_joint_and_its_link():

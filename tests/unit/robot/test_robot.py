@@ -30,13 +30,13 @@ def robot():
 def made(monkeypatch):
     """The names of the kernels that were compiled."""
     names = []
-    compile_kernel = compile_module.compile_kernel
+    compiled = compile_module.compiled
 
-    def watched(model, name, **options):
-        names.append(name)
-        return compile_kernel(model, name, **options)
+    def watched(model, request):
+        names.append(request.name)
+        return compiled(model, request)
 
-    monkeypatch.setattr(compile_module, "compile_kernel", watched)
+    monkeypatch.setattr(compile_module, "compiled", watched)
     return names
 
 

@@ -1,19 +1,16 @@
 """kt.export: a quantity of a robot as source code, written from the graph of its kernel."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.base.options import is_one_of, switch
-from kinetree.base.options import name as read_name
 from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
-from kinetree.kernels.compile import trace_quantity
-from kinetree.kernels.memo import plain_options
-from kinetree.kernels.quantities import find_quantity, frame_options
+from kinetree.kernels.compile import traced_graph
+from kinetree.kernels.request import Request
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.quantity import Quantity
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
 from kinetree.write.code.firmware import ExportedCode, write_target
@@ -124,7 +121,7 @@ def export(
         expressed: "body", "space" or "aligned": axes of a twist or task, as in
             `Robot.frame_velocity`; "body" if None.
         rows: which of the six coordinates of a twist make a task; all if None.
-        free: data that become arguments; see `kinetree.kernels.compile.compile_kernel`.
+        free: data that become arguments; see `Robot.compile`.
         libm: call sin and cos of the C library instead of writing out those of the kernel: less
             code, and results that may differ from the kernel's by an ulp of the sines.
         driver: adds a `main` that compares the function with stored results of the kernel to 2 eps
@@ -136,9 +133,8 @@ def export(
         estimates of cycles and stack: `ExportedCode`.
     """
     model = model_of(robot)
-    find_quantity(read_name(quantity, "quantity"))
-    options = plain_options(
-        frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
+    request = Request(
+        quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
     )
     switch(libm, "libm")
     switch(driver, "driver")
@@ -154,12 +150,7 @@ def export(
         )
     if target is not None:
         _check_target(target, language, dtype, libm=libm, driver=driver)
-    del options["target"]  # of kernels; here it is that of the exported code
-    graph = trace_quantity(model, quantity, **options)
-    rows, expressed = options["rows"], options["expressed"]
-    declared = find_quantity(quantity)
-    chosen = frame_options(declared, expressed=expressed, rows=rows)
-    program = _program(model, declared, graph, spoken, name, frame, chosen)
+    program = _program(model, request, traced_graph(model, request), spoken, name)
     if target is not None:
         found = find_target(target)
         if name is None:
@@ -199,19 +190,13 @@ def renamed(program: Program, name: str) -> Program:
 
 
 def _program(
-    model: Model,
-    quantity: Quantity,
-    graph: Graph,
-    language: Language,
-    name: str | None,
-    frame: str | None,
-    chosen: Mapping[str, Any],
+    model: Model, request: Request, graph: Graph, language: Language, name: str | None
 ) -> Program:
-    axes = chosen.get("expressed", EXPRESSED[0])
+    quantity, frame, axes = request.quantity, request.frame, request.expressed
     words = [
         quantity.name,
         *([] if frame is None else [frame]),
-        *([] if axes == EXPRESSED[0] else [axes]),
+        *([] if axes in (None, EXPRESSED[0]) else [axes]),
     ]
     letters = [result.letter for result in quantity.results]
     called = function_name(model.name, *words) if name is None else chosen_name(name, letters)
@@ -226,8 +211,9 @@ def _program(
     if model.constraints is not None:
         equation = HONOURING.get(quantity.name, equation)
     about = About(
-        f"{called}: {equation}", quantity, language.layout, language.first, place, **chosen
-    )
+        f"{called}: {equation}", quantity, language.layout, language.first, place,
+        **request.choices,
+    )  # fmt: skip
     lines = header(model, graph, outputs, about)
     return Program(called, graph, graph.inputs, outputs, tuple(lines))
 
