@@ -19,10 +19,8 @@ from kinetree.robot import Robot
 from kinetree.samples.inputs import check_order, positive
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
-from kinetree.simulate.core.fixed_steps import find_method
 from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.setup import ADAPTIVE, grid
-from kinetree.simulate.simulation import MethodName
+from kinetree.simulate.core.run import ADAPTIVE, MethodName, Run
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
@@ -122,8 +120,9 @@ class RolloutStudy:
         self.model, self.seed = model, seed
         self.method: MethodName = method
         self.every, self.dt, self.controller = every, dt, controller
-        self.times = grid(duration, dt)
-        find_method(method)
+        asked = Run(model=model, q0=np.zeros(model.nq), duration=duration, dt=dt, method=method)
+        _ = asked.fixed  # an unknown method is refused
+        self.times = asked.times
         if method == ADAPTIVE and every not in (None, 1):
             raise InputError(
                 f"every is {every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "

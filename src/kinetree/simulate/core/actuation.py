@@ -37,13 +37,12 @@ from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
+from kinetree.simulate.tuning import MAX_DELAY_STEPS
 from kinetree.spatial.matrices import is_zero
-
-MOST_DELAYED = 10_000  # steps: compiled code for a delay grows with them
 
 
 @dataclass(frozen=True, eq=False)
-class Acted:
+class DriveOutput:
     """Joint forces that act, (n,), and the rates or next values of the memory, (size,).
 
     asked: joint forces before the limits of the drives. command: before delay and lag as well.
@@ -116,7 +115,7 @@ class Actuation:
         tau: Array,
         u: Array | None,
         h: Scalar | None,
-    ) -> Acted:
+    ) -> DriveOutput:
         """Forces of a state (q, dq, memory) with the forces of laws tau and the controls u."""
         q, dq, z = state
         a, at, dz, actuated = z[: self.activations], self.activations, list[Any](), None
@@ -143,13 +142,13 @@ class Actuation:
             asked[d], at = z[at], at + 1
         forces = np.array(asked) if self.drive_delays or self.lags else tau
         tau = drive_forces(model, dq, forces)
-        return Acted(tau, [*dz, *memory], forces, command, actuated, u, early)
+        return DriveOutput(tau, [*dz, *memory], forces, command, actuated, u, early)
 
     def gains(
         self,
         model: Model,
         dq: Array,
-        acted: Acted,
+        acted: DriveOutput,
         of_laws: Gains | None,
         of_controls: Array | None = None,
     ) -> Gains | None:
@@ -180,7 +179,7 @@ class Actuation:
             total = total.without(slow)
         return drive_gains(model, dq, acted.asked, total)
 
-    def shown(self, acted: Acted, u: Array | None) -> Array:
+    def shown(self, acted: DriveOutput, u: Array | None) -> Array:
         """The numbers that are recorded beside tau: controls, and commands to the drives."""
         parts = [] if u is None else [u]
         parts += [acted.command] if self.driven else []
@@ -265,11 +264,11 @@ def samples(delay: float, name: str, method: Method | None, times: Array) -> int
             "fixed steps, such as method 'rk4' or 'implicit'."
         )
     dt = float(times[1] - times[0])
-    if delay > (MOST_DELAYED + 0.5) * dt:
+    if delay > (MAX_DELAY_STEPS + 0.5) * dt:
         raise InputError(
             f"{name} is {delay:g} s, which is {delay / dt:.6g} time steps of {dt:g} s; expected at "
-            f"most {MOST_DELAYED:,}, because each of them is remembered. Take longer time steps or "
-            "a shorter delay."
+            f"most {MAX_DELAY_STEPS:,}, because each of them is remembered. Take longer time "
+            "steps or a shorter delay."
         )
     count = round(delay / dt)
     if count < 1 or abs(delay / dt - count) > 1e-6:

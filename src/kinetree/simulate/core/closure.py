@@ -7,7 +7,6 @@ pull it back with a time constant instead.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +15,7 @@ import numpy as np
 from kinetree.algorithms.constraints.regularity import margin, weakest
 from kinetree.algorithms.constraints.solve import MARGIN
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_dofs
+from kinetree.algorithms.steps import METHODS, Method
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
@@ -29,18 +27,9 @@ from kinetree.kernels.step import lean_closing
 from kinetree.model import Model
 from kinetree.model.constraints import CLOSED
 from kinetree.samples.inputs import positive
-from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
-
-NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
-PULLED = 1e-3  # rad or m: the same with a time constant, which leaves errors by design
-SHORTEST = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
-PART = "closure time"  # the name of the time constant among the inputs
-
-
-def rows(model: Model) -> int:
-    """Count of the equations of the constraints; 0 without any."""
-    return 0 if model.constraints is None else len(model.constraints.row_names)
+from kinetree.simulate.core.results import result_places
+from kinetree.simulate.tuning import LEAST_PULL, NEARLY_SINGULAR, PULLED_ERROR
 
 
 def read_closure_time(
@@ -67,24 +56,22 @@ def read_closure_time(
             f"closure_time is for fixed steps; method {method!r} projects every state onto the "
             f"constraints. Leave it out, or choose one of {', '.join(METHODS)}."
         )
-    if found < SHORTEST * dt * (1 - 1e-12):
+    if found < LEAST_PULL * dt * (1 - 1e-12):
         raise InputError(
             f"closure_time is {found:g} s with steps of {dt:g} s; expected at least "
-            f"{SHORTEST:g} steps, {SHORTEST * dt:g} s: a faster pull is unstable."
+            f"{LEAST_PULL:g} steps, {LEAST_PULL * dt:g} s: a faster pull is unstable."
         )
     return found
 
 
-def closure_bounds(model: Model, closure_time: float | None, method: str) -> tuple[Bound, ...]:
+def closure_bounds(
+    model: Model, closure_time: float | None, method: Method | None
+) -> tuple[Bound, ...]:
     """The errors Phi of all equations as bounded entries of y; none without constraints."""
     if model.constraints is None:
         return ()
-    first = model.n + rows(model)
-    if method not in METHODS:
-        first += len(dry_dofs(model))  # whose friction follows tau in y
-    elif METHODS[method].implicit:
-        first += model.n  # and here ddq does
-    most = model.constraints.tolerance if closure_time is None else PULLED
+    first = result_places(model, method, None)["Phi"].start
+    most = model.constraints.tolerance if closure_time is None else PULLED_ERROR
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
         for k, name in enumerate(model.constraints.row_names)
@@ -157,13 +144,6 @@ def _rollout(at: tuple[Any, ...]) -> str:
     return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
 
 
-def with_closure_time(external: ExternalInputs, T: float | None) -> ExternalInputs:
-    """The inputs with the time constant, if there is one."""
-    if T is None:
-        return external
-    return replace(external, constants={**external.constants, PART: (np.array([T]), (1,))})
-
-
 def closing_kernel(space: StateSpace) -> Kernel | None:
     """The kernel that moves states (..., x) onto the constraints; None without any."""
     close = lean_closing(space.model)
@@ -175,11 +155,10 @@ def closing_kernel(space: StateSpace) -> Kernel | None:
 
 def check_closed(model: Model, t: Array, y: Array) -> None:
     """Raise SimulationError if states at times t, (K,), are not on the constraints; y: (K, y)."""
-    given, m = model.constraints, rows(model)
+    given = model.constraints
     if given is None or not len(y):
         return
-    first = model.n + len(dry_dofs(model)) + m
-    Phi = np.abs(y[:, first : first + m])
+    Phi = np.abs(y[:, result_places(model, None, None)["Phi"]])
     at = np.unravel_index(int(np.argmax(np.where(np.isfinite(Phi), Phi, np.inf))), Phi.shape)
     if not Phi[at] <= given.tolerance:
         row = int(at[1])

@@ -6,8 +6,8 @@ and taken apart again by name inside the traced function.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +27,16 @@ class ExternalInputs:
 
     constants: Mapping[str, tuple[Array, tuple[int, ...]]] = field(default_factory=dict)
     sampled: Mapping[str, TimeSource] = field(default_factory=dict)
+
+    @property
+    def code_key(self) -> tuple[Hashable, Hashable]:
+        """Names and shapes of constants and of functions: what compiled code depends on."""
+        constants = tuple((name, shape) for name, (_, shape) in self.constants.items())
+        return constants, tuple((name, source.shapes) for name, source in self.sampled.items())
+
+    def with_constant(self, name: str, value: Array) -> "ExternalInputs":
+        """The inputs with another constant, (..., size), as the last."""
+        return replace(self, constants={**self.constants, name: (value, value.shape[-1:])})
 
     @property
     def batches(self) -> list[tuple[int, ...]]:

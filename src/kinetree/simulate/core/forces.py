@@ -6,7 +6,7 @@ of kinetree as the values of its fields; arrays, signals and sampled references 
 since their numbers are inputs of the loop. Only the robot counts by identity: it never changes.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -35,26 +35,14 @@ from kinetree.simulate.core.laws import (
 )
 from kinetree.simulate.core.sampling import HELD, Sampled
 from kinetree.simulate.core.sources import Source, shaped, with_results
+from kinetree.simulate.tuning import KEPT_LOOPS
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
 REFERENCE = "reference"  # the field that is a signal, and is read as such
-RECENT = 32  # pieces of compiled code that are kept for each model
-CHECKED = 5  # states of a run at which laws are compared with what was compiled
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
 # t, q, dq, z of the controller and external inputs, plain numbers
 PlainState = tuple[float, Array, Array, Array, NamedParts]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """How everything that acts on a robot is computed.
-
-    key: of everything that is compiled, None if forces come from Python. note: why they do.
-    """
-
-    key: Key | None
-    note: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +52,7 @@ class ActingForces:
     law: the controller as a function of the user, None if it is one of kinetree's.
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
     controls: of the actuators. actuation: what stands between commands and joint forces.
+    key: of the compiled code, None if forces come from Python. note: why they do.
     """
 
     controller: Controller | None
@@ -71,10 +60,11 @@ class ActingForces:
     tau: Source | None
     F_ext: Source | None
     parameters: tuple[str, ...] = ()
-    verdict: Verdict | None = None
     controls: Source | None = None
     actuation: Actuation | None = None
     law: UserFunction | None = None
+    key: Key | None = None
+    note: str | None = None
 
     @property
     def constant(self) -> bool:
@@ -191,7 +181,7 @@ def _control(
     return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
 
-def judged(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
+def with_key(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
     """The forces with the key of their code: everything that acts, as it is now."""
     own = None if acting.controller is None else value_key(acting.controller)
     if acting.controller is not None and own is None and HELD not in external.constants:
@@ -203,7 +193,7 @@ def judged(model: Model, acting: ActingForces, external: ExternalInputs) -> Acti
     kinds = [(name, input_kind(external, name, law)) for name, law in laws.items()]
     notes = [law.note for law in laws.values() if law is not None and law.traced is None]
     key = None if notes else (model, own, *kinds)
-    return replace(acting, verdict=Verdict(key, notes[0] if notes else None))
+    return replace(acting, key=key, note=notes[0] if notes else None)
 
 
 def input_kind(external: ExternalInputs, name: str, law: UserFunction | None) -> str | None:
@@ -263,19 +253,6 @@ class ControllerLaw(UserFunction):
         return (*super().__call__(t, q, dq), z)
 
 
-def shown_parts(acting: ActingForces, start: int, model: Model) -> dict[str, tuple[int, int]]:
-    """Place and size of the controls and of the commands to drives, recorded from `start` on."""
-    actuation, found = acting.actuation, dict[str, tuple[int, int]]()
-    if actuation is None:
-        return found
-    if acting.controls is not None:
-        found["controls"] = start, len(model.actuators)
-        start += len(model.actuators)
-    if actuation.driven:
-        found["command"] = start, model.n
-    return found
-
-
 def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The numbers of the first rollout of an array (..., *shape)."""
     x = np.asarray(x, float)
@@ -319,80 +296,15 @@ def field_key(x: Any) -> Key | None:
     return numbers.shape, numbers.tobytes()
 
 
-def check_laws(
-    model: Model,
-    acting: ActingForces,
-    external: ExternalInputs,
-    batch: tuple[int, ...],
-    states: Iterable[tuple[float, int, Array]],
-) -> None:
-    """Compare functions of the user with what was compiled, and repeat calls in Python.
-
-    states: time, number of the rollout and (q, dq, z of the controller) of some states.
-    """
-    functions = list(acting.functions())
-    if any(function.comparable for function in functions):
-        found = plain_states(model, acting, external, batch, states)
-        if found is None:
-            return
-        if found:
-            acting.verify(found)
-    for function in functions:
-        function.repeat()
-
-
-def plain_states(
-    model: Model,
-    acting: ActingForces,
-    external: ExternalInputs,
-    batch: tuple[int, ...],
-    states: Iterable[tuple[float, int, Array]],
-) -> list[PlainState] | None:
-    """The states with what the controller is given; None if that is on a GPU."""
-    chosen = list(states)
-    given: Sequence[NamedParts] = [{}] * len(chosen)
-    if acting.law is not None and (acting.signals or acting.parameters):
-        if external.on_gpu:
-            return None
-        params, times = external.params(batch), np.array([t for t, _, _ in chosen])
-        table = external.table(times, np.zeros(len(times), bool), batch)
-        rows = [(params[row % len(params)], row % table.shape[1]) for _, row, _ in chosen]
-        pairs = zip(rows, table, strict=True)
-        given = [external.named(p, samples[row]) for (p, row), samples in pairs]
-    found: list[PlainState] = []
-    for (t, _, x), parts in zip(chosen, given, strict=True):
-        q, dq, z = np.split(x, (model.nq, model.nq + model.n))
-        found.append((t, read_only(q), read_only(dq), z, parts))
-    return found
-
-
-def not_finite(acting: ActingForces, states: Sequence[PlainState]) -> str | None:
-    """The sentence that names the first function whose results are not finite at these states."""
-    for function, arguments in acting.calls(states, lambda function: True):
-        for args in arguments:
-            with np.errstate(all="ignore"):
-                found = function(*args)
-            for x in (np.asarray(x, float) for x in found):
-                if not np.isfinite(x).all():
-                    at = [int(i) for i in np.argwhere(~np.isfinite(x))[0]]
-                    name = f"{function.name[0].upper()}{function.name[1:]}"
-                    return (
-                        f"{name} returns {x[tuple(at)]} at {at} near t = {float(args[0]):.6g} s; "
-                        "expected finite numbers."
-                    )
-    return None
-
-
 def recent(
     model: Model, kind: str, key: Hashable, make: Callable[[], Code], keep: Callable[[Code], bool]
 ) -> Code:
     """Return the code of one kind that was made for an equal key before, or make it now.
 
-    The latest RECENT pieces are kept with the model: a search over gains makes a new loop for every
-    value, which must not fill the memory. `keep` decides whether a new piece is kept at all.
+    The latest KEPT_LOOPS pieces are kept with the model. `keep` decides whether a new one is kept.
     """
 
     def empty() -> Recent[Code]:
-        return Recent(RECENT)
+        return Recent(KEPT_LOOPS)
 
     return remembered(model, ("simulate", kind), empty).find(key, make, keep)

@@ -48,19 +48,20 @@ from kinetree.simulate.friction.modes import (
     friction_size,
     read_dry_friction,
 )
-
-CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
-DEFECT = 1e3  # of the error allowed in a step: the largest defect of the polynomial
-RESULTS = 1e2  # of that: the largest defect at results, whose number is the user's choice
-FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
-SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a shorter step does not change it
-STUCK = 1000  # fine steps one after the other: forces jump back and forth
-WINDOW = 1000  # steps and trials of steps, after which their pace is judged
-REJECTED = 0.25  # of these: the least share where a motion slides along a jump
-SPREAD = 1e4  # times the shortest: the longest step where a motion slides along a jump
-PATIENCE = 20 * WINDOW  # steps and trials that such a motion may need until its end
-FADING = 0.98  # of the changes of accelerations, from step to step
-SAMPLED = 64  # times at which functions of time are evaluated at once
+from kinetree.simulate.tuning import (
+    CHECKED_SHARES,
+    DEFECT,
+    DEFECT_AT_RESULTS,
+    FADING,
+    FINE_STEP,
+    MAX_FINE_STEPS,
+    PACE_WINDOW,
+    SHORTEST_STEP,
+    SLIDE_REJECTED,
+    SLIDE_SPREAD,
+    SLIDE_TRIES,
+    TIMES_AT_ONCE,
+)
 
 
 class Rollouts:
@@ -106,8 +107,8 @@ class Rollouts:
         if not self.external.sampled:
             return np.zeros((1, 1))
         found: list[Array] = []
-        for at in range(0, len(t), SAMPLED):
-            part = slice(at, at + SAMPLED)
+        for at in range(0, len(t), TIMES_AT_ONCE):
+            part = slice(at, at + TIMES_AT_ONCE)
             table = self.external.table(t[part], np.full(len(t[part]), ends), self.batch)
             own = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
             found.append(table[np.arange(len(own)), own])
@@ -257,7 +258,7 @@ class Pace:
 
     def doubtful(self, rows: Array) -> Array:
         """Whether so many steps of rollouts were rejected that they may slide along a jump."""
-        return self.rejected[rows] >= REJECTED * WINDOW / 2
+        return self.rejected[rows] >= SLIDE_REJECTED * PACE_WINDOW / 2
 
     def slides(self, rows: Array, t: Array, h: Array, good: Array, left: Array) -> Array:
         """Count a step of some rollouts that have come to t; whether they slide along a jump.
@@ -268,12 +269,12 @@ class Pace:
         self.rejected[rows] += ~good
         self.longest[rows] = np.maximum(self.longest[rows], np.where(good, h, 0))
         self.shortest[rows] = np.minimum(self.shortest[rows], np.where(good, h, np.inf))
-        full = self.tries[rows] >= WINDOW
+        full = self.tries[rows] >= PACE_WINDOW
         if not full.any():
             return full
-        found = full & (self.rejected[rows] >= REJECTED * WINDOW)
-        found &= self.longest[rows] < SPREAD * self.shortest[rows]
-        found &= left * WINDOW > (t - self.since[rows]) * PATIENCE
+        found = full & (self.rejected[rows] >= SLIDE_REJECTED * PACE_WINDOW)
+        found &= self.longest[rows] < SLIDE_SPREAD * self.shortest[rows]
+        found &= left * PACE_WINDOW > (t - self.since[rows]) * SLIDE_TRIES
         again = rows[full]
         self.tries[again] = self.rejected[again] = self.longest[again] = 0
         self.shortest[again], self.since[again] = np.inf, t[full]
@@ -352,7 +353,7 @@ class Integration:
         self.h[rows] = next_h
         self.after[rows] = ~good
         self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
-        lost = ~good & (next_h < SHORTEST * np.maximum(t, 1e-3 * self.max_step))
+        lost = ~good & (next_h < SHORTEST_STEP * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
 
@@ -374,15 +375,15 @@ class Integration:
     def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
         """Whether rollouts do not get on because forces jump back and forth in their steps."""
         pace, model, t = self.pace, self.rollouts.space.model, self.t[rows]
-        fine = (step.h == wanted) & (step.h <= FINE * self.max_step)
+        fine = (step.h == wanted) & (step.h <= FINE_STEP * self.max_step)
         self.fine[rows] = np.where(fine, self.fine[rows] + 1, 0)
-        for i in np.flatnonzero((self.fine[rows] > STUCK // 2) | pace.doubtful(rows)):
+        for i in np.flatnonzero((self.fine[rows] > MAX_FINE_STEPS // 2) | pace.doubtful(rows)):
             rates = step.rates[: STAGES + 1, i, model.nq : model.nq + model.n]
             with np.errstate(all="ignore"):  # a step that runs away has no difference
                 change = np.ptp(rates, 0)
             pace.change[rows[i]] = np.fmax(FADING * pace.change[rows[i]], change)
         found = pace.slides(rows, t, step.h, good, self.outputs[-1] - t)
-        return (found | (self.fine[rows] > STUCK)) & self.alive[rows]
+        return (found | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
 
     def _accept(
         self, rows: Array, step: RungeKuttaStep, good: Array, grown: Array, after: Array
@@ -399,7 +400,7 @@ class Integration:
             ends = np.where(step.h == step.until - step.t, step.until, step.t + step.h)
             points = self._check(own, polynomial, ends)
             miss = self._defect(polynomial, points)
-        kept = (miss <= 1) | (step.h <= FINE * self.max_step)
+        kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
         grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
         states, due = self.rollouts.normal(step.end), self.done[own].copy()
@@ -459,9 +460,9 @@ class Integration:
         result = self.done[own][which] + np.arange(len(which)) - start
         step = polynomial.step
         share = np.clip((self.outputs[result] - step.t[which]) / step.h[which], 0, 1)
-        which = np.concatenate([np.repeat(np.arange(count), len(CHECKED)), which])
-        share = np.concatenate([np.tile(CHECKED, count), share])
-        result = np.concatenate([np.full(count * len(CHECKED), -1), result])
+        which = np.concatenate([np.repeat(np.arange(count), len(CHECKED_SHARES)), which])
+        share = np.concatenate([np.tile(CHECKED_SHARES, count), share])
+        result = np.concatenate([np.full(count * len(CHECKED_SHARES), -1), result])
         x, moving = polynomial.moving(which, share)
         x = self.rollouts.normal(x)
         t = np.where(result >= 0, self.outputs[result], step.times(which, share))
@@ -474,7 +475,7 @@ class Integration:
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
         off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
         size = np.sqrt((off**2).mean(-1)) / DEFECT
-        size = np.where(points.result >= 0, size / RESULTS, size)
+        size = np.where(points.result >= 0, size / DEFECT_AT_RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
         size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)
         worst = np.zeros(len(step.t))

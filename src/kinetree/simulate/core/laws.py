@@ -30,13 +30,11 @@ from kinetree.errors import GraphError, InputError, KinetreeError, SingularityEr
 from kinetree.kernels.derivative import read_shape
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
+from kinetree.simulate.tuning import DENSE_CALLS, NEARBY, REPEATED_CALL
 
 Parts = tuple[Array, ...]
 Function = Callable[..., Parts]
 
-REPEATED = 1e-9  # of the largest result: two calls of one function with equal arguments agree
-NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
-DENSE = 16  # calls in Python that are kept at the beginning of a run, later fewer and fewer
 REMEDY = (
     "Declare what it remembers: kinetree.controllers.Stateful has a state that is integrated, and "
     "kinetree.controllers.Sampled is called exactly once a sample, with an object of its own. Give "
@@ -232,7 +230,7 @@ class UserFunction:
     def repeated(self, args: Sequence[Any], first: Parts, second: Parts) -> None:
         """Raise InputError if two calls with equal arguments differ by more than rounding."""
         size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
-        if differs(second, first, REPEATED, ROUNDING * (1 + size)):
+        if differs(second, first, REPEATED_CALL, ROUNDING * (1 + size)):
             raise self.differs(args, first, second)
 
     def differs(
@@ -255,8 +253,8 @@ class UserFunction:
 class Calls:
     """Some calls of a function in Python: arguments and results.
 
-    The first DENSE calls are kept, then one of two, one of three and so on: between two of them
-    lies at most 1 / DENSE of the run until then, so that a memory shows whenever it begins.
+    The first DENSE_CALLS are kept, then one of two, one of three and so on: between two of them
+    lies at most 1 / DENSE_CALLS of the run until then, so that a memory shows whenever it begins.
     """
 
     def __init__(self) -> None:
@@ -268,7 +266,7 @@ class Calls:
         self.count += 1
         if self.count < self.due:
             return False
-        self.due += max(1, self.due // DENSE)
+        self.due += max(1, self.due // DENSE_CALLS)
         return True
 
     def keep(self, args: Sequence[Any], found: Parts) -> None:

@@ -15,11 +15,11 @@ from kinetree.kernels.forms import computation
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
+from kinetree.simulate.tuning import LIMIT_ROUNDING
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
 CLOSURE = "closure"  # the quantity of a bound on the error of an equation of the constraints
-ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
 
 
 class SimulationError(KinetreeError, ArithmeticError):
@@ -113,7 +113,7 @@ def _read_bounds(model: Model) -> tuple[Bound, ...]:
 
 def _slack(limit: float) -> float:
     """How far rounding may take a joint that rests on its limit beyond it."""
-    return ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
+    return LIMIT_ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
 
 
 def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> Array:

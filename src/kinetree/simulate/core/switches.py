@@ -22,13 +22,15 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.interpret import FLOATS
+from kinetree.simulate.tuning import (
+    CHANGE,
+    JUMP,
+    MAX_STRETCHES,
+    PYTHON_SAMPLES,
+    SHORTEST_REST,
+    TRACED_SAMPLES,
+)
 
-MOST = 20_000  # stretches of time that are halved at once, about the number of switches found
-SAMPLES = 8192  # of a traced function of time over the simulation
-PYTHON_SAMPLES = 2048  # of one that only Python can run
-ACTIVE = 1e-6  # of its range: a smaller change from sample to sample does not count
-TURN = 24  # samples: a shorter rest does not count
-JUMP = 1e-3  # of its range: a larger difference of two samples is looked at for a jump
 EPS = np.finfo(float).eps
 
 Interval = tuple[Array, Array]
@@ -257,7 +259,7 @@ def _sign_changes(function: TimeFunction, end: float, both: bool) -> list[Pair]:
 
     edges = np.linspace(0.0, end, 257)
     low, high = edges[:-1], edges[1:]
-    while len(low) <= MOST:
+    while len(low) <= MAX_STRETCHES:
         bottom, top = function.range(low, high)
         changes = (bottom <= 0) & (top > 0)
         if both:
@@ -299,7 +301,7 @@ def traced_activity(graph: Graph, end: float) -> list[Pair]:
             used |= {(k, node.op == "div" and j == 1) for j, k in pairs if alone[k]}
     if not used:
         return []
-    t = np.linspace(0.0, end, SAMPLES + 1)
+    t = np.linspace(0.0, end, TRACED_SAMPLES + 1)
     nodes, divides = zip(*sorted(used), strict=True)
     values = TimeFunction(graph, *nodes).all(t)
     with np.errstate(all="ignore"):  # infinite is a value like another
@@ -313,9 +315,9 @@ def _activity(t: Array, values: Array) -> list[Pair]:
         change = abs(np.diff(values, axis=0))
         size = np.nanmax(values, 0) - np.nanmin(values, 0)
     change = np.where(np.isfinite(change), change, np.inf)
-    active = (change > ACTIVE * np.where(np.isfinite(size), size, 1.0)).any(-1)
-    near = np.convolve(active, np.ones(2 * TURN + 1), "same") > 0.5  # no rest at a wave's crest
-    active = np.convolve(~near, np.ones(2 * TURN + 1), "same") < 0.5
+    active = (change > CHANGE * np.where(np.isfinite(size), size, 1.0)).any(-1)
+    window = np.ones(2 * SHORTEST_REST + 1)  # the crest of a wave is no rest
+    active = np.convolve(np.convolve(active, window, "same") <= 0.5, window, "same") < 0.5
     found = t[1:-1][active[1:] != active[:-1]]
     return [(float(x), float(x)) for x in found]
 

@@ -33,8 +33,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute
 from kinetree.simulate.core.limits import SimulationError
-
-SLACK = 5e-10  # of the friction in both directions: a held joint is released that much late
+from kinetree.simulate.tuning import RELEASE_SLACK
 
 
 def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
@@ -88,7 +87,7 @@ class DryFriction:
         if friction.shape[-1] != len(self.dofs):  # with load friction
             against, behind = np.split(friction, 2, axis=-1)
         plus, minus = self.plus[row], self.minus[row]
-        slack = SLACK * (plus + minus + (behind - against))
+        slack = RELEASE_SLACK * (plus + minus + (behind - against))
         return plus - against, behind + minus, slack
 
     def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:

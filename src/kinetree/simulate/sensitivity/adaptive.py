@@ -33,8 +33,9 @@ from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.integration import AcceptedSteps, Rollouts
-from kinetree.simulate.core.setup import Arguments, Setup
-from kinetree.simulate.core.system import Plant
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.checks import without_slope
 from kinetree.simulate.sensitivity.inputs import (
     PARAMETERS,
@@ -46,9 +47,8 @@ from kinetree.simulate.sensitivity.inputs import (
 )
 from kinetree.simulate.sensitivity.rates import checked_parameters, traced_forces
 from kinetree.simulate.sensitivity.result import ResultsInSteps
+from kinetree.simulate.tuning import DERIVATIVE_BLOCK, STEP_ARRAYS
 
-SCRATCH = 2**22  # numbers that a block of steps may take
-RATES = 20  # arrays of the size of all changes that a step keeps
 SIDES = 2  # values of a signal that enter a step: of the samples before and after it
 
 
@@ -59,15 +59,15 @@ class AdaptiveDerivatives:
         self.steps, self.space = steps, steps.space
         self.directions = Directions(self.space.rates, inputs, SIDES)
         external = steps.with_modes(setup).external
-        plant = Plant(self.space, setup.acting, external, adaptive=True)
-        self.products = RateProducts(plant, self.directions)
+        equations = EquationsOfMotion(self.space, setup.acting, external, None)
+        self.products = RateProducts(equations, self.directions)
         self.maps = TangentMaps(self.space)
 
     def all(
         self,
         steps: AcceptedSteps,
+        run: Run,
         setup: Setup,
-        arguments: Arguments,
         inputs: Sequence[Input],
         times: Array,
     ) -> tuple[Array, dict[str, Array], ResultsInSteps, dict[str, Weights]]:
@@ -79,13 +79,13 @@ class AdaptiveDerivatives:
         rollouts, K = self.steps.rollouts(setup), int(steps.number.max()) + 1
         # the loop may have been made for signals with other samples: those of `inputs` count
         signals = [x for x in inputs if x.weights is not None]
-        numbers = [sample_numbers(getattr(arguments, x.name)) for x in signals]
+        numbers = [sample_numbers(getattr(run, x.name)) for x in signals]
         pairs = list(zip(signals, numbers, strict=True))
         first = [_first_sample(x, at, steps) for x, at in pairs]
         found, inside = np.zeros((K, count, C, N)), np.zeros((len(times), count, C, N))
         found[..., :N, :] = inside[0, :, :N] = np.eye(N)
         step = np.zeros((len(times), count), int)
-        block = max(1, SCRATCH // (RATES * self.space.size * (C + 1)))
+        block = max(1, DERIVATIVE_BLOCK // (STEP_ARRAYS * self.space.size * (C + 1)))
         for begin in range(0, len(steps.t), block):
             part = np.arange(begin, min(begin + block, len(steps.t)))
             rows, (which, result) = steps.rollout[part], steps.results(part, len(times))
@@ -171,12 +171,12 @@ def _sides(given: Input, first: Array, steps: AcceptedSteps, shape: tuple[int, i
 class RateProducts:
     """The kernel of d f for changes of x, of constants p, of samples s, and of pi."""
 
-    def __init__(self, plant: Plant, directions: Directions) -> None:
-        self.directions, self.external = directions, plant.external
+    def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
+        self.directions, self.external = directions, equations.external
         constants = directions.constants
         by_pi = any(x.name == PARAMETERS for x in constants)
-        self.pi = [checked_parameters(plant.space.model)] if by_pi else []
-        graph = _rate_graph(plant, self.pi)
+        self.pi = [checked_parameters(equations.space.model)] if by_pi else []
+        graph = _rate_graph(equations, self.pi)
         self.wrt = ["x"]
         self.wrt += ["p"] if any(x.place is not None for x in constants) else []
         self.wrt += ["s"] if directions.signals else []
@@ -215,9 +215,9 @@ class RateProducts:
         return self.change(*state, *self.pi, *(by[name] for name in self.wrt))
 
 
-def _rate_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
+def _rate_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), and of pi if it is differentiated by."""
-    space = plant.space
+    space = equations.space
 
     def rate(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
         def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
@@ -225,11 +225,11 @@ def _rate_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
                 return model, given
             return with_parameters(model, pi[0]), {**given, **_all_sliding(space, given, dq)}
 
-        loads = plant.loads(t, x, p, s, changed)
-        moving, ddq, _ = plant.motion(loads, traced=bool(pi))
+        loads = equations.loads(t, x, p, s, changed)
+        moving, ddq, _ = equations.motion(loads, traced=bool(pi))
         return np.concatenate([moving, ddq, loads.dz])
 
-    return traced_forces(plant, rate, "k", pi)
+    return traced_forces(equations, rate, "k", pi)
 
 
 def _all_sliding(space: StateSpace, given: NamedParts, dq: Array) -> NamedParts:

@@ -7,6 +7,7 @@ enter every step; the samples of a signal enter the steps near their times, by w
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,8 @@ from kinetree.algorithms import parameter_list
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.free import FREE, free_values
-from kinetree.model import Model
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.setup import Arguments
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.signals import Signal, sample_signal
 
 STATE = ("q0", "dq0")
@@ -39,9 +39,9 @@ def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Arguments:
-    """Arguments with zeros and the robot's own data for the inputs that were not given."""
-    parameters = dict(arguments.parameters or {})
+def complete(run: Run, names: Sequence[str]) -> Run:
+    """The run with zeros and the robot's own data for the inputs that were not given."""
+    model, parameters = run.model, dict(run.parameters or {})
     given = parameters | dict.fromkeys(names)
     double = [name for name in FREE if name != "gravity" and name in given]
     if PARAMETERS in names and double:
@@ -53,7 +53,7 @@ def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Argume
         if name in FREE and name not in parameters:
             parameters[name] = free_values(model, name)
     zeros = {"tau": np.zeros(model.n), "F_ext": np.zeros((len(model.links), 6))}
-    forces = {name: getattr(arguments, name) for name in FORCES}
+    forces: dict[str, Any] = {name: getattr(run, name) for name in FORCES}
     for name in FORCES:
         if name in names and callable(forces[name]):
             raise InputError(
@@ -62,7 +62,7 @@ def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Argume
             )
         if name in names and forces[name] is None:
             forces[name] = zeros[name]
-    return replace(arguments, parameters=parameters, **forces)
+    return replace(run, parameters=parameters, **forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,17 +175,13 @@ def _weights(found: Signal, stages: Array, ends: Array) -> Weights:
 
 
 def find_inputs(
-    model: Model,
-    names: Sequence[str],
-    arguments: Arguments,
-    external: ExternalInputs,
-    stages: Array,
-    ends: Array,
+    run: Run, external: ExternalInputs, names: Sequence[str], stages: Array, ends: Array
 ) -> tuple[Input, ...]:
     """Every input of `wrt`.
 
     stages, (E, S): times at which rates are evaluated. ends: those that end a step.
     """
+    model = run.model
     constants = _places({name: [shape] for name, (_, shape) in external.constants.items()})
     sampled = _places({name: source.shapes for name, source in external.sampled.items()})
     found: list[Input] = []
@@ -196,7 +192,7 @@ def find_inputs(
             found.append(Input(name, (len(parameter_list(model)),)))
         elif name in FORCES and name in sampled:
             shape = external.sampled[name].shapes[0]
-            weights = _weights(getattr(arguments, name), stages, ends)
+            weights = _weights(getattr(run, name), stages, ends)
             found.append(Input(name, shape, sampled[name], weights))
         else:
             key = name if name in FORCES else f"parameter {name}"

@@ -30,8 +30,8 @@ from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
-from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
+from kinetree.simulate.tuning import MAX_SLOPES
 from kinetree.trajectory import Trajectory
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
@@ -176,11 +176,11 @@ class Sensitivities:
         given, chain = self._find(name), self._chain()
         n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), given.samples
         B, N = chain.A.shape[1:3]
-        if T * B * N * count * given.size > MOST:
+        if T * B * N * count * given.size > MAX_SLOPES:
             raise InputError(
                 f"d x/d {name} has {float(T * B * N * count * given.size):.3g} numbers, of which "
-                f"{MOST:.3g} are kept at most. For one number of the motion `gradient` and `cost` "
-                "go backward and need no such table."
+                f"{MAX_SLOPES:.3g} are kept at most. For one number of the motion `gradient` and "
+                "`cost` go backward and need no such table."
             )
         X = np.zeros((B, N, count, given.size))
         if name in STATE:
