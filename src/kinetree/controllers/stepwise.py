@@ -54,8 +54,8 @@ class Stepwise:
     ) -> tuple[Array, Array]:
         """Return tau, (..., n), and dz, (..., m), at time t."""
         model = self._model
-        given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
-        alignment = Alignment(given)
+        labelled = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
+        alignment = Alignment(labelled)
         tau, dz = self._plain(t, *alignment.values)
         return alignment.label(tau, [dof_axis(model)], "tau"), dz
 
@@ -74,14 +74,16 @@ class Stepwise:
         return tau, dz[..., : self.start.shape[-1]]
 
     def _by_python(
-        self, t: float, q: Array, dq: Array, z: Array, given: NamedParts
+        self, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts
     ) -> tuple[Array, Array]:
         """Call the law for every state of the leading axes."""
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in (q, dq, z)))
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
-            tau[at], dz[at] = self._acting.joint_forces(self._model, t, q[at], dq[at], z[at], given)
+            tau[at], dz[at] = self._acting.joint_forces(
+                self._model, t, q[at], dq[at], z[at], inputs
+            )
         return tau, dz
 
 
@@ -125,10 +127,10 @@ def step_by_step(
         return Kernel(graph, "law", dtypes=("float64",))
 
     try:
-        found = recent(model, "laws step by step", setup.code_key, make, lambda kernel: True)
+        compiled = recent(model, "laws step by step", setup.code_key, make, lambda kernel: True)
     except Exception as problem:
         if model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
         note = f"runs in Python: {first_line(problem, named=True)}"
         return Stepwise(start, note, model, acting, external, None)
-    return Stepwise(start, None, model, acting, external, found)
+    return Stepwise(start, None, model, acting, external, compiled)

@@ -128,9 +128,9 @@ class RolloutStudy:
                 f"every is {every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
                 "Take a longer dt."
             )
-        given = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
+        varied = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
         for name in ("q0", "dq0"):
-            if given[name] is None:
+            if varied[name] is None:
                 raise InputError(
                     f"{name} is None; expected numbers, or a distribution such as Normal()."
                 )
@@ -140,13 +140,13 @@ class RolloutStudy:
             "tau": (model.n,),
             "F_ext": (len(model.links), 6),
         }
-        self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
+        self.noise = {name: x for name, x in varied.items() if isinstance(x, Noise)}
         for name, noise in self.noise.items():
             self._check_noise(name, noise)
-        self.laws = {name: given[name] for name in FORCES if isinstance(given[name], TracedLaw)}
+        self.laws = {name: varied[name] for name in FORCES if isinstance(varied[name], TracedLaw)}
         apart = {*self.noise, *self.laws}
         values: dict[str, Any] = {
-            name: x for name, x in given.items() if x is not None and name not in apart
+            name: x for name, x in varied.items() if x is not None and name not in apart
         }
         self.arguments = Arguments(model, seed, repeats, values, self.shapes, parameters)
         self.columns = tuple(self._columns())
@@ -220,9 +220,9 @@ class RolloutStudy:
         for v in reversed(motion.meta["violations"]):  # the earliest is written last
             noted[v.rollout[0], 0 if v.by is not None else 1] = v.t
         peaks = [np.abs(x).max(axis=0) for x in (motion.dq, tau)]
-        found = np.concatenate([motion.q[-1], motion.dq[-1], *peaks], -1)
-        found[self._lost(motion)[-1, :, 0]] = np.nan
-        return np.concatenate([*drawn, found, noted], -1)
+        numbers = np.concatenate([motion.q[-1], motion.dq[-1], *peaks], -1)
+        numbers[self._lost(motion)[-1, :, 0]] = np.nan
+        return np.concatenate([*drawn, numbers, noted], -1)
 
     def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
         """Random forces over time, each constant for `hold` s: a signal for `simulate`."""

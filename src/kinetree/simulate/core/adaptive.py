@@ -133,31 +133,31 @@ class AdaptiveSteps:
             traced = [] if graph is None else time_switches(graph, end)
             traced += [] if graph is None else traced_activity(graph, end)
             self.switches = {end: traced}
-        found = list(self.switches[end])
+        pairs = list(self.switches[end])
         if setup.sampling is not None:
-            found += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
+            pairs += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
         for source in setup.external.sampled.values():
-            found += [(float(t), float(t)) for t in source.breaks]
+            pairs += [(float(t), float(t)) for t in source.breaks]
             if not len(source.breaks):
 
                 def values(t: Array, source: TimeSource = source) -> Array:
                     parts = source.at(t, np.zeros(len(t), bool))
                     return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
-                found += python_breaks(values, end)
-        return merged(found, end)
+                pairs += python_breaks(values, end)
+        return merged(pairs, end)
 
     def _outcome(self, run: Integration, with_last: bool) -> Outcome:
         """Records of every result, and the first violations of limits."""
         ended = float(run.ended.min())
         count = int(np.searchsorted(run.outputs, ended, "right"))
         times, parts = run.outputs[:count], (run.result, run.rates, run.forces)
-        x, k, y = (found[:count] for found in parts)
+        x, k, y = (records_of[:count] for records_of in parts)
         if run.last and with_last and times[-1] < ended:
             (last,) = run.last.values()  # a batch has no terminal events
             x, k, y = (
-                np.append(found, end[None, None], axis=0)
-                for found, end in zip((x, k, y), last, strict=True)
+                np.append(records_of, end[None, None], axis=0)
+                for records_of, end in zip((x, k, y), last, strict=True)
             )
             times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
@@ -212,10 +212,10 @@ def _jammed(run: Integration) -> dict[str, Any]:
 def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
     """The zeros of events, in the order of time."""
     named: list[Occurrence] = []
-    for row, found in run.found:
+    for row, zero in run.found:
         rollout = tuple(int(k) for k in np.unravel_index(row, batch)) if batch else ()
-        named.append(replace(found, rollout=rollout))
-    return tuple(sorted(named, key=lambda found: found.t))
+        named.append(replace(zero, rollout=rollout))
+    return tuple(sorted(named, key=lambda zero: zero.t))
 
 
 def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:

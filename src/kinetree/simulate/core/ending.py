@@ -90,8 +90,8 @@ def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
     """Joint forces that were not recorded because they are constant."""
-    xp, given = outcome.xp, setup.external.constants.get("tau")
-    constant = xp.zeros(shape[-1]) if given is None else xp.asarray(given[0])
+    xp, tau = outcome.xp, setup.external.constants.get("tau")
+    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau[0])
     return xp.broadcast_to(constant.astype(outcome.records["q"].dtype), shape)
 
 

@@ -52,17 +52,17 @@ class Event:
             q: joint positions, shape (nq,), rad or m.
             dq: joint rates, shape (n,), rad/s or m/s.
         """
-        found = self.function(t, read_only(q), read_only(dq))
-        if isinstance(found, bool | np.bool_):
+        result = self.function(t, read_only(q), read_only(dq))
+        if isinstance(result, bool | np.bool_):
             raise InputError(
-                f"the event {self.name!r} returned {found} at t = {t:.6g} s; expected a number "
+                f"the event {self.name!r} returned {result} at t = {t:.6g} s; expected a number "
                 "whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
             )
         try:
-            value = float(found)
+            value = float(result)
         except (TypeError, ValueError):
             raise InputError(
-                f"the event {self.name!r} returned {found!r} at t = {t:.6g} s; expected a number."
+                f"the event {self.name!r} returned {result!r} at t = {t:.6g} s; expected a number."
             ) from None
         if math.isnan(value):
             raise InputError(
@@ -198,13 +198,13 @@ def samples(
         second = samples(function, middle, high, depth + 1)
         return np.append(first[0], second[0][1:]), np.concatenate([first[1], second[1][1:]])
     extremes = [_extreme_points(series[:, j]) for j in np.flatnonzero(near)]
-    found = np.unique(np.concatenate([*extremes, np.zeros(0)]))
-    found = low + (high - low) * found
-    found = np.setdiff1d(found[(found > low) & (found < high)], shares)
-    if not len(found):
+    between = np.unique(np.concatenate([*extremes, np.zeros(0)]))
+    between = low + (high - low) * between
+    between = np.setdiff1d(between[(between > low) & (between < high)], shares)
+    if not len(between):
         return shares, values
-    order = np.argsort(np.append(shares, found), kind="stable")
-    return np.append(shares, found)[order], np.concatenate([values, function(found)])[order]
+    order = np.argsort(np.append(shares, between), kind="stable")
+    return np.append(shares, between)[order], np.concatenate([values, function(between)])[order]
 
 
 def _extreme_points(series: Array) -> Array:
@@ -225,7 +225,7 @@ def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing
     sides, (G,), are the signs before the first sample; 0 if there is none yet. A zero keeps the
     sign before it, so that a function that comes back from zero has not crossed it.
     """
-    found: list[Crossing] = []
+    changes: list[Crossing] = []
     sides = sides.copy()
     for j in range(values.shape[1]):
         last = shares[0]
@@ -233,10 +233,10 @@ def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing
             sign = np.sign(v)
             if sign != 0:
                 if sides[j] == -sign:
-                    found.append(Crossing(j, float(last), float(s), bool(sign > 0)))
+                    changes.append(Crossing(j, float(last), float(s), bool(sign > 0)))
                 sides[j] = sign
             last = s
-    return sorted(found, key=lambda x: (x.low, x.high)), sides
+    return sorted(changes, key=lambda x: (x.low, x.high)), sides
 
 
 def close(function: Callable[[float], float], low: float, high: float, rising: bool) -> float:

@@ -127,8 +127,8 @@ class FixedSteps:
         """Values over time at the stages (E, S) of steps, (E, S, B or 1, s)."""
         xp = self.machine.xp
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
-        found = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
-        return xp.ascontiguousarray(found.reshape(*stages.shape, *found.shape[1:]))
+        values = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
+        return xp.ascontiguousarray(values.reshape(*stages.shape, *values.shape[1:]))
 
     def chunk(self, count: int, table: int) -> int:
         """Steps in one call; table: numbers of one time."""

@@ -83,7 +83,7 @@ class ActingForces:
         q: Array,
         dq: Array,
         z: Array,
-        given: NamedParts,
+        inputs: NamedParts,
         other_model: bool = False,
     ) -> tuple[Array, Array]:
         """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write.
@@ -93,36 +93,36 @@ class ActingForces:
         """
         q, dq = read_only(q), read_only(dq)
         tau, dz = np.zeros(model.n, int), z
-        if HELD in given:
-            (tau,) = given[HELD]
+        if HELD in inputs:
+            (tau,) = inputs[HELD]
         elif self.controller is not None:
-            values = self.signal_values(t, q, dq, given)
+            values = self.signal_values(t, q, dq, inputs)
             if self.law is None or other_model:
                 tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
             else:
-                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, given))
+                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, inputs))
         if self.tau is not None:
-            tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
+            tau = tau + self.tau.evaluate(t, q, dq, inputs.get("tau"))[0]
         return tau, dz
 
-    def signal_values(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> SignalValues:
+    def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:
         """Return the values of the controller's signals, by name."""
         return {
-            name: tuple(map(read_only, source.evaluate(t, q, dq, given.get(f"signal {name}"))))
+            name: tuple(map(read_only, source.evaluate(t, q, dq, inputs.get(f"signal {name}"))))
             for name, source in self.signals.items()
         }
 
     def law_arguments(
-        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, given: NamedParts
+        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, inputs: NamedParts
     ) -> list[Any]:
         """Return the arguments of `law`: the state, values of signals, data of the robot."""
-        data = [given[f"parameter {name}"][0] for name in self.parameters]
-        return [t, q, dq, read_only(z), *(x for own in values.values() for x in own), *data]
+        data = [inputs[f"parameter {name}"][0] for name in self.parameters]
+        return [t, q, dq, read_only(z), *(x for parts in values.values() for x in parts), *data]
 
     def sources(self) -> list[Source]:
         """Return all sources of forces and references."""
-        found = (*self.signals.values(), self.tau, self.F_ext, self.controls)
-        return [source for source in found if source is not None]
+        sources = (*self.signals.values(), self.tau, self.F_ext, self.controls)
+        return [source for source in sources if source is not None]
 
     def functions(self) -> Iterator[UserFunction]:
         """Iterate over all functions of the user."""
@@ -144,24 +144,24 @@ class ActingForces:
             if source.law is not None and chosen(source.law):
                 yield source.law, [x[:1] if source.timed else x[:3] for x in states]
         if self.law is not None and chosen(self.law):
-            given = [(x, self.signal_values(*x[:3], x[4])) for x in states]
-            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in given]
+            with_values = [(x, self.signal_values(*x[:3], x[4])) for x in states]
+            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in with_values]
 
-    def control(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
+    def control(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
         """Return the controls of the actuators, (u,), or None."""
         if self.controls is None:
             return None
-        return self.controls.evaluate(t, read_only(q), read_only(dq), given.get("controls"))[0]
+        return self.controls.evaluate(t, read_only(q), read_only(dq), inputs.get("controls"))[0]
 
-    def wrenches(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
+    def wrenches(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
         """Return F_ext, (links, 6), or None."""
         if self.F_ext is None:
             return None
-        return self.F_ext.evaluate(t, read_only(q), read_only(dq), given.get("F_ext"))[0]
+        return self.F_ext.evaluate(t, read_only(q), read_only(dq), inputs.get("F_ext"))[0]
 
-    def changed_model(self, model: Model, given: NamedParts) -> Model:
+    def changed_model(self, model: Model, inputs: NamedParts) -> Model:
         """Return the robot with the data that it was given."""
-        values = [given[f"parameter {name}"][0] for name in self.parameters]
+        values = [inputs[f"parameter {name}"][0] for name in self.parameters]
         return with_free(model, self.parameters, values)
 
 
@@ -183,8 +183,8 @@ def _control(
 
 def with_key(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
     """The forces with the key of their code: everything that acts, as it is now."""
-    own = None if acting.controller is None else value_key(acting.controller)
-    if acting.controller is not None and own is None and HELD not in external.constants:
+    fields_key = None if acting.controller is None else value_key(acting.controller)
+    if acting.controller is not None and fields_key is None and HELD not in external.constants:
         acting = replace(acting, law=_controller_law(model, acting, external))
     sources = {f"signal {name}": source for name, source in acting.signals.items()}
     sources |= {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
@@ -192,7 +192,7 @@ def with_key(model: Model, acting: ActingForces, external: ExternalInputs) -> Ac
     laws |= {"controller": acting.law}
     kinds = [(name, input_kind(external, name, law)) for name, law in laws.items()]
     notes = [law.note for law in laws.values() if law is not None and law.traced is None]
-    key = None if notes else (model, own, *kinds)
+    key = None if notes else (model, fields_key, *kinds)
     return replace(acting, key=key, note=notes[0] if notes else None)
 
 
@@ -216,14 +216,14 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
     ports += [Port(name, x.shape) for name, parts in signals.items() for x in parts]
     ports += free_ports(model, acting.parameters)
 
-    def function(t: Scalar, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
+    def function(t: Scalar, q: Array, dq: Array, z: Array, *signals_and_data: Array) -> Parts:
         values: dict[str, Parts] = {}
         at = 0
         for name, parts in signals.items():
-            values[name] = tuple(map(read_only, rest[at : at + len(parts)]))
+            values[name] = tuple(map(read_only, signals_and_data[at : at + len(parts)]))
             at += len(parts)
-        own = with_free(model, acting.parameters, rest[at:])
-        return _control(controller, own, t, read_only(q), read_only(dq), read_only(z), values)
+        changed = with_free(model, acting.parameters, signals_and_data[at:])
+        return _control(controller, changed, t, read_only(q), read_only(dq), read_only(z), values)
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
@@ -234,8 +234,8 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
         parts = [name for name, values in signals.items() for _ in values]
         named = ("t", "q", "dq", *([] if isinstance(controller, Stateless) else ["z"]), *parts)
         check_arguments(owner, label(owner), named)
-    found = user_function(label(owner), function, ports)
-    return replace(found, plain=None) if isinstance(owner, TracedLaw) else found
+    traced = user_function(label(owner), function, ports)
+    return replace(traced, plain=None) if isinstance(owner, TracedLaw) else traced
 
 
 def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
@@ -263,15 +263,15 @@ def value_key(controller: object) -> Key | None:
     """Key of a controller of kinetree: the values of its fields; None for any other."""
     if not (is_own(controller, OWN) and is_dataclass(controller)):
         return None
-    found: list[Any] = [type(controller)]
+    key: list[Any] = [type(controller)]
     for field in fields(controller):
         if field.name == REFERENCE:
             continue
         value = field_key(getattr(controller, field.name))
         if value is None:
             return None
-        found.append(value)
-    return tuple(found)
+        key.append(value)
+    return tuple(key)
 
 
 def is_own(x: object, package: str) -> bool:

@@ -192,8 +192,8 @@ class Sampling:
                 named.remove("state")
             named += ["reference"] * (len(args) - len(named))
             check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
-        found = call(self.name, self.controller.function, *args)
-        tau = by_name(found, dof_axis(self.model), "tau")
+        result = call(self.name, self.controller.function, *args)
+        tau = by_name(result, dof_axis(self.model), "tau")
         p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
 
     def values(self, row: int, t: float) -> list[Array]:
@@ -203,10 +203,12 @@ class Sampling:
             return []
         if source.sampled is None:
             nothing = np.zeros(0)
-            given = None if source.constant is None else (source.constant,)
-            return [read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, given)]
+            constant = None if source.constant is None else (source.constant,)
+            return [
+                read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, constant)
+            ]
         parts = source.sampled.at(np.array([t]), np.zeros(1, bool))
-        found: list[Array] = []
+        values: list[Array] = []
         for x, shape in zip(parts, source.sampled.shapes, strict=True):
             try:
                 wide = np.broadcast_to(x[0], (*self.batch, *shape))
@@ -215,14 +217,14 @@ class Sampling:
                     f"the reference of {self.name} has leading axes {source.sampled.batch} and the "
                     f"rollouts {self.batch}; expected equal ones, or a single motion."
                 ) from None
-            found.append(read_only(wide.reshape(-1, *shape)[row]))
-        return found
+            values.append(read_only(wide.reshape(-1, *shape)[row]))
+        return values
 
     def final(self) -> Any:
         """Return the states at the end: an object, or an array of objects for a batch."""
         if not self.batch:
             return self.states[0]
-        found = np.empty(len(self.states), object)
+        states = np.empty(len(self.states), object)
         for row, state in enumerate(self.states):
-            found[row] = state
-        return found.reshape(self.batch)
+            states[row] = state
+        return states.reshape(self.batch)

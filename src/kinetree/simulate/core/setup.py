@@ -150,15 +150,15 @@ def read_forces(model: Model, run: Run) -> ActingForces:
     )
 
 
-def _by_name(model: Model, name: str, found: Any) -> Any:
+def _by_name(model: Model, name: str, value: Any) -> Any:
     """Align labelled values of a reference: q, or a tuple of q, dq and ddq."""
-    parts = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (found,)
+    parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
     if not any(map(has_labels, parts)):
-        return found
+        return value
     axes = coordinate_axis(model), dof_axis(model), dof_axis(model)
-    given = list(zip(parts, axes, (name, f"d{name}", f"dd{name}"), strict=False))
-    values = Alignment(given).values
-    return tuple(values) if isinstance(found, tuple) else values[0]
+    labelled = list(zip(parts, axes, (name, f"d{name}", f"dd{name}"), strict=False))
+    values = Alignment(labelled).values
+    return tuple(values) if isinstance(value, tuple) else values[0]
 
 
 def first_state(model: Model, controller: Controller | None) -> Array:
@@ -176,7 +176,7 @@ def first_state(model: Model, controller: Controller | None) -> Array:
 
 def first_states(run: Run, acting: ActingForces) -> Array:
     """The controller's state and the memory of actuators and drives, (..., m), at the start."""
-    model, own = run.model, first_state(run.model, acting.controller)
+    model, controller_state = run.model, first_state(run.model, acting.controller)
     names = ", ".join(model.activation_names)
     names = names or f"no actuator of {model.name!r} has a state; leave it out"
     starts = dict[str, Array | None](activation=None, drive_state=None)
@@ -187,15 +187,16 @@ def first_states(run: Run, acting: ActingForces) -> Array:
         starts["drive_state"] = numbers(run.drive_state, "drive_state", "an array of numbers")
     memory = first_memory(model, acting.actuation, starts)
     if not memory.shape[-1]:
-        return own
+        return controller_state
     try:
-        batch = np.broadcast_shapes(own.shape[:-1], memory.shape[:-1])
+        batch = np.broadcast_shapes(controller_state.shape[:-1], memory.shape[:-1])
     except ValueError:
         raise ShapeError(
-            f"the controller's state has leading axes {own.shape[:-1]} and that of actuators and "
-            f"drives {memory.shape[:-1]}, which do not broadcast; each axis must be equal or 1."
+            f"the controller's state has leading axes {controller_state.shape[:-1]} and that of "
+            f"actuators and drives {memory.shape[:-1]}, which do not broadcast; each axis must be "
+            "equal or 1."
         ) from None
-    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (own, memory)]
+    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (controller_state, memory)]
     return np.concatenate(parts, -1)
 
 
@@ -208,16 +209,16 @@ def external_inputs(
     }  # fmt: skip
     sources = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
     sources |= {f"signal {name}": source for name, source in acting.signals.items()}
-    given = {name: source for name, source in sources.items() if source is not None}
+    present = {name: source for name, source in sources.items() if source is not None}
     constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
-    for name, source in given.items():
+    for name, source in present.items():
         if source.constant is not None:
             constants[name] = source.constant, shapes.get(name, source.constant.shape[-1:])
     for port in free_ports(model, acting.parameters):
         entries = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", entries)
         constants[f"parameter {port.name}"] = value, port.shape
-    sampled = {name: x.sampled for name, x in given.items() if x.sampled is not None}
+    sampled = {name: x.sampled for name, x in present.items() if x.sampled is not None}
     return ExternalInputs(constants, sampled)
 
 

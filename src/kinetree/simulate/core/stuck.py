@@ -102,7 +102,7 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
         return ()
     smooth = remembered(model, ("without dry friction",), lambda: without_dry_friction(model))
     carried = tau - kernel(smooth, "inverse_dynamics")(q, dq, ddq)
-    found: list[StuckJoint] = []
+    stuck: list[StuckJoint] = []
     for *place, k in held:
         at, d = tuple(int(x) for x in place), dofs[k]
         plus, minus = dry_levels(model, np.zeros(model.n), tau[at]).hold[d]
@@ -112,8 +112,8 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
             name, distance = model.dof_names[d], float(away[(*at, k)])
             wanted = float(q[(*at, columns[k])]) + distance
             numbers = wanted, distance, force, level
-            found.append(StuckJoint(name, *numbers, units[k], at, integral="ki" in axes))
-    return tuple(found)
+            stuck.append(StuckJoint(name, *numbers, units[k], at, integral="ki" in axes))
+    return tuple(stuck)
 
 
 def _resting_goal(reference: Any, t: Array) -> Array | None:

@@ -106,25 +106,25 @@ class EquationsOfMotion:
         changed: Callable[[Model, NamedParts, Array], tuple[Model, NamedParts]] | None = None,
     ) -> ForcedState:
         """The forces in a state; `changed` may change the robot and what it is given once more."""
-        given: NamedParts = self.external.named(p, s)
-        model = self.acting.changed_model(self.space.model, given)
+        inputs: NamedParts = self.external.named(p, s)
+        model = self.acting.changed_model(self.space.model, inputs)
         q, dq, z = self.space.split(x)
         own_model = model
         if changed is not None:
-            model, given = changed(model, given, dq)
+            model, inputs = changed(model, inputs, dq)
         other = model is not own_model
-        F_ext, actuation = self.acting.wrenches(t, q, dq, given), self.acting.actuation
+        F_ext, actuation = self.acting.wrenches(t, q, dq, inputs), self.acting.actuation
         if actuation is None:
-            tau, dz = self.acting.joint_forces(model, t, q, dq, z, given, other)
-            return ForcedState(model, q, dq, tau, dz, F_ext, given, tau)
-        own = len(z) - actuation.size
-        law, dz = self.acting.joint_forces(model, t, q, dq, z[:own], given, other)
-        u = self.acting.control(t, q, dq, given)
-        h = given["step"][0][0] if actuation.fixed else None
-        acted = actuation.act(model, (q, dq, z[own:]), law, u, h)
+            tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
+            return ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
+        size = len(z) - actuation.size
+        law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
+        u = self.acting.control(t, q, dq, inputs)
+        h = inputs["step"][0][0] if actuation.fixed else None
+        acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
-        return ForcedState(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown, z[own:])
+        return ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
 
     def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
         """All that acts on the robot in a state, in one row."""
@@ -146,36 +146,36 @@ class EquationsOfMotion:
         regrouped = not (traced or self.acting.parameters)
         lean = lean_model(loads.model, regrouped=regrouped)
         tree = lean_tree(lean, loads.q, loads.F_ext)
-        dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
+        dq, tau, inputs, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
         if loads.model.constraints is not None:
             return self._tied_motion(loads, tree, lean_items(lean), gains)
         if self.method is not None:
-            stop = given["stop"][0][0] if "stop" in given else 0
+            stop = inputs["stop"][0][0] if "stop" in inputs else 0
             if self.implicit:
-                h = given["step"][0][0]
+                h = inputs["step"][0][0]
                 return dq, *implicit_accelerations(
                     tree, dq, tau, h, stop, gains, positions=self.positions
                 )
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
-        if "mode" not in given:
+        if "mode" not in inputs:
             return moving, tree_forward_dynamics(tree, dq, tau), none
-        return moving, *accelerations_in_mode(tree, dq, tau, given["mode"][0])
+        return moving, *accelerations_in_mode(tree, dq, tau, inputs["mode"][0])
 
     def _tied_motion(
         self, loads: ForcedState, tree: Tree, items: Items, gains: Gains | None
     ) -> tuple[Array, Array, Array]:
         """`motion` of a robot with constraints."""
-        q, dq, tau, given = loads.q, loads.dq, loads.tau, loads.given
-        stop = given["stop"][0][0] if "stop" in given else None
-        T = given["closure time"][0][0] if "closure time" in given else None
+        q, dq, tau, inputs = loads.q, loads.dq, loads.tau, loads.given
+        stop = inputs["stop"][0][0] if "stop" in inputs else None
+        T = inputs["closure time"][0][0] if "closure time" in inputs else None
         if self.implicit:
-            h, brake, positions = given["step"][0][0], 0 if stop is None else stop, self.positions
+            h, brake, positions = inputs["step"][0][0], 0 if stop is None else stop, self.positions
             k, more = implicit_constrained_rate(
                 tree, items, (q, dq), tau, h, brake, gains, positions=positions, T=T
             )
-        elif "mode" in given:
-            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, given["mode"][0])
+        elif "mode" in inputs:
+            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, inputs["mode"][0])
             return coordinate_rates(self.space.model, q, dq), ddq, more
         elif stop is not None:
             k, more = dry_constrained_rate(tree, items, (q, dq), tau, stop, T)
@@ -330,17 +330,17 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         loads: list[Array] = []
         between: list[Array] = []
         for b in range(count):
-            found = equations.loads(float(t[b]), x[b], p[b], s[b])
-            taus.append(np.array(found.tau, float))
-            rates.append(np.array(found.dz, float))
-            shown.append(np.array([] if found.shown is None else found.shown, float))
+            state = equations.loads(float(t[b]), x[b], p[b], s[b])
+            taus.append(np.array(state.tau, float))
+            rates.append(np.array(state.dz, float))
+            shown.append(np.array([] if state.shown is None else state.shown, float))
             if equations.implicit and acting.actuation is not None:
-                between.append(_commands(found))
+                between.append(_commands(state))
             if acting.F_ext is not None:
-                loads.append(np.array(found.F_ext, float))
+                loads.append(np.array(state.F_ext, float))
         q, dq, _ = space.split(x)
         tau = np.array(taus)
-        extra = [np.array(found) for found in (between, loads) if found]
+        extra = [np.array(state) for state in (between, loads) if state]
         motion, friction = kernel(q, dq, tau, p, *([s] if equations.implicit else []), *extra)
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
@@ -348,11 +348,11 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
     return rate
 
 
-def _commands(found: ForcedState) -> Array:
+def _commands(state: ForcedState) -> Array:
     """Forces of laws, controls, and the memory of actuators and drives: what gains depend on."""
-    assert found.law is not None and found.acted is not None and found.memory is not None
-    u = [] if found.acted.u is None else found.acted.u
-    return np.array([*found.law, *u, *found.memory], float)
+    assert state.law is not None and state.acted is not None and state.memory is not None
+    u = [] if state.acted.u is None else state.acted.u
+    return np.array([*state.law, *u, *state.memory], float)
 
 
 def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
@@ -366,17 +366,19 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
     commanded = equations.implicit and acting.actuation is not None
     controls = 0 if acting.controls is None else len(model.actuators)
 
-    def robot(q: Array, dq: Array, tau: Array, p: Array, *rest: Array) -> tuple[Array, Array]:
-        given = external.named(p, rest[0] if equations.implicit else np.zeros(external.table_size))
-        own = acting.changed_model(model, given)
-        load = None if acting.F_ext is None else rest[-1]
+    def robot(q: Array, dq: Array, tau: Array, p: Array, *further: Array) -> tuple[Array, Array]:
+        inputs = external.named(
+            p, further[0] if equations.implicit else np.zeros(external.table_size)
+        )
+        changed = acting.changed_model(model, inputs)
+        load = None if acting.F_ext is None else further[-1]
         gains = None
         if commanded and acting.actuation is not None:
-            law, u, memory = np.split(rest[1], (n, n + controls))
-            h = given["step"][0][0]
-            acted = acting.actuation.act(own, (q, dq, memory), law, u if controls else None, h)
-            gains = acting.actuation.gains(own, dq, acted, None)
-        loads = ForcedState(own, q, dq, tau, nothing, load, given)
+            law, u, memory = np.split(further[1], (n, n + controls))
+            h = inputs["step"][0][0]
+            acted = acting.actuation.act(changed, (q, dq, memory), law, u if controls else None, h)
+            gains = acting.actuation.gains(changed, dq, acted, None)
+        loads = ForcedState(changed, q, dq, tau, nothing, load, inputs)
         moving, ddq, friction = equations.motion(loads, gains=gains)
         return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty
 

@@ -50,9 +50,9 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
     M = tree_mass_matrix(tree)
     way = dict(zip(dry, mode, strict=True))
-    ddq, rest = solve_in(model, M, b, dry, way, zeros(model.n))
+    ddq, needed = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}
-    friction = [slip(pair, way[d]) + held[d] * rest[d] for d, pair in dry.items()]
+    friction = [slip(pair, way[d]) + held[d] * needed[d] for d, pair in dry.items()]
     if not load_coefficients(model):
         return ddq, np.array(friction)
     load, one = tau - friction_forces(without_dry_friction(model), dq), np.ones(model.n, int)
@@ -123,7 +123,7 @@ def read_dry_friction(
     dry = dry_dofs(model, varied)
     order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in dry)
     dofs = np.array(list(order), int)
-    rows = [dry_friction(change(model, given)) for given in changes]
+    rows = [dry_friction(change(model, inputs)) for inputs in changes]
     pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
     pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
     return DryFriction(dofs, pairs[..., 0], pairs[..., 1])

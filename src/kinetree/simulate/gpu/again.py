@@ -99,7 +99,7 @@ class GpuRun:
     t: np.ndarray[Any, Any]
     meta: dict[str, Any]
 
-    def repeat(self, given: Given) -> dict[str, Any] | None:
+    def repeat(self, arrays: Given) -> dict[str, Any] | None:
         """All that a motion has; None where something was noted or another GPU is current."""
         cuda, new, dtype = self.cp.cuda, self.cp.ndarray, self.dtype
         if cuda.runtime.getDevice() != self.device:
@@ -109,7 +109,7 @@ class GpuRun:
         records = [new(shape, dtype) for shape in self.records]
         state, first, amount = work.addresses
         forces = params.data.ptr
-        given_at = [0 if x is None else x.data.ptr for x in given]
+        given_at = [0 if x is None else x.data.ptr for x in arrays]
         work.noted[0] = 0
         self.begin.enqueue(stream.ptr, [*given_at, forces, state])
         self.loop.enqueue(
@@ -139,9 +139,9 @@ def _key(run: Run) -> tuple[object, ...] | None:
     """The description of a run; None where an argument is not an array of CuPy."""
     if run.repeat_key is None:
         return None
-    given = run.q0, run.dq0, run.tau
-    described_arrays = described([x for x in given if x is not None])
-    key = *run.repeat_key, *[x is None for x in given], described_arrays
+    arrays = run.q0, run.dq0, run.tau
+    described_arrays = described([x for x in arrays if x is not None])
+    key = *run.repeat_key, *[x is None for x in arrays], described_arrays
     try:
         hash(key)  # an option may be an array of NumPy
     except TypeError:
@@ -160,13 +160,13 @@ def remember(
 
     calls: of the loop. motion: t, meta and the arrays of the record.
     """
-    key, model, given = _key(run), run.model, cast("Given", (run.q0, run.dq0, run.tau))
-    if key is None or len(calls) != 1 or not _repeatable(model, given, setup, motion):
+    key, model, arrays = _key(run), run.model, cast("Given", (run.q0, run.dq0, run.tau))
+    if key is None or len(calls) != 1 or not _repeatable(model, arrays, setup, motion):
         return
     cp, call = require_device(), calls[0]
     dtype, count, n = call.state.dtype, len(call.state), model.n
     tau = motion["tau"]
-    rows = count if call.params.shape == (count, n) and given[2] is not None else 1
+    rows = count if call.params.shape == (count, n) and arrays[2] is not None else 1
     watched = call.first.shape[1]
     begin, end = _around(dtype.name)
     made = GpuRun(
@@ -190,12 +190,12 @@ def remember(
     remembered(model, MEMO, lambda: KnownCalls[GpuRun](GPU_RUNS)).keep(key, made)
 
 
-def _repeatable(model: Model, given: Given, setup: Setup, motion: dict[str, Any]) -> bool:
+def _repeatable(model: Model, arrays: Given, setup: Setup, motion: dict[str, Any]) -> bool:
     """Return True if the arrays are read as they are, and nothing but forces acts beside them.
 
     Quaternions are left out: their lengths are not seen by the loop.
     """
-    q0, dq0, tau = given
+    q0, dq0, tau = arrays
     constants = set(setup.external.constants)
     if constants != (set() if tau is None else {"tau"}) or setup.external.sampled or setup.extra:
         return False

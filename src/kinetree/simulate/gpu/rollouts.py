@@ -89,8 +89,8 @@ def simulated_on_gpu(run: Run) -> GpuTrajectory:
             "take method='rk4', 'semi_implicit_euler', 'implicit', 'implicitfast' or 'euler'."
         )
     acting = run.tau, run.F_ext, run.controller, run.controls, run.activation, run.drive_state
-    given = run.q0, run.dq0, *acting, *(run.parameters or {}).values()
-    with device_of(require_device(), given):
+    arguments = run.q0, run.dq0, *acting, *(run.parameters or {}).values()
+    with device_of(require_device(), arguments):
         setup = read_gpu_setup(run)
         if setup.sampling is not None:
             raise CompileError(

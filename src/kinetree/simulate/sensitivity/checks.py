@@ -33,11 +33,11 @@ def coulomb_joints(model: Model, friction: Array | None) -> Array:
         return np.array([[d in dry for d in range(model.n)]])
     lasting = [x for x in model.joints if x.friction.stribeck is not None]
     static = {d for joint in lasting for d in joint.dofs}
-    found = np.zeros((len(friction), model.n), bool)
+    rubs = np.zeros((len(friction), model.n), bool)
     for i, joint in enumerate(model.joints):
         for d in joint.dofs:
-            found[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
-    return found
+            rubs[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
+    return rubs
 
 
 def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smooth: Array) -> None:
@@ -80,20 +80,20 @@ def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
 
 def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[Input]) -> Array:
     """Slopes, (S, n, c), with NaN where a joint at rest would be given Coulomb friction."""
-    rest = dq == 0
-    if not rest.any():
+    at_rest = dq == 0
+    if not at_rest.any():
         return slopes
-    at, found = 0, slopes.copy()
-    for given in constants:
+    at, marked = 0, slopes.copy()
+    for constant in constants:
         # entries 2 and 3 of a joint's friction are its Coulomb coefficients, in both layouts
-        first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(given.name)
+        first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(constant.name)
         if first is not None:
             for i, joint in enumerate(model.joints):
-                still = rest[:, list(joint.dofs)].any(-1)
+                still = at_rest[:, list(joint.dofs)].any(-1)
                 place = at + first[0] + first[1] * i + 2
-                found[still, :, place : place + 2] = np.nan
-        at += given.size
-    return found
+                marked[still, :, place : place + 2] = np.nan
+        at += constant.size
+    return marked
 
 
 def check_repeated(reached: Array, simulated: Array, times: Array, batch: tuple[int, ...]) -> None:

@@ -62,13 +62,15 @@ class FixedDerivatives:
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)
         table = np.broadcast_to(table, (*table.shape[:2], B, table.shape[-1]))
-        found = np.empty((E, B, columns, N))
+        changes = np.empty((E, B, columns, N))
         block = max(1, DERIVATIVE_BLOCK // (B * N * (columns + N) * (len(self.method.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))
-            found[part], reached = self._block(x[part], params, table[part], stages[part], h[part])
+            changes[part], reached = self._block(
+                x[part], params, table[part], stages[part], h[part]
+            )
             check_repeated(reached, x[part.start + 1 : part.stop + 1], times[part], setup.batch)
-        return self.directions.split(found)
+        return self.directions.split(changes)
 
     def _block(
         self, x: Array, params: Array, table: Array, stages: Array, h: Array
@@ -145,15 +147,15 @@ class StageChanges:
 
 def _moved(model: Model, v: Array, dq: Array, dv: Array) -> Array:
     """Change of q exp(v), tangent there, (S, c, n), of changes dq and dv; v: (S, n)."""
-    found = dq + dv
+    moved = dq + dv
     for joint in model.joints:
-        own = list(joint.dofs)
-        if len(own) > 1:
-            bracket = turning(model, v)[(..., *np.ix_(own, own))]
-            E, phi = discretize(-bracket, np.broadcast_to(np.eye(len(own)), bracket.shape), 1.0)
-            along = dq[..., own] @ E.swapaxes(-1, -2), dv[..., own] @ phi.swapaxes(-1, -2)
-            found[..., own] = along[0] + along[1]
-    return found
+        dofs = list(joint.dofs)
+        if len(dofs) > 1:
+            bracket = turning(model, v)[(..., *np.ix_(dofs, dofs))]
+            E, phi = discretize(-bracket, np.broadcast_to(np.eye(len(dofs)), bracket.shape), 1.0)
+            along = dq[..., dofs] @ E.swapaxes(-1, -2), dv[..., dofs] @ phi.swapaxes(-1, -2)
+            moved[..., dofs] = along[0] + along[1]
+    return moved
 
 
 class StageVector:
@@ -169,8 +171,8 @@ class StageVector:
         if self.adds:
             self.value = self._added
             return
-        rest = space.size - space.model.nq
-        ports = [Port("h", ()), Port("r", (rest,))]
+        after_q = space.size - space.model.nq
+        ports = [Port("h", ()), Port("r", (after_q,))]
         ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
         graph = optimise(trace(self._vector, ports, [("v", ())]))
         self.value = Kernel(graph, "v", dtypes=("float64",))

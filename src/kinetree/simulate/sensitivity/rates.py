@@ -138,25 +138,25 @@ class RateChanges:
     ) -> Array:
         """d ID/d constants, (S, n, c); joint forces and wrenches are not among its data."""
         columns = [np.zeros((len(q), self.model.n, 0))]
-        for given in self.constants:
-            slope = self.by.get(given.name)
-            if slope is None or given.name == "F_ext":
-                columns.append(np.zeros((len(q), self.model.n, given.size)))
+        for constant in self.constants:
+            slope = self.by.get(constant.name)
+            if slope is None or constant.name == "F_ext":
+                columns.append(np.zeros((len(q), self.model.n, constant.size)))
                 continue
-            loads = [] if given.name == PARAMETERS else load
-            found = slope(q, dq, ddq, *loads, *data)
-            columns.append(found.reshape(len(q), self.model.n, given.size))
+            loads = [] if constant.name == PARAMETERS else load
+            column = slope(q, dq, ddq, *loads, *data)
+            columns.append(column.reshape(len(q), self.model.n, constant.size))
         return np.concatenate(columns, -1)
 
     def data(self, p: Array) -> list[Array]:
         """Free data of the robot out of the constants p, (S, p), in the order of their names."""
-        found: dict[str, Array] = {}
+        constants: dict[str, Array] = {}
         at = 0
         for name, (_, shape) in self.external.constants.items():
             end = at + math.prod(shape)
-            found[name] = p[:, at:end].reshape(len(p), *shape)
+            constants[name] = p[:, at:end].reshape(len(p), *shape)
             at = end
-        return [found[f"parameter {name}"] for name in self.free]
+        return [constants[f"parameter {name}"] for name in self.free]
 
 
 class ForceChanges:
@@ -211,17 +211,17 @@ class ForceChanges:
 
     def slopes(self, at: StageStates, a: Array) -> tuple[Array, Array, Array, Array]:
         """By x, (S, f, N), by constants, (S, f, c), by samples, (S, f, s), and by a, (S, f, n)."""
-        found = self.slope(*self._arguments(at, a))
-        found = found if isinstance(found, tuple) else (found,)
-        by = dict(zip(self.wrt, found, strict=True))
+        results = self.slope(*self._arguments(at, a))
+        results = results if isinstance(results, tuple) else (results,)
+        by = dict(zip(self.wrt, results, strict=True))
         lead, place = by["x"].shape[:-1], 0
         columns = [np.zeros((*lead, 0))]
-        for given in self.constants:
-            if given.place is not None:
-                columns.append(by["p"][..., place : place + given.size])
-                place += given.size
+        for constant in self.constants:
+            if constant.place is not None:
+                columns.append(by["p"][..., place : place + constant.size])
+                place += constant.size
             else:
-                columns.append(by["pi"] if self.pi else np.zeros((*lead, given.size)))
+                columns.append(by["pi"] if self.pi else np.zeros((*lead, constant.size)))
         by_a = by.get("a", np.zeros((*lead, self.n)))
         return by["x"], np.concatenate(columns, -1), by.get("s", np.zeros((*lead, 0))), by_a
 
@@ -229,11 +229,11 @@ class ForceChanges:
 def _forces_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), of a, and of pi if the controller may use the robot's data."""
 
-    def forces(t: Scalar, x: Array, p: Array, s: Array, *rest: Array) -> Array:
-        a, pi = (rest[:1], rest[1:]) if equations.implicit else ((), rest)
+    def forces(t: Scalar, x: Array, p: Array, s: Array, *a_and_pi: Array) -> Array:
+        a, pi = (a_and_pi[:1], a_and_pi[1:]) if equations.implicit else ((), a_and_pi)
 
-        def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
-            return with_parameters(model, pi[0]) if pi else model, given
+        def changed(model: Model, inputs: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
+            return with_parameters(model, pi[0]) if pi else model, inputs
 
         loads = equations.loads(t, x, p, s, changed)
         F_ext = [] if loads.F_ext is None else [np.ravel(loads.F_ext)]
@@ -279,5 +279,5 @@ def checked_parameters(model: Model) -> Array:
 
 def _chosen(size: int, inputs: Sequence[Input], x: Array) -> Array:
     """Columns of the identity at the places of the inputs, (size, c)."""
-    places = [k for given in inputs for k in range(size)[given.place or slice(0)]]
+    places = [k for chosen in inputs for k in range(size)[chosen.place or slice(0)]]
     return np.eye(size, dtype=int)[:, places]

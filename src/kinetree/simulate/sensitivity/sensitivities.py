@@ -119,9 +119,9 @@ def _of_fixed_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivi
     derivatives = _remembered(loop, inputs, lambda: FixedDerivatives(loop, setup, inputs))
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
-    found = motion(run, setup, loop, outcome)
-    A, B = derivatives.all(_states(found, setup), setup, times)
-    return Sensitivities(found, run.model, inputs, *_with_batch(A, B, inputs, setup.batch))
+    simulated = motion(run, setup, loop, outcome)
+    A, B = derivatives.all(_states(simulated, setup), setup, times)
+    return Sensitivities(simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch))
 
 
 def _of_adaptive_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivities:
@@ -135,16 +135,18 @@ def _of_adaptive_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensit
     check_size(len(run.times), count, N, columns)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar, log)
-    found = motion(run, setup, loop, outcome)
+    simulated = motion(run, setup, loop, outcome)
     taken = AcceptedSteps.joined(log)
-    check_complete(taken, setup.batch, count, len(found))
+    check_complete(taken, setup.batch, count, len(simulated))
     dry = loop.rollouts(setup).dry
     if dry is not None:
         check_modes(run.model, taken, dry)
-    check_size(int(taken.number.max()) + 1 + len(found), count, N, columns)
-    A, B, inside, weights = derivatives.all(taken, run, setup, inputs, found.t)
+    check_size(int(taken.number.max()) + 1 + len(simulated), count, N, columns)
+    A, B, inside, weights = derivatives.all(taken, run, setup, inputs, simulated.t)
     inputs = tuple(replace(x, weights=weights.get(x.name)) for x in inputs)
-    return Sensitivities(found, run.model, inputs, *_with_batch(A, B, inputs, setup.batch), inside)
+    return Sensitivities(
+        simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch), inside
+    )
 
 
 def _remembered(
@@ -157,11 +159,11 @@ def _remembered(
     return steps.derivatives[key]
 
 
-def _states(found: Trajectory, setup: Setup) -> Array:
+def _states(simulated: Trajectory, setup: Setup) -> Array:
     """All states x, (T, B, x)."""
-    parts = [found.q, found.dq]
-    parts += [found.meta["controller_state"]] if setup.extra else []
-    return np.concatenate(parts, -1).reshape(len(found), len(setup.x0), -1)
+    parts = [simulated.q, simulated.dq]
+    parts += [simulated.meta["controller_state"]] if setup.extra else []
+    return np.concatenate(parts, -1).reshape(len(simulated), len(setup.x0), -1)
 
 
 def _with_batch(
@@ -169,9 +171,9 @@ def _with_batch(
 ) -> tuple[Array, dict[str, Array]]:
     """A, (E, *batch, N, N), and B by name, (E, *batch, N, *shape), with S before a signal's."""
     E, N = len(A), A.shape[-1]
-    found: dict[str, Array] = {}
+    shaped: dict[str, Array] = {}
     for x in inputs:
         if x.name in B:
             values = () if x.weights is None else (B[x.name].shape[-2],)
-            found[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
-    return A.reshape(E, *batch, N, N), found
+            shaped[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
+    return A.reshape(E, *batch, N, N), shaped
