@@ -80,18 +80,20 @@ def rollout_case(
     **acting: Any,
 ) -> Data:
     """A loop over time: its graphs, initial states and the CPU's records of both number types."""
-    from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps, with_stop
+    from kinetree.simulate.core.fixed_steps import fixed_steps, step_inputs
     from kinetree.simulate.core.outcome import record_rows
-    from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
+    from kinetree.simulate.core.run import Run as Simulation
+    from kinetree.simulate.core.setup import read_setup
 
-    setup = read_setup(model, Arguments(q0=q0, dq0=dq0, **acting))
-    own = METHODS[method]
-    plan = read_plan(model, method, steps * dt, dt, "record" if limits else "ignore")
-    made = fixed_steps(model, setup, own, plan)
+    asked = {"duration": steps * dt, "dt": dt, "limits": "record" if limits else "ignore"}
+    simulation = Simulation(model=model, q0=q0, dq0=dq0, method=method, **asked, **acting)
+    setup = read_setup(simulation)
+    made = fixed_steps(simulation, setup)
+    own = made.method
     times = np.arange(steps + 1) * dt
     h = np.append(np.diff(times), 0.0)
     stages = times[:, None] + h[:, None] * np.array(own.times)
-    external = with_stop(setup.external, made.space, own.braking / dt)
+    external = step_inputs(setup, made.space, own, times=times)
     data: Data = {
         "fields": np.array(json.dumps([[f.source, f.start, f.size] for f in made.fields.values()])),
         "state": setup.x0,

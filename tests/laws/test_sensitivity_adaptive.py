@@ -15,26 +15,27 @@ from kinetree.algorithms.stiction import without_dry_friction
 from kinetree.base.progress import Progress
 from kinetree.compiler.interpret import interpret
 from kinetree.kernels.free import free_values
-from kinetree.simulate.core.adaptive import adaptive_steps, read_options
+from kinetree.simulate.core.adaptive import adaptive_steps
 from kinetree.simulate.core.dop853 import dense_output, take_step
 from kinetree.simulate.core.integration import AcceptedSteps
-from kinetree.simulate.core.setup import Arguments, grid, read_plan, read_setup
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import read_setup
 from precise_robots import derivative, numbers
 from robot_states import any_robot, random_state, size
 
 ACCURACY = 1e-12
 SPAN = {"duration": 0.2, "dt": 0.12}
-TOLERANCES = 1e-8, 1e-10
+TIMES = np.array([0.0, 0.12, 0.2])
 
 
 def taken(model, state, parameters):
     """The system's graph, its constants and the steps of the same run."""
-    given = Arguments(q0=state.q, dq0=state.dq, tau=state.ddq, parameters=parameters)
-    setup, log = read_setup(model, given), []
-    plan = read_plan(model, "dop853", SPAN["duration"], SPAN["dt"], "ignore")
-    steps = adaptive_steps(model, setup, plan)
+    given = {"tau": state.ddq, "parameters": parameters, "limits": "ignore"}
+    run = Run(model=model, q0=state.q, dq0=state.dq, **given, **SPAN)
+    setup, log = read_setup(run), []
+    steps = adaptive_steps(run, setup)
     with Progress("", 1.0, False) as bar:
-        steps.run(setup, plan, read_options(setup, *TOLERANCES, None, ()), bar, log)
+        steps.run(run, setup, bar, log)
     assert steps.system.graph is not None
     return steps.system.graph, setup.external.params(())[0], AcceptedSteps.joined(log)
 
@@ -50,7 +51,7 @@ def exact_results(graph, model, steps, x, p):
         t, h = np.array([t]), np.array([h])
         step = take_step(slope, t, h, x[None], slope(t, x[None], False))
         results = range(steps.done[i], steps.due[i])
-        for time in numbers(grid(**SPAN)[results]):
+        for time in numbers(TIMES[results]):
             share = (time - t) / h
             found.append(unit(model, dense_output(slope, step).at(np.array([0]), share)[0]))
         x = unit(model, step.end[0])

@@ -199,12 +199,12 @@ def low_pass(x: Array, kept: Array) -> Array:
     count, n = x.shape[-2:]
     blocks = -(-count // BLOCK)
     pad = [(0, blocks * BLOCK - count), (0, 0)]
-    own = np.pad(kept, pad).reshape(blocks, BLOCK, n)
+    shares = np.pad(kept, pad).reshape(blocks, BLOCK, n)
     taken = np.pad((1 - kept) * x, [*[(0, 0)] * (x.ndim - 2), *pad])
     y = taken.reshape(*x.shape[:-2], blocks, BLOCK, n)
     for k in range(1, BLOCK):
-        y[..., k, :] += own[:, k] * y[..., k - 1, :]
-    left = np.multiply.accumulate(own, axis=1)
+        y[..., k, :] += shares[:, k] * y[..., k - 1, :]
+    left = np.multiply.accumulate(shares, axis=1)
     for b in range(1, blocks):
         y[..., b, :, :] += left[b] * y[..., b - 1, -1:, :]
     y = y.reshape(*x.shape[:-2], blocks * BLOCK, n)[..., :count, :]
@@ -296,17 +296,17 @@ def joint_verdicts(
 ) -> list[str]:
     """Why each joint has a contact or has none, in words."""
     peak, certain = np.abs(output.r).max(axis=0), np.abs(output.certain).max(axis=0)
-    found: list[str] = []
+    verdicts: list[str] = []
     for d, name in enumerate(model.dof_names):
         if any(name in contact.joints for contact in contacts):
-            found.append("contact")
+            verdicts.append("contact")
         elif peak[d] <= thresholds[d]:
-            found.append("below threshold")
+            verdicts.append("below threshold")
         elif certain[d] <= thresholds[d]:
-            found.append(f"may be friction at rest, {output.resting[:, d].max():.3g}")
+            verdicts.append(f"may be friction at rest, {output.resting[:, d].max():.3g}")
         else:
-            found.append(f"above for less than {rules.duration:g} s")
-    return found
+            verdicts.append(f"above for less than {rules.duration:g} s")
+    return verdicts
 
 
 def _level(r: Array, rates: Array, alarms: float) -> float:
@@ -337,7 +337,7 @@ def find_contacts(
     t, step = output.t, float(np.median(np.diff(output.t)))
     size = np.abs(output.certain) / limits
     late = np.abs(_shrunk(output.late, output.late_resting)) / limits
-    found: list[Contact] = []
+    contacts: list[Contact] = []
     for first, last in _stretches(t, size.max(axis=1), rules):
         later = late[first : last + 1].max(axis=1)
         passed = np.flatnonzero(later > 1)
@@ -351,28 +351,28 @@ def find_contacts(
         over = np.flatnonzero(inside.max(axis=0) > 1).tolist()
         peak = float(output.r[first + at, d])
         names, links = _joints_of(model, over)
-        found.append(
+        contacts.append(
             Contact(
                 float(t[first]), float(t[end]), model.dof_names[int(d)], peak,
                 float(t[first + at]), names, links,
             )
         )  # fmt: skip
-    return found
+    return contacts
 
 
 def _stretches(t: Array, size: Array, rules: ContactRules) -> list[tuple[int, int]]:
     """First and last samples of stretches that pass 1 and are above `release` but for pauses."""
     near = np.flatnonzero(size > rules.release)
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     if not near.size:
-        return found
+        return stretches
     cuts = np.flatnonzero(np.diff(t[near]) > np.maximum(rules.pause, 1.5 * np.median(np.diff(t))))
     for part in np.split(near, cuts + 1):
         if (size[part] > 1).any():
             first = int(part[np.argmax(size[part] > 1)])
             back = _reach(size[part[0] : first + 1][::-1] > rules.release, 0)
-            found.append((first - back, int(part[-1])))
-    return found
+            stretches.append((first - back, int(part[-1])))
+    return stretches
 
 
 def _reach(above: Array, start: int) -> int:
@@ -384,8 +384,8 @@ def _reach(above: Array, start: int) -> int:
 def _joints_of(model: Model, dofs: list[int]) -> tuple[tuple[str, ...], str]:
     """Names of degrees of freedom, and the link of the joint furthest from the base among them."""
     owners = [i for i, joint in enumerate(model.joints) if joint.follows is None]
-    found = [i for i in owners if set(model.joints[i].dofs) & set(dofs)]
-    last = max(found, key=lambda i: (_depth(model, i), i))
+    joints = [i for i in owners if set(model.joints[i].dofs) & set(dofs)]
+    last = max(joints, key=lambda i: (_depth(model, i), i))
     return tuple(model.dof_names[d] for d in dofs), model.link_names[last]
 
 
@@ -398,16 +398,16 @@ def _depth(model: Model, i: int) -> int:
 
 def by_joint(model: Model, value: StateLike, name: str, unit: str) -> Array:
     """One finite number for each degree of freedom, (n,), from a number, an array or names."""
-    given = vector_by_name(value, dof_axis(model), name)
+    plain = vector_by_name(value, dof_axis(model), name)
     try:
-        found = np.array(given, float)
+        numbers = np.array(plain, float)
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r}; expected a number, {unit}.") from None
-    if found.shape not in ((), (model.n,)):
+    if numbers.shape not in ((), (model.n,)):
         raise ShapeError(
-            f"{name} has shape {found.shape}; expected a number, or one for each of "
+            f"{name} has shape {numbers.shape}; expected a number, or one for each of "
             f"{', '.join(model.dof_names)}: ({model.n},)."
         )
-    if not np.isfinite(found).all():
-        raise InputError(f"{name} is {found.tolist()}; expected finite numbers, {unit}.")
-    return np.broadcast_to(found, model.n)
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{name} is {numbers.tolist()}; expected finite numbers, {unit}.")
+    return np.broadcast_to(numbers, model.n)

@@ -58,9 +58,9 @@ class GravityCompensation(Stateless):
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = moved_model_for(self.model, model, "GravityCompensation")
-        tau = static_forces(own, q) - gain(self.kd, model.n, "kd") @ dq
-        return motor_forces(own, q, tau), z
+        used = moved_model_for(self.model, model, "GravityCompensation")
+        tau = static_forces(used, q) - gain(self.kd, model.n, "kd") @ dq
+        return motor_forces(used, q, tau), z
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,21 +194,21 @@ class ComputedTorque(Following):
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        own = moved_model_for(self.model, model, "ComputedTorque")
+        used = moved_model_for(self.model, model, "ComputedTorque")
         e, de, ddq_d = errors(model, q, dq, given)
-        kp, kd = (_own_gain(own, x, name) for x, name in ((self.kp, "kp"), (self.kd, "kd")))
-        ddq = allowed_acceleration(own, q, dq, ddq_d + kd @ de + kp @ e)
+        kp, kd = (_own_gain(used, x, name) for x, name in ((self.kp, "kp"), (self.kd, "kd")))
+        ddq = allowed_acceleration(used, q, dq, ddq_d + kd @ de + kp @ e)
         dq_d = motion(model, given)[1]
-        return motor_forces(own, q, starting_inverse_dynamics(own, q, dq, ddq, dq_d)), z
+        return motor_forces(used, q, starting_inverse_dynamics(used, q, dq, ddq, dq_d)), z
 
 
 def _own_gain(model: Model, value: ArrayLike, name: str) -> Array:
     """A gain whose entries of joints that follow from the independent ones are zero."""
-    found = gain(value, model.n, name)
+    matrix = gain(value, model.n, name)
     if model.constraints is None:
-        return found
+        return matrix
     counts = np.isin(np.arange(model.n), model.constraints.independent)
-    return np.where(counts[:, None] & counts, found, 0)
+    return np.where(counts[:, None] & counts, matrix, 0)
 
 
 def _with_gravity(
@@ -217,5 +217,5 @@ def _with_gravity(
     """Add g(q) and springs of the robot itself or of another to tau, or nothing."""
     if gravity is False or gravity is None:
         return tau
-    own = moved_model_for(None if gravity is True else gravity, model, law)
-    return motor_forces(own, q, tau + static_forces(own, q))
+    used = moved_model_for(None if gravity is True else gravity, model, law)
+    return motor_forces(used, q, tau + static_forces(used, q))

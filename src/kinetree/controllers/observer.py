@@ -233,8 +233,8 @@ class MomentumObserver:
     def _named(
         self, q: StateLike, dq: StateLike, tau: StateLike
     ) -> list[tuple[object, Axis | None, str]]:
-        own, rates = coordinate_axis(self.model), dof_axis(self.model)
-        return [(q, own, "q"), (dq, rates, "dq"), (tau, rates, "tau")]
+        coordinates, rates = coordinate_axis(self.model), dof_axis(self.model)
+        return [(q, coordinates, "q"), (dq, rates, "dq"), (tau, rates, "tau")]
 
     def _balance(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> tuple[Array, Array]:
         true = np.asarray(tau, float) - np.asarray(self.offset)

@@ -78,14 +78,14 @@ class Stateful(ByValue):
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         law, name = self.function, label(self.function)
-        found = call(name, law, t, q, dq, z, *given.get("reference", ()))
-        if not isinstance(found, tuple | list) or len(found) != 2:
+        result = call(name, law, t, q, dq, z, *given.get("reference", ()))
+        if not isinstance(result, tuple | list) or len(result) != 2:
             raise InputError(
-                f"{name} returned {type(found).__name__}; expected a pair: tau, one force for each "
-                f"of {', '.join(model.dof_names)}, and dz, the rate of its state."
+                f"{name} returned {type(result).__name__}; expected a pair: tau, one force for "
+                f"each of {', '.join(model.dof_names)}, and dz, the rate of its state."
             )
-        refuse_labels(found[1], f"the rate dz of {name}")
-        tau, dz = np.array(by_name(found[0], dof_axis(model), "tau")), np.array(found[1])
+        refuse_labels(result[1], f"the rate dz of {name}")
+        tau, dz = np.array(by_name(result[0], dof_axis(model), "tau")), np.array(result[1])
         check_real(tau, f"{name}, as tau,")
         check_real(dz, f"{name}, as dz,")
         for what, x, size in (("tau", tau, model.n), ("dz", dz, self.start(model).shape[-1])):

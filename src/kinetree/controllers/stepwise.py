@@ -19,10 +19,12 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
-from kinetree.simulate.core.forces import ActingForces, check_laws, first_row, judged, recent
+from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
 from kinetree.simulate.core.laws import first_line, shifted
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import Sampled
-from kinetree.simulate.core.setup import Arguments, external_inputs, first_state, read_forces
+from kinetree.simulate.core.setup import Setup, external_inputs, first_state, read_forces
+from kinetree.simulate.core.verification import check_laws
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,8 @@ class Stepwise:
     ) -> tuple[Array, Array]:
         """Return tau, (..., n), and dz, (..., m), at time t."""
         model = self._model
-        given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
-        alignment = Alignment(given)
+        labelled = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
+        alignment = Alignment(labelled)
         tau, dz = self._plain(t, *alignment.values)
         return alignment.label(tau, [dof_axis(model)], "tau"), dz
 
@@ -72,14 +74,16 @@ class Stepwise:
         return tau, dz[..., : self.start.shape[-1]]
 
     def _by_python(
-        self, t: float, q: Array, dq: Array, z: Array, given: NamedParts
+        self, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts
     ) -> tuple[Array, Array]:
         """Call the law for every state of the leading axes."""
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in (q, dq, z)))
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
-            tau[at], dz[at] = self._acting.joint_forces(self._model, t, q[at], dq[at], z[at], given)
+            tau[at], dz[at] = self._acting.joint_forces(
+                self._model, t, q[at], dq[at], z[at], inputs
+            )
         return tau, dz
 
 
@@ -96,15 +100,15 @@ def step_by_step(
         raise controller.refusal()
     model = model_of(robot)
     check_model(model)
-    acting = read_forces(model, Arguments(q0=neutral(model), controller=controller))
+    run = Run(model=model, q0=neutral(model), duration=1.0, controller=controller)
+    acting = read_forces(model, run)
     external = external_inputs(model, acting, {})
     start = first_state(model, acting.controller)
     state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    acting = judged(model, acting, external)
-    verdict = acting.verdict
-    assert verdict is not None
+    acting = with_key(model, acting, external)
     nearby = [np.concatenate(shifted(state, seed, 0.3)) for seed in range(2)]
-    check_laws(model, acting, external, (), [(0.0, 0, x) for x in nearby])
+    setup = Setup(model, nearby[0][None], (), acting, external, start.shape[-1])
+    check_laws(setup, [(0.0, 0, x) for x in nearby])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
@@ -113,8 +117,8 @@ def step_by_step(
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
-    if verdict.key is None:
-        note = f"runs in Python: {verdict.note}"
+    if acting.key is None:
+        note = f"runs in Python: {acting.note}"
         # the caller calls it once a step, in order, so that it may remember something
         return Stepwise(start, note, model, replace(acting, law=None), external, None)
 
@@ -122,14 +126,11 @@ def step_by_step(
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
         return Kernel(graph, "law", dtypes=("float64",))
 
-    shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
-    sampled = tuple((name, source.shapes) for name, source in external.sampled.items())
-    key = verdict.key, start.shape[-1], shapes, sampled
     try:
-        found = recent(model, "laws step by step", key, make, lambda kernel: True)
+        compiled = recent(model, "laws step by step", setup.code_key, make, lambda kernel: True)
     except Exception as problem:
         if model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
         note = f"runs in Python: {first_line(problem, named=True)}"
         return Stepwise(start, note, model, acting, external, None)
-    return Stepwise(start, None, model, acting, external, found)
+    return Stepwise(start, None, model, acting, external, compiled)

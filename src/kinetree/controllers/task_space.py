@@ -103,10 +103,12 @@ class FrameLaw(Stateless):
     def signals(self) -> Mapping[str, Any]:
         """The reference of the frame, and that of the posture."""
         reference, posture = self.reference, self.posture
-        found: dict[str, Any] = {
+        signals: dict[str, Any] = {
             "reference": reference if callable(reference) else as_pose(reference)
         }
-        return found if posture is None else found | {"posture": as_reference(posture.reference)}
+        return (
+            signals if posture is None else signals | {"posture": as_reference(posture.reference)}
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,24 +189,24 @@ class Impedance(FrameLaw):
 
 def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalValues) -> Task:
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
-    own, rows = model_for(law.model, model, type(law).__name__), task_rows(law.rows)
+    used, rows = model_for(law.model, model, type(law).__name__), task_rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
-    T = pose(own, q, law.frame)
+    T = pose(used, q, law.frame)
     R = T[:3, :3]
-    J_b, dJ_b = body_jacobian(own, q, law.frame), body_jacobian_rate(own, q, dq, law.frame)
+    J_b, dJ_b = body_jacobian(used, q, law.frame), body_jacobian_rate(used, q, dq, law.frame)
     V_b, a_b = J_b @ dq, dJ_b @ dq
     J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
     bias = np.concatenate([R @ a_b[:3], R @ (a_b[3:] + cross(V_b[:3], V_b[3:]))])
     error = np.concatenate([turn_error(R, T_d[:3, :3]), T_d[:3, 3] - T[:3, 3]])
     return Task(
-        model=own,
+        model=used,
         J=J[rows],
         bias=bias[rows],
         e=error[rows],
         eV=(V_d - J @ dq)[rows],
         wanted=dV_d[rows],
-        ddq_0=rest(own, q, dq, given, law.posture),
-        Lambda=effective_mass(own, q, J[rows], law.damping),
+        ddq_0=rest(used, q, dq, given, law.posture),
+        Lambda=effective_mass(used, q, J[rows], law.damping),
     )
 
 
@@ -245,11 +247,13 @@ def effective_mass(model: Model, q: Array, J: Array, damping: float) -> Callable
     return lambda a: solve(kept, a)
 
 
-def rest(model: Model, q: Array, dq: Array, given: SignalValues, posture: Posture | None) -> Array:
+def rest(
+    model: Model, q: Array, dq: Array, signals: SignalValues, posture: Posture | None
+) -> Array:
     """ddq_0 of the posture; 0 without one."""
     if posture is None:
         return np.zeros(model.n, int)
-    e, de, ddq_p = errors(model, q, dq, given, "posture")
+    e, de, ddq_p = errors(model, q, dq, signals, "posture")
     kp, kd = gain(posture.kp, model.n, "kp"), gain(posture.kd, model.n, "kd")
     return ddq_p + kp @ e + kd @ de
 

@@ -91,8 +91,8 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
 
 def static_forces(model: Model, q: Array) -> Array:
     """g(q) and the forces of springs, (n,): joint forces that keep the tree at rest."""
-    smooth, rest = replace(lean(model), model=frictionless(model)), zeros(model.n)
-    return tree_inverse_dynamics(lean_tree(smooth, q), rest, rest)
+    smooth, none = replace(lean(model), model=frictionless(model)), zeros(model.n)
+    return tree_inverse_dynamics(lean_tree(smooth, q), none, none)
 
 
 def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
@@ -159,16 +159,16 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
 
 
 def _ties(model: Model) -> object:
-    given = model.constraints
-    return None if given is None else (given.row_names, given.actuated)
+    constraints = model.constraints
+    return None if constraints is None else (constraints.row_names, constraints.actuated)
 
 
 def _described(model: Model) -> str:
-    given = model.constraints
-    if given is None:
+    constraints = model.constraints
+    if constraints is None:
         return "no constraints"
-    motors = ", ".join(model.dof_names[d] for d in given.actuated) or "none"
-    return f"{', '.join(given.given)} (motors: {motors})"
+    motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
+    return f"{', '.join(constraints.given)} (motors: {motors})"
 
 
 def check_reference(model: Model, reference: Reference, law: str) -> None:
@@ -176,8 +176,8 @@ def check_reference(model: Model, reference: Reference, law: str) -> None:
 
     Constant positions and all samples of a Trajectory are looked at, and a function at t = 0.
     """
-    given = model.constraints
-    if given is None:
+    constraints = model.constraints
+    if constraints is None:
         return
     if isinstance(reference, Trajectory):
         value = reference.q
@@ -186,14 +186,14 @@ def check_reference(model: Model, reference: Reference, law: str) -> None:
     q = np.asarray(value[0] if isinstance(value, tuple) else value, float)
     if q.shape[-1:] != (model.nq,):
         return  # refused with its shape when the law is called
-    off = np.abs(kernel(model, "constraint_errors")(q)).reshape(-1, len(given.row_names))
+    off = np.abs(kernel(model, "constraint_errors")(q)).reshape(-1, len(constraints.row_names))
     at, row = np.unravel_index(int(np.argmax(off)), off.shape)
     if not off[at, row] <= REFERENCE_OPEN:
         where = "" if len(off) == 1 else f" at sample {at}"
         raise InputError(
             f"the reference of {law} does not satisfy the constraints of {model.name!r}{where}: "
-            f"constraint {given.owner(int(row))!r} is open by {off[at, row]:.3g} (rad or m) in "
-            f"{given.row_names[row]!r}, expected at most {REFERENCE_OPEN:g}. "
+            f"constraint {constraints.owner(int(row))!r} is open by {off[at, row]:.3g} (rad or m) "
+            f"in {constraints.row_names[row]!r}, expected at most {REFERENCE_OPEN:g}. "
             "robot.project(q, keep=[...]) closes a position."
         )
 
@@ -216,8 +216,8 @@ def motion(
     parts = given[name]
     if not 1 <= len(parts) <= 3:
         raise ShapeError(f"{name} has {len(parts)} parts; expected q, (q, dq) or (q, dq, ddq).")
-    rest = [np.zeros(model.n, int)] * (3 - len(parts))
-    q, dq, ddq = (*parts, *rest)
+    missing = [np.zeros(model.n, int)] * (3 - len(parts))
+    q, dq, ddq = (*parts, *missing)
     for label, x, size in (("q", q, model.nq), ("dq", dq, model.n), ("ddq", ddq, model.n)):
         if np.shape(x) != (size,):
             raise ShapeError(
@@ -260,8 +260,8 @@ def position_error(model: Model, q: Array, q_d: Array) -> Array:
     parts: dict[int, Scalar] = {}
     for joint in model.joints:
         if joint.follows is None:
-            own = list(joint.coords)
-            parts.update(zip(joint.dofs, _joint_error(joint, q[own], q_d[own]), strict=True))
+            coords = list(joint.coords)
+            parts.update(zip(joint.dofs, _joint_error(joint, q[coords], q_d[coords]), strict=True))
     return np.array([parts[k] for k in range(model.n)])
 
 

@@ -200,8 +200,8 @@ class WorkerSpawn:
 
     def get_preparation_data(self, name: str) -> dict[str, Any]:
         """What a new process is told about this one, without the module __main__."""
-        found = spawn.get_preparation_data(name)
-        return {key: value for key, value in found.items() if not key.startswith("init_main")}
+        data = spawn.get_preparation_data(name)
+        return {key: value for key, value in data.items() if not key.startswith("init_main")}
 
 
 @cache
@@ -214,9 +214,9 @@ def starter() -> Any:
     windows = on_windows()
     module = import_module(f"multiprocessing.popen_spawn_{'win32' if windows else 'posix'}")
     name = "__init__" if windows else "_launch"
-    found = getattr(module.Popen, name)
+    start = getattr(module.Popen, name)
     names = {**vars(module), "spawn": WorkerSpawn()}
-    launch = FunctionType(found.__code__, names, name, found.__defaults__, found.__closure__)
+    launch = FunctionType(start.__code__, names, name, start.__defaults__, start.__closure__)
     return type("Popen", (module.Popen,), {name: launch})
 
 

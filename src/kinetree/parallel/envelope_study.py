@@ -134,8 +134,8 @@ def _sum(parts: Iterable[Array]) -> Array:
 def _payload(g: Array, per_kg: Array, effort: Array) -> Array:
     """Largest m >= 0 with |g + m per_kg| <= effort in every joint; 0 if m = 0 is too much."""
     room = np.where(per_kg >= 0, effort - g, effort + g)
-    found = _ratio(np.maximum(room, 0), np.abs(per_kg))
-    return np.where((np.abs(g) <= effort).all(axis=-1), found, 0.0)
+    largest = _ratio(np.maximum(room, 0), np.abs(per_kg))
+    return np.where((np.abs(g) <= effort).all(axis=-1), largest, 0.0)
 
 
 def _ratio(room: Array, need: Array) -> Array:

@@ -69,10 +69,10 @@ def _take(lock: Path) -> int:
 def _is_at(handle: int, lock: Path) -> bool:
     """Return True if the open file is still the one under that name."""
     try:
-        found = os.stat(lock)
+        named = os.stat(lock)
     except FileNotFoundError:
         return False
-    return os.path.samestat(os.fstat(handle), found)
+    return os.path.samestat(os.fstat(handle), named)
 
 
 def _holder(lock: Path) -> str:

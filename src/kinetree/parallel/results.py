@@ -64,14 +64,14 @@ class Results:
         """
         name = self._written(name)
         begins = tuple(name + sign for sign in ":.[")
-        found = [x for x in self.columns if x == name or x.startswith(begins)]
-        if not found:
+        columns = [x for x in self.columns if x == name or x.startswith(begins)]
+        if not columns:
             groups = dict.fromkeys(re.split(r"[:.\[]", x)[0] for x in self.columns)
             raise NameLookupError(
                 f"the study has no column {name!r}; it has {', '.join(groups)}, "
                 f"such as {self.columns[-1]!r}."
             )
-        return found
+        return columns
 
     def _written(self, name: str) -> str:
         """The name in this table: moments are F_ext.nx, and F_ext.mx in files of older versions."""
@@ -120,11 +120,11 @@ class Results:
             names: columns or groups; None: all.
         """
         chosen = self.columns if names is None else self._groups(names)
-        found = np.zeros(self.samples, bool)
+        lost = np.zeros(self.samples, bool)
         for name in chosen:
             if name not in NEVER:
-                found |= np.isnan(self._read([name])[0]).reshape(self.samples, -1).any(axis=1)
-        return np.flatnonzero(found)
+                lost |= np.isnan(self._read([name])[0]).reshape(self.samples, -1).any(axis=1)
+        return np.flatnonzero(lost)
 
     def summary(self, names: str | Sequence[str] | None = None) -> str:
         """Mean, standard deviation and quantiles of columns over all rows, as text.
@@ -196,10 +196,10 @@ def read_columns(path: Path, names: list[str]) -> list[Array]:
     every = _csv_names(path)
     places = [every.index(name) for name in names]
     with path.open(encoding="utf-8", newline="") as file:
-        found = np.loadtxt(file, delimiter=",", skiprows=1, usecols=places, ndmin=2)
+        numbers = np.loadtxt(file, delimiter=",", skiprows=1, usecols=places, ndmin=2)
     return [
         x.astype(np.int64) if name == "sample" else x
-        for name, x in zip(names, found.T, strict=True)
+        for name, x in zip(names, numbers.T, strict=True)
     ]
 
 
@@ -212,8 +212,8 @@ def _parquet_head(path: Path) -> tuple[tuple[str, ...], int, dict[str, str]]:
         raise InputError(f"{path.name} cannot be read as Parquet: {problem}") from None
     with file:
         meta = file.schema_arrow.metadata or {}
-        own = {k.decode(): v.decode() for k, v in meta.items()}
-        return tuple(file.schema_arrow.names), file.metadata.num_rows, own
+        text = {k.decode(): v.decode() for k, v in meta.items()}
+        return tuple(file.schema_arrow.names), file.metadata.num_rows, text
 
 
 def _mapped(path: Path) -> Array:
@@ -234,8 +234,8 @@ def column_quantiles(x: Array, share: Array) -> Array:
     if np.isfinite(x).all():
         return np.quantile(x, share, axis=0)
     flat = x.reshape(len(x), -1)
-    found = [quantiles(column[~np.isnan(column)], share) for column in flat.T]
-    return np.stack(found, axis=-1).reshape((*share.shape, *x.shape[1:]))
+    columns = [quantiles(column[~np.isnan(column)], share) for column in flat.T]
+    return np.stack(columns, axis=-1).reshape((*share.shape, *x.shape[1:]))
 
 
 def quantiles(x: Array, share: Array) -> Array:

@@ -19,10 +19,8 @@ from kinetree.parallel.sampling import Arguments, Draw, Noise, argument_columns,
 from kinetree.robot import Robot
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
-from kinetree.simulate.core.fixed_steps import find_method
 from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.setup import ADAPTIVE, grid
-from kinetree.simulate.simulation import MethodName
+from kinetree.simulate.core.run import ADAPTIVE, MethodName, Run
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
@@ -122,16 +120,17 @@ class RolloutStudy:
         self.model, self.seed = model, seed
         self.method: MethodName = method
         self.every, self.dt, self.controller = every, dt, controller
-        self.times = grid(duration, dt)
-        find_method(method)
+        asked = Run(model=model, q0=np.zeros(model.nq), duration=duration, dt=dt, method=method)
+        _ = asked.fixed  # an unknown method is refused
+        self.times = asked.times
         if method == ADAPTIVE and every not in (None, 1):
             raise InputError(
                 f"every is {every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
                 "Take a longer dt."
             )
-        given = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
+        varied = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
         for name in ("q0", "dq0"):
-            if given[name] is None:
+            if varied[name] is None:
                 raise InputError(
                     f"{name} is None; expected numbers, or a distribution such as Normal()."
                 )
@@ -141,13 +140,13 @@ class RolloutStudy:
             "tau": (model.n,),
             "F_ext": (len(model.links), 6),
         }
-        self.noise = {name: x for name, x in given.items() if isinstance(x, Noise)}
+        self.noise = {name: x for name, x in varied.items() if isinstance(x, Noise)}
         for name, noise in self.noise.items():
             self._check_noise(name, noise)
-        self.laws = {name: given[name] for name in FORCES if isinstance(given[name], TracedLaw)}
+        self.laws = {name: varied[name] for name in FORCES if isinstance(varied[name], TracedLaw)}
         apart = {*self.noise, *self.laws}
         values: dict[str, Any] = {
-            name: x for name, x in given.items() if x is not None and name not in apart
+            name: x for name, x in varied.items() if x is not None and name not in apart
         }
         self.arguments = Arguments(model, seed, repeats, values, self.shapes, parameters)
         self.columns = tuple(self._columns())
@@ -221,9 +220,9 @@ class RolloutStudy:
         for v in reversed(motion.meta["violations"]):  # the earliest is written last
             noted[v.rollout[0], 0 if v.by is not None else 1] = v.t
         peaks = [np.abs(x).max(axis=0) for x in (motion.dq, tau)]
-        found = np.concatenate([motion.q[-1], motion.dq[-1], *peaks], -1)
-        found[self._lost(motion)[-1, :, 0]] = np.nan
-        return np.concatenate([*drawn, found, noted], -1)
+        numbers = np.concatenate([motion.q[-1], motion.dq[-1], *peaks], -1)
+        numbers[self._lost(motion)[-1, :, 0]] = np.nan
+        return np.concatenate([*drawn, numbers, noted], -1)
 
     def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
         """Random forces over time, each constant for `hold` s: a signal for `simulate`."""

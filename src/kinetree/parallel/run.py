@@ -218,11 +218,11 @@ def check_samples(study: Study, sink: Sink, samples: int, here: bool = True) -> 
                 f"{sorted(set(rows['sample'].tolist()))}; expected {study.rows} of its own. Check "
                 "whether anything else writes that file, and run the study with resume=False."
             )
-        for name, found, expected in zip(study.columns, numbers, again, strict=True):
-            differ = np.flatnonzero(~_alike(found, expected))
+        for name, written, expected in zip(study.columns, numbers, again, strict=True):
+            differ = np.flatnonzero(~_alike(written, expected))
             if len(differ):
                 message = (
-                    f"sample {k}, column {name!r}: the study has {found[differ[0]]!r}, computed "
+                    f"sample {k}, column {name!r}: the study has {written[differ[0]]!r}, computed "
                     f"again it is {expected[differ[0]]!r}; expected the same bits. A worker may "
                     "have another kinetree, another processor or broken memory: run the study "
                     "again with resume=False, and with executor='threads'."
@@ -251,14 +251,14 @@ def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
 def whole(value: object, name: str, least: int) -> int:
     """`value` as an integer; InputError unless it is whole, `least` or more, and below 2**63."""
     try:
-        found = -1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+        number = -1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
-        found = -1
-    if not least <= found < 2**63:
+        number = -1
+    if not least <= number < 2**63:
         raise InputError(
             f"{name} is {value!r}; expected a whole number, {least} or more and below 2**63."
         )
-    return found
+    return number
 
 
 def named(values: Mapping[str, Any] | None, name: str) -> dict[str, Any]:

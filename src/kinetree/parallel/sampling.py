@@ -139,11 +139,11 @@ def by_joint(model: Model, name: str, value: Any) -> Any:
     axis = argument_axis(model, name)
     if isinstance(value, Normal):
         sides = dof_axis(model) if name in POSITIONS else axis
-        given = [(value.mean, axis, f"mean of {name}"), (value.std, sides, f"std of {name}")]
-        return Normal(*Alignment(given).values)
+        labelled = [(value.mean, axis, f"mean of {name}"), (value.std, sides, f"std of {name}")]
+        return Normal(*Alignment(labelled).values)
     if isinstance(value, Uniform):
-        given = [(x, axis, f"range of {name}") for x in (value.low, value.high)]
-        return Uniform(*Alignment(given).values)
+        labelled = [(x, axis, f"range of {name}") for x in (value.low, value.high)]
+        return Uniform(*Alignment(labelled).values)
     if isinstance(value, Choice | Grid):
         return type(value)(Alignment([(value.values, axis, f"values of {name}")]).values[0])
     if isinstance(value, Noise):
@@ -198,8 +198,8 @@ class Arguments:
         self.parameters = tuple(port.name for port in free_ports(model, tuple(parameters)))
         self.own = {name: free_values(model, name) for name in self.parameters}
         self.shapes = {**shapes, **{name: x.shape for name, x in self.own.items()}}
-        given = {**values, **parameters}
-        self.values = {name: self._checked(name, value) for name, value in given.items()}
+        everything = {**values, **parameters}
+        self.values = {name: self._checked(name, value) for name, value in everything.items()}
         for name in POSITIVE & set(self.values):
             _check_positive(name, self.values[name])
         for name in set(POSITIONS) & set(self.values):
@@ -260,11 +260,11 @@ class Arguments:
 
     def _spread(self, name: str, share: float, samples: Array) -> Array:
         """Data times one factor for each link, or one for gravity."""
-        own = self.own[name]
-        lead = () if name == "gravity" else own.shape[:1]
+        data = self.own[name]
+        lead = () if name == "gravity" else data.shape[:1]
         u = uniforms(self.seed, name, samples, math.prod(lead))
-        u = u.reshape(len(samples), *lead, *(1,) * (own.ndim - len(lead)))
-        return own * (1 + share * (2 * u - 1))
+        u = u.reshape(len(samples), *lead, *(1,) * (data.ndim - len(lead)))
+        return data * (1 + share * (2 * u - 1))
 
     def _moved(self, name: str, value: Normal, samples: Array) -> Array:
         """Positions moved from the mean along random tangent vectors."""
@@ -328,16 +328,16 @@ def anywhere(model: Model, seed: int, stream: str, samples: Array) -> Array:
 
 def _ranges(model: Model) -> list[tuple[float, float]]:
     """Lowest and highest value of every coordinate; zeros for quaternions."""
-    found: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     for joint in model.joints:
         if joint.follows is not None:
             continue
         if len(joint.coords) == 1:
-            found.append(_limits(joint))
+            ranges.append(_limits(joint))
         else:
             turns = [(-np.pi, np.pi)] if joint.type == PLANAR else [(0.0, 0.0)] * 4
-            found += turns + [(-METRES, METRES)] * (len(joint.coords) - len(turns))
-    return found
+            ranges += turns + [(-METRES, METRES)] * (len(joint.coords) - len(turns))
+    return ranges
 
 
 def _limits(joint: Joint) -> tuple[float, float]:

@@ -147,7 +147,9 @@ class CsvSink:
         """See `Sink`."""
         with self.partial.open("rb") as file:
             lines = [x.decode() for x in islice(file, first + 1, first + 1 + count)]
-        rows = [(int(x), *map(float, rest)) for x, *rest in (line.split(",") for line in lines)]
+        rows = [
+            (int(x), *map(float, columns)) for x, *columns in (line.split(",") for line in lines)
+        ]
         return np.array(rows, self.dtype)
 
     def finish(self, complete: bool) -> None:
@@ -281,9 +283,9 @@ def same_study(partial: Path, meta: Mapping[str, str]) -> bool:
     return True
 
 
-def check_same(partial: Path, found: Mapping[str, str], meta: Mapping[str, str]) -> None:
+def check_same(partial: Path, former: Mapping[str, str], meta: Mapping[str, str]) -> None:
     """Raise InputError, which names the differences, unless both metadata are the same."""
-    differ = [key for key in {*found, *meta} if found.get(key) != meta.get(key)]
+    differ = [key for key in {*former, *meta} if former.get(key) != meta.get(key)]
     if differ:
         raise InputError(
             f"{partial.name} was begun with another {', '.join(sorted(differ))}; expected the same "
@@ -317,8 +319,8 @@ def _whole_lines(path: Path) -> tuple[int, int]:
     count = size = at = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            found = block.count(b"\n")
-            count, size = count + found, at + block.rindex(b"\n") + 1 if found else size
+            ends = block.count(b"\n")
+            count, size = count + ends, at + block.rindex(b"\n") + 1 if ends else size
             at += len(block)
     return count, size
 

@@ -49,11 +49,11 @@ def sweep(
         options: see `kinetree.parallel.Options`.
     """
     model = model_of(robot)
-    given, data = named(arguments, "arguments"), named(parameters, "parameters")
-    _refuse_open_states(model, quantity, given)
+    values, data = named(arguments, "arguments"), named(parameters, "parameters")
+    _refuse_open_states(model, quantity, values)
     settings = {
         "quantity": quantity, "frame": frame,
-        "arguments": {name: by_joint(model, name, x) for name, x in given.items()},
+        "arguments": {name: by_joint(model, name, x) for name, x in values.items()},
         "parameters": {name: by_joint(model, name, x) for name, x in data.items()},
     }  # fmt: skip
     return run_study("sweep", SweepStudy, robot, n, settings, options)
@@ -102,16 +102,16 @@ class SweepStudy:
         self.names = [port.name for port in ports]
         expected = [x for x in self.names if x not in free]
         if set(arguments) != set(expected):
-            given = ", ".join(arguments) or "nothing"
-            raise InputError(f"{quantity} was given {given}; expected {', '.join(expected)}.")
+            names = ", ".join(arguments) or "nothing"
+            raise InputError(f"{quantity} was given {names}; expected {', '.join(expected)}.")
         shapes = {port.name: port.shape for port in ports}
         self.arguments = Arguments(model, seed, repeats, arguments, shapes, parameters)
-        found = [
+        results = [
             x
             for port in self.kernel.graph.outputs
             for x in result_columns(model, port.name, port.dims, port.shape)
         ]
-        self.columns = (*self.arguments.columns, *found)
+        self.columns = (*self.arguments.columns, *results)
         self.seconds = 1e-7 * len(self.columns)  # drawing takes longer than the kernel
         self.size = 8 * (2 * len(self.columns) + sum(port.size for port in ports))
 
@@ -123,8 +123,8 @@ class SweepStudy:
         """Rows of the samples, (S, 1, columns)."""
         S = len(samples)
         values = {name: self.arguments(name, samples) for name in self.names}
-        found = self.kernel(*values.values())
-        results = found if isinstance(found, tuple) else (found,)
+        result = self.kernel(*values.values())
+        results = result if isinstance(result, tuple) else (result,)
         drawn = [values[name].reshape(S, -1) for name in self.arguments.drawn]
         return np.concatenate([*drawn, *(x.reshape(S, -1) for x in results)], -1)[:, None]
 

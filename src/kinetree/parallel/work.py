@@ -96,8 +96,8 @@ def run_chunk(packed: bytes, first: int, count: int) -> bytes:
     """Rows of the samples first, first + 1, ...: float64, (count, rows, columns), as bytes."""
     study = prepare(packed)
     with threads(1):  # cores are shared out among workers, not within a chunk
-        found = study.compute(np.arange(first, first + count))
-    return np.ascontiguousarray(found, "<f8").tobytes()
+        rows = study.compute(np.arange(first, first + count))
+    return np.ascontiguousarray(rows, "<f8").tobytes()
 
 
 def prepare(packed: bytes) -> Study:
@@ -123,8 +123,8 @@ def _prepare(packed: bytes) -> Study:
 def robot_hash(model: Model) -> str:
     """A hash over all data of a robot that a study depends on: dynamics, names and limits."""
     limits = [[float(getattr(joint.limits, key)) for key in LIMITS] for joint in model.joints]
-    rest = repr((model.name, model.base_name, model.link_names, limits))
-    return sha256(f"{model_hash(model)} {rest}".encode()).hexdigest()
+    names = repr((model.name, model.base_name, model.link_names, limits))
+    return sha256(f"{model_hash(model)} {names}".encode()).hexdigest()
 
 
 def plain(value: object, where: str) -> Any:
@@ -155,8 +155,8 @@ def plain(value: object, where: str) -> Any:
         return value
     if isinstance(value, RECORDS) and type(value) in RECORDS:
         fields = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
-        own = {name: plain(x, f"{where}.{name}") for name, x in fields.items()}
-        return dataclasses.replace(value, **own)
+        parts = {name: plain(x, f"{where}.{name}") for name, x in fields.items()}
+        return dataclasses.replace(value, **parts)
     text = repr(value)
     raise InputError(
         f"{where} is {text if len(text) <= 80 else f'{text[:77]}...'}, which is code or an object "

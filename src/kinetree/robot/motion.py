@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
+    from kinetree.simulate.core.run import Law, LimitsChoice, MethodName, SimulationOptions
     from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
-    from kinetree.simulate.simulation import Law, LimitsChoice, MethodName, SimulationOptions
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]

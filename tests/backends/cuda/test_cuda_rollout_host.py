@@ -7,11 +7,13 @@ from cuda_host_rollout import OnGpu, moved, pretend
 
 import kinetree as kt
 from kinetree import controllers
+from kinetree.algorithms.steps import METHODS
 from kinetree.backends.cuda.rollout import CudaRollout, emit_rollout
 from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
-from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps
-from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
+from kinetree.simulate.core.fixed_steps import fixed_steps
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import read_setup
 from tensor_robots import sprung
 
 RNG = np.random.default_rng(3)
@@ -208,9 +210,9 @@ def test_wrong_input_is_named_as_on_the_cpu(cp):
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
 def test_nvcc_accepts_a_loop_without_a_warning(dtype, method, tmp_path):
     model = kt.robots.quadruped().model
-    setup = read_setup(model, Arguments(q0=kt.algorithms.neutral(model)))
-    plan = read_plan(model, method, 0.1, None, "ignore")
-    steps = fixed_steps(model, setup, METHODS[method], plan)
+    q0 = kt.algorithms.neutral(model)
+    run = Run(model=model, q0=q0, duration=0.1, method=method, limits="ignore")
+    steps = fixed_steps(run, read_setup(run))
     compile_for_gpu(emit_rollout(CudaRollout(steps.stepping).stepping, dtype), tmp_path)
 
 

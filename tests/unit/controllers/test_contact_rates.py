@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
 from kinetree.controllers.contacts import joint_verdicts
 
-CLEAN = 200  # recordings of LASTS s: ten minutes, in which 0.17 false alarms are allowed
+CLEAN = 100  # recordings of LASTS s: five minutes, in which 0.08 false alarms are allowed
 LASTS, STEP = 3.0, 0.005
 MOVE = 0.3  # s, of the motions between rests
 KINDS = [(0.0, None), (0.0, 3), (0.001, None), (0.03, None)]  # noise, and digits of the file
@@ -51,13 +51,13 @@ def test_clean_recordings_have_false_contacts_at_most_at_the_stated_rate():
         observer = MomentumObserver(robot)
         limits = observer.own_thresholds(data, false_alarms=1.0)
         wrong += [seed] if observer.contacts(data, limits) else []
-    assert len(wrong) <= 2  # more than two happen in 0.1 % of the studies at the stated rate
+    assert len(wrong) <= 1  # two or more happen in 0.3 % of the studies at the stated rate
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_pushes_of_twice_the_threshold_are_found(noise, sign):
-    for seed in range(30):
+    for seed in range(12):
         robot, data = clean(seed, noise)
         observer = MomentumObserver(robot)
         limits = observer.own_thresholds(data)

@@ -1,11 +1,14 @@
 """What cannot be simulated is refused before anything moves, with the reason."""
 
+import inspect
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, ShapeError
-from kinetree.simulate import event, signal
+from kinetree.simulate import event, signal, simulate
 
 ROBOT = kt.robots.planar_2r()
 GOOD = {"q0": [0.1, 0.2], "duration": 0.1, "dt": 0.01, "method": "rk4"}
@@ -119,3 +122,20 @@ def test_a_robot_without_joints_has_nothing_to_simulate():
     rigid = kt.Builder().link("base").build()
     with pytest.raises(kt.KinetreeError, match="no joint that moves"):
         rigid.simulate([], duration=1.0)
+
+
+def test_every_door_has_the_same_options_and_defaults():
+    own, robots = (inspect.signature(f).parameters for f in (simulate, kt.Robot.simulate))
+    listed = {name: x.default for name, x in own.items() if name != "robot"}
+    assert listed == {name: x.default for name, x in robots.items() if name != "self"}
+    (typed,) = get_args(simulate.__annotations__["options"])
+    assert {*typed.__annotations__, "q0", "dq0", "target"} == set(listed)
+    assert inspect.signature(type(kt.simulate).__call__) == inspect.signature(simulate)
+
+
+def test_a_robot_and_its_model_are_simulated_alike():
+    motions = [run(ROBOT, [0.1, 0.2], duration=0.1) for run in (kt.simulate, simulate)]
+    motions += [simulate(ROBOT.model, q0=[0.1, 0.2], duration=0.1)]
+    assert all(np.array_equal(x.q, motions[0].q) for x in motions)
+    with pytest.raises(TypeError, match="lenght"):
+        simulate(ROBOT, [0.1, 0.2], duration=0.1, lenght=3)

@@ -9,10 +9,11 @@ import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, event, signal
 from kinetree.simulate.core.events import close
-from kinetree.simulate.core.fixed_steps import SLOW, TABLE, WORK, FixedSteps
+from kinetree.simulate.core.fixed_steps import FixedSteps
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.sources import Source
 from kinetree.simulate.gpu.inputs import number_type
+from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, PYTHON_CALLS
 
 ROBOT = kt.robots.double_pendulum()
 
@@ -119,7 +120,7 @@ def test_steps_of_one_call_follow_from_the_work_of_a_step():
 
     def chunk(graph, count, table, operations=10**6):
         method, system = SimpleNamespace(stages=(None,) * 4), SimpleNamespace(graph=graph)
-        machine = SimpleNamespace(work=WORK, table=TABLE)
+        machine = SimpleNamespace(work=CPU_OPERATIONS, table=CPU_TABLE)
         steps = SimpleNamespace(
             system=system, operations=operations, method=method, machine=machine
         )
@@ -127,9 +128,11 @@ def test_steps_of_one_call_follow_from_the_work_of_a_step():
 
     for count in (1, 7, 10**9):
         by_python = chunk(None, count, 3)
-        assert by_python == max(1, SLOW // (4 * count))
+        assert by_python == max(1, PYTHON_CALLS // (4 * count))
         compiled = chunk(object(), count, 3, 150)
-        assert compiled == 1 or (compiled * 4 * count * 200 <= WORK and compiled * 12 <= TABLE)
+        assert compiled == 1 or (
+            compiled * 4 * count * 200 <= CPU_OPERATIONS and compiled * 12 <= CPU_TABLE
+        )
     assert chunk(None, 7, 3, 10) == chunk(None, 7, 3)
-    assert chunk(object(), 1, 1, 10) > chunk(object(), 1, 1) and chunk(object(), 1, TABLE) == 1
+    assert chunk(object(), 1, 1, 10) > chunk(object(), 1, 1) and chunk(object(), 1, CPU_TABLE) == 1
     assert chunk(object(), 1, 1, 150) > 10 * chunk(None, 1, 1)

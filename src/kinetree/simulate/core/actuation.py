@@ -37,13 +37,12 @@ from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
+from kinetree.simulate.tuning import MAX_DELAY_STEPS
 from kinetree.spatial.matrices import is_zero
-
-MOST_DELAYED = 10_000  # steps: compiled code for a delay grows with them
 
 
 @dataclass(frozen=True, eq=False)
-class Acted:
+class DriveOutput:
     """Joint forces that act, (n,), and the rates or next values of the memory, (size,).
 
     asked: joint forces before the limits of the drives. command: before delay and lag as well.
@@ -116,7 +115,7 @@ class Actuation:
         tau: Array,
         u: Array | None,
         h: Scalar | None,
-    ) -> Acted:
+    ) -> DriveOutput:
         """Forces of a state (q, dq, memory) with the forces of laws tau and the controls u."""
         q, dq, z = state
         a, at, dz, actuated = z[: self.activations], self.activations, list[Any](), None
@@ -143,13 +142,13 @@ class Actuation:
             asked[d], at = z[at], at + 1
         forces = np.array(asked) if self.drive_delays or self.lags else tau
         tau = drive_forces(model, dq, forces)
-        return Acted(tau, [*dz, *memory], forces, command, actuated, u, early)
+        return DriveOutput(tau, [*dz, *memory], forces, command, actuated, u, early)
 
     def gains(
         self,
         model: Model,
         dq: Array,
-        acted: Acted,
+        acted: DriveOutput,
         of_laws: Gains | None,
         of_controls: Array | None = None,
     ) -> Gains | None:
@@ -167,12 +166,14 @@ class Actuation:
         """
         total = of_laws
         if acted.actuated is not None:
-            own = actuator_gains(model, acted.actuated, across=self.across)
-            total = own if total is None else total.plus(own)
+            slopes = actuator_gains(model, acted.actuated, across=self.across)
+            total = slopes if total is None else total.plus(slopes)
             if of_controls is not None and acted.u is not None:
                 late = {k for k, count in enumerate(self.control_delays) if count}
-                own = control_gains(model, acted.actuated, acted.u, of_controls, acted.early, late)
-                total = total.plus(own)
+                slopes = control_gains(
+                    model, acted.actuated, acted.u, of_controls, acted.early, late
+                )
+                total = total.plus(slopes)
         if total is not None and all(map(is_zero, [*total.kp.flat, *total.kd.flat])):
             total = None
         slow = {d for d, _ in (*self.drive_delays, *self.lags)}
@@ -180,7 +181,7 @@ class Actuation:
             total = total.without(slow)
         return drive_gains(model, dq, acted.asked, total)
 
-    def shown(self, acted: Acted, u: Array | None) -> Array:
+    def shown(self, acted: DriveOutput, u: Array | None) -> Array:
         """The numbers that are recorded beside tau: controls, and commands to the drives."""
         parts = [] if u is None else [u]
         parts += [acted.command] if self.driven else []
@@ -188,20 +189,20 @@ class Actuation:
 
     def named_parts(self, model: Model, z: Array) -> dict[str, Any]:
         """The memory of a record, (..., size), by name, for `meta`."""
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if self.activations:
             names = model.activation_names
-            found["activation"] = {name: z[..., k] for k, name in enumerate(names)}
+            parts["activation"] = {name: z[..., k] for k, name in enumerate(names)}
         if self.memory:
-            found["drive_state"] = z[..., self.activations :]
-        return found
+            parts["drive_state"] = z[..., self.activations :]
+        return parts
 
 
-def _delayed(z: Array, at: int, count: int, given: Scalar, memory: list[Any]) -> tuple[Any, int]:
+def _delayed(z: Array, at: int, count: int, newest: Scalar, memory: list[Any]) -> tuple[Any, int]:
     """The oldest of the values under way, and the place behind them; `memory` gets the next."""
     if not count:
-        return given, at
-    memory += [*z[at + 1 : at + count], given]
+        return newest, at
+    memory += [*z[at + 1 : at + count], newest]
     return z[at], at + count
 
 
@@ -241,7 +242,7 @@ def read_actuation(
         for d, (name, drive) in drives.items()
         if drive.delay
     ]
-    found = Actuation(
+    actuation = Actuation(
         fixed=method is not None,
         sampled=method is not None and method.sampled,
         controlled=controlled,
@@ -252,7 +253,7 @@ def read_actuation(
         limited=bool(limited_drives(model)),
         across=method is None or method.positions,  # "implicitfast" is that of MuJoCo
     )
-    return found if controlled or found.driven else None
+    return actuation if controlled or actuation.driven else None
 
 
 def samples(delay: float, name: str, method: Method | None, times: Array) -> int:
@@ -265,11 +266,11 @@ def samples(delay: float, name: str, method: Method | None, times: Array) -> int
             "fixed steps, such as method 'rk4' or 'implicit'."
         )
     dt = float(times[1] - times[0])
-    if delay > (MOST_DELAYED + 0.5) * dt:
+    if delay > (MAX_DELAY_STEPS + 0.5) * dt:
         raise InputError(
             f"{name} is {delay:g} s, which is {delay / dt:.6g} time steps of {dt:g} s; expected at "
-            f"most {MOST_DELAYED:,}, because each of them is remembered. Take longer time steps or "
-            "a shorter delay."
+            f"most {MAX_DELAY_STEPS:,}, because each of them is remembered. Take longer time "
+            "steps or a shorter delay."
         )
     count = round(delay / dt)
     if count < 1 or abs(delay / dt - count) > 1e-6:
@@ -306,14 +307,14 @@ def refuse_actuation(model: Model, what: str) -> None:
 def first_memory(
     model: Model,
     actuation: Actuation | None,
-    given: Mapping[str, Array | None],
+    starts: Mapping[str, Array | None],
 ) -> Array:
     """Activations and memory of the drives at the start, (..., size); 0 where not given.
 
     Activations are within their ranges from the start, so that all methods begin alike.
     """
     if actuation is None:
-        unused = [name for name, x in given.items() if x is not None]
+        unused = [name for name, x in starts.items() if x is not None]
         if unused:
             raise InputError(
                 f"{unused[0]} is given, but no actuator or drive has a memory here; give controls "
@@ -323,7 +324,7 @@ def first_memory(
     sizes = {"activation": actuation.activations, "drive_state": actuation.memory}
     parts: list[Array] = []
     for name, size in sizes.items():
-        value = given.get(name)
+        value = starts.get(name)
         if value is None:
             parts.append(np.zeros(size))
             continue

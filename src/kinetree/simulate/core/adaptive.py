@@ -1,6 +1,6 @@
 """Adaptive steps: results at given times, to a given error, for each rollout by itself."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,17 +13,16 @@ from kinetree.base.progress import Progress
 from kinetree.base.tables import number
 from kinetree.compiler.interpret import interpret
 from kinetree.errors import InputError
-from kinetree.model import Model
 from kinetree.model.units import units
-from kinetree.motion.inputs import positive
-from kinetree.simulate.core.closure import closing_kernel, rows
-from kinetree.simulate.core.events import Event, Events, Halt, Occurrence, read_events
-from kinetree.simulate.core.forces import shown_parts
+from kinetree.simulate.core.closure import closing_kernel
+from kinetree.simulate.core.events import Event, Halt, Occurrence
 from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
+from kinetree.simulate.core.results import result_places
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.switches import (
     Breaks,
@@ -32,49 +31,8 @@ from kinetree.simulate.core.switches import (
     time_switches,
     traced_activity,
 )
-from kinetree.simulate.core.system import Plant, make_system
-from kinetree.simulate.friction.modes import friction_size
-
-# The default of max_step is the duration over this number. It bounds what a step can pass over
-# where nothing moves, and neither a switch nor a sample shows that something is going to.
-FEWEST = 25
-FEWEST_BY_PYTHON = 100  # forces from Python may depend on t in ways that cannot be found before
-NEAR = 1e-3  # of a speed: a motion that slides along it is at most so far from it
-
-
-@dataclass(frozen=True, eq=False)
-class AdaptiveOptions:
-    """Error allowed in a step, longest step, s, or None, and the events to find.
-
-    functions: those of the events, with some of their calls. halts: ends from outside.
-    """
-
-    rtol: float
-    atol: float
-    max_step: float | None
-    events: list[Event]
-    functions: list[UserFunction]
-    halts: list[Halt]
-
-
-def read_options(
-    setup: Setup, rtol: float, atol: float, max_step: float | None, events: Events
-) -> AdaptiveOptions:
-    """Check the options of the adaptive method."""
-    rtol, atol = positive(rtol, "rtol", ""), positive(atol, "atol", "")
-    longest = None if max_step is None else positive(max_step, "max_step", "s")
-    listed = read_events(events)
-    if setup.batch and any(event.terminal for event in listed):
-        raise InputError(
-            f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
-            "different times; give one rollout, or an event that is not terminal."
-        )
-    halts = [event for event in listed if isinstance(event, Halt)]
-    listed = [event for event in listed if not isinstance(event, Halt)]
-    functions = [watched(event) for event in listed]
-    pairs = zip(listed, functions, strict=True)
-    noted = [replace(event, function=partial(_number, function)) for event, function in pairs]
-    return AdaptiveOptions(rtol, atol, longest, noted, functions, halts)
+from kinetree.simulate.core.system import EquationsOfMotion, make_system
+from kinetree.simulate.tuning import LEAST_STEPS, LEAST_STEPS_IN_PYTHON, NEAR_LAST_SPEED
 
 
 def watched(event: Event) -> UserFunction:
@@ -90,21 +48,30 @@ def _number(function: UserFunction, t: float, q: Array, dq: Array) -> float:
     return float(function(t, q, dq)[0])
 
 
+def check_terminal(run: Run, setup: Setup) -> None:
+    """Raise InputError if a terminal event is given for several rollouts."""
+    if setup.batch and any(event.terminal for event in run.found_events):
+        raise InputError(
+            f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
+            "different times; give one rollout, or an event that is not terminal."
+        )
+
+
 class AdaptiveSteps:
     """A robot with all that acts on it, ready to run with the adaptive method."""
 
-    def __init__(self, space: StateSpace, setup: Setup, plan: Plan) -> None:
-        self.space = space
-        self.dry = len(dry_dofs(space.model, setup.acting.parameters))
-        plant = Plant(space, setup.acting, self.with_modes(setup).external, adaptive=True)
-        self.system = make_system(plant)
-        n, m = space.model.n, rows(space.model)
-        first = n + friction_size(space.model, self.dry)
-        self.watched = first + 2 * m if m else n  # entries of y with a bound
-        self.margins = margins_graph(space, plan.bounds, self.watched)
-        self.shown = {"lam": (first, m), "Phi": (first + m, m)} if m else {}
-        self.shown |= shown_parts(setup.acting, first + 2 * m, space.model)
-        self.closing = closing_kernel(space)
+    def __init__(self, run: Run, setup: Setup) -> None:
+        model, actuation = run.model, setup.acting.actuation
+        ranges = () if actuation is None else actuation.ranges(model)
+        self.space = StateSpace(model, setup.extra, ranges=ranges)
+        self.dry = len(dry_dofs(model, setup.acting.parameters))
+        external = self.with_modes(setup).external
+        self.system = make_system(EquationsOfMotion(self.space, setup.acting, external, None))
+        self.places = result_places(model, None, setup.acting)
+        last = "tau" if model.constraints is None else "Phi"
+        self.bounded = self.places[last].stop  # entries of y that may have a bound
+        self.margins = margins_graph(self.space, run.bounds, self.bounded)
+        self.closing = closing_kernel(self.space)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
@@ -112,37 +79,37 @@ class AdaptiveSteps:
         """The setup with a mode for each joint that has dry friction, as the last constants."""
         if not self.dry:
             return setup
-        modes = np.zeros(self.dry), (self.dry,)
-        constants = {**setup.external.constants, "mode": modes}
-        return replace(setup, external=replace(setup.external, constants=constants))
+        return replace(setup, external=setup.external.with_constant("mode", np.zeros(self.dry)))
 
     def rollouts(self, setup: Setup) -> Rollouts:
         """The rollouts of a setup."""
         return Rollouts(self.system, self.with_modes(setup), self.dry, self.closing)
 
     def run(
-        self,
-        setup: Setup,
-        plan: Plan,
-        options: AdaptiveOptions,
-        bar: Progress,
-        log: list[AcceptedSteps] | None = None,
-    ) -> tuple[Outcome, dict[str, Any]]:
-        """Integrate from setup.x0 over the times of the plan; `log` receives all accepted steps.
+        self, run: Run, setup: Setup, bar: Progress, log: list[AcceptedSteps] | None = None
+    ) -> Outcome:
+        """Integrate from setup.x0 over the times of the run; `log` receives all accepted steps.
 
-        Returns the records at all times, and entries for `meta`. If a terminal event ends the
-        motion, its time is the last, unless there is a log: then all results are times of the plan.
+        If a terminal event ends the motion, its time is the last, unless there is a log: then all
+        results are times of the run.
         """
-        times, longest = plan.times, options.max_step
-        fewest = FEWEST_BY_PYTHON if self.system.graph is None else FEWEST
+        check_terminal(run, setup)
+        times = run.times
+        least = LEAST_STEPS_IN_PYTHON if self.system.graph is None else LEAST_STEPS
+        halts = [event for event in run.found_events if isinstance(event, Halt)]
+        events = [event for event in run.found_events if not isinstance(event, Halt)]
+        functions = [watched(event) for event in events]
         integration = Integration(
             rollouts=self.rollouts(setup),
             outputs=times,
             breaks=self.breaks(setup, float(times[-1])),
-            rtol=options.rtol,
-            atol=options.atol,
-            max_step=float(times[-1]) / fewest if longest is None else longest,
-            events=options.events,
+            rtol=float(run.rtol),
+            atol=float(run.atol),
+            max_step=float(times[-1]) / least if run.max_step is None else float(run.max_step),
+            events=[
+                replace(event, function=partial(_number, function))
+                for event, function in zip(events, functions, strict=True)
+            ],
             log=log,
             sampling=setup.sampling,
         )
@@ -151,11 +118,13 @@ class AdaptiveSteps:
             integration.advance()
             t = integration.t[integration.alive].min(initial=times[-1])
             bar.update(float(t))
-            if any(halt.asked() for halt in options.halts):
+            if any(halt.asked() for halt in halts):
                 integration.halt()
-        for function in options.functions:
+        for function in functions:
             function.repeat()
-        return self._outcome(integration, log is None), _meta(integration, setup.batch)
+        outcome = self._outcome(integration, log is None)
+        outcome = replace(outcome, counts=_meta(integration, setup.batch))
+        return outcome.thinned(run.every)
 
     def breaks(self, setup: Setup, end: float) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
@@ -164,36 +133,35 @@ class AdaptiveSteps:
             traced = [] if graph is None else time_switches(graph, end)
             traced += [] if graph is None else traced_activity(graph, end)
             self.switches = {end: traced}
-        found = list(self.switches[end])
+        pairs = list(self.switches[end])
         if setup.sampling is not None:
-            found += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
+            pairs += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
         for source in setup.external.sampled.values():
-            found += [(float(t), float(t)) for t in source.breaks]
+            pairs += [(float(t), float(t)) for t in source.breaks]
             if not len(source.breaks):
 
                 def values(t: Array, source: TimeSource = source) -> Array:
                     parts = source.at(t, np.zeros(len(t), bool))
                     return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
-                found += python_breaks(values, end)
-        return merged(found, end)
+                pairs += python_breaks(values, end)
+        return merged(pairs, end)
 
     def _outcome(self, run: Integration, with_last: bool) -> Outcome:
         """Records of every result, and the first violations of limits."""
         ended = float(run.ended.min())
         count = int(np.searchsorted(run.outputs, ended, "right"))
         times, parts = run.outputs[:count], (run.result, run.rates, run.forces)
-        x, k, y = (found[:count] for found in parts)
+        x, k, y = (records_of[:count] for records_of in parts)
         if run.last and with_last and times[-1] < ended:
             (last,) = run.last.values()  # a batch has no terminal events
             x, k, y = (
-                np.append(found, end[None, None], axis=0)
-                for found, end in zip((x, k, y), last, strict=True)
+                np.append(records_of, end[None, None], axis=0)
+                for records_of, end in zip((x, k, y), last, strict=True)
             )
             times = np.append(times, ended)
         nq, n = self.space.model.nq, self.space.model.n
-        own = y[..., : self.watched]
-        (w,) = interpret(self.margins, x, k[..., : self.space.rates], own)
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., : self.bounded])
         w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
         wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
         first = np.where(wrong.any(0), wrong.argmax(0), -1)
@@ -202,8 +170,9 @@ class AdaptiveSteps:
         q, dq, z = self.space.split(x)
         records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
         records |= {"z": z} if self.space.extra else {}
-        for name, (start, size) in self.shown.items():
-            records[name] = y[..., start : start + size]
+        for name, place in self.places.items():
+            if name != "friction":
+                records[name] = y[..., place]
         return Outcome(records, first, amount, times, np.arange(len(times)))
 
 
@@ -234,7 +203,7 @@ def _jammed(run: Integration) -> dict[str, Any]:
         if not curve or not curve[-1][1]:
             continue
         last, force = curve[-1]
-        if abs(abs(dq[joint.dofs[0]]) - last) <= NEAR * last:
+        if abs(abs(dq[joint.dofs[0]]) - last) <= NEAR_LAST_SPEED * last:
             unit = units(space.model, "tau")[joint.dofs[0]]
             name, lost = joint.name, f"{number(force)} {unit}"
     return {"jammed": float(run.t[row]), "jammed_joint": name, "jammed_drive": lost}
@@ -243,18 +212,12 @@ def _jammed(run: Integration) -> dict[str, Any]:
 def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
     """The zeros of events, in the order of time."""
     named: list[Occurrence] = []
-    for row, found in run.found:
+    for row, zero in run.found:
         rollout = tuple(int(k) for k in np.unravel_index(row, batch)) if batch else ()
-        named.append(replace(found, rollout=rollout))
-    return tuple(sorted(named, key=lambda found: found.t))
+        named.append(replace(zero, rollout=rollout))
+    return tuple(sorted(named, key=lambda zero: zero.t))
 
 
-def adaptive_steps(model: Model, setup: Setup, plan: Plan) -> AdaptiveSteps:
+def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
     """The adaptive method for a robot with all that acts on it, made once for equal laws."""
-
-    def make() -> AdaptiveSteps:
-        actuation = setup.acting.actuation
-        ranges = () if actuation is None else actuation.ranges(model)
-        return AdaptiveSteps(StateSpace(model, setup.extra, ranges=ranges), setup, plan)
-
-    return remembered_loop(model, setup, (ADAPTIVE, len(plan.bounds)), make)
+    return remembered_loop(run, setup, lambda: AdaptiveSteps(run, setup))

@@ -7,7 +7,6 @@ pull it back with a time constant instead.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +15,7 @@ import numpy as np
 from kinetree.algorithms.constraints.regularity import margin, weakest
 from kinetree.algorithms.constraints.solve import MARGIN
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_dofs
+from kinetree.algorithms.steps import METHODS, Method
 from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Port
@@ -29,18 +27,9 @@ from kinetree.kernels.step import lean_closing
 from kinetree.model import Model
 from kinetree.model.constraints import CLOSED
 from kinetree.motion.inputs import positive
-from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
-
-NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
-PULLED = 1e-3  # rad or m: the same with a time constant, which leaves errors by design
-SHORTEST = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
-PART = "closure time"  # the name of the time constant among the inputs
-
-
-def rows(model: Model) -> int:
-    """Count of the equations of the constraints; 0 without any."""
-    return 0 if model.constraints is None else len(model.constraints.row_names)
+from kinetree.simulate.core.results import result_places
+from kinetree.simulate.tuning import LEAST_PULL, NEARLY_SINGULAR, PULLED_ERROR
 
 
 def read_closure_time(
@@ -61,30 +50,28 @@ def read_closure_time(
             f"closure_time is {value!r}, and {model.name!r} has no constraints that it is for; "
             "leave it out."
         )
-    found = positive(value, "closure_time", "s")
+    T = positive(value, "closure_time", "s")
     if dt is None:
         raise InputError(
             f"closure_time is for fixed steps; method {method!r} projects every state onto the "
             f"constraints. Leave it out, or choose one of {', '.join(METHODS)}."
         )
-    if found < SHORTEST * dt * (1 - 1e-12):
+    if T < LEAST_PULL * dt * (1 - 1e-12):
         raise InputError(
-            f"closure_time is {found:g} s with steps of {dt:g} s; expected at least "
-            f"{SHORTEST:g} steps, {SHORTEST * dt:g} s: a faster pull is unstable."
+            f"closure_time is {T:g} s with steps of {dt:g} s; expected at least "
+            f"{LEAST_PULL:g} steps, {LEAST_PULL * dt:g} s: a faster pull is unstable."
         )
-    return found
+    return T
 
 
-def closure_bounds(model: Model, closure_time: float | None, method: str) -> tuple[Bound, ...]:
+def closure_bounds(
+    model: Model, closure_time: float | None, method: Method | None
+) -> tuple[Bound, ...]:
     """The errors Phi of all equations as bounded entries of y; none without constraints."""
     if model.constraints is None:
         return ()
-    first = model.n + rows(model)
-    if method not in METHODS:
-        first += len(dry_dofs(model))  # whose friction follows tau in y
-    elif METHODS[method].implicit:
-        first += model.n  # and here ddq does
-    most = model.constraints.tolerance if closure_time is None else PULLED
+    first = result_places(model, method, None)["Phi"].start
+    most = model.constraints.tolerance if closure_time is None else PULLED_ERROR
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
         for k, name in enumerate(model.constraints.row_names)
@@ -99,18 +86,18 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
         q0: positions, (..., nq).
         dq0: rates, (..., n).
     """
-    given = model.constraints
-    if given is None:
+    constraints = model.constraints
+    if constraints is None:
         return
     errors = np.abs(kernel(model, "constraint_errors")(q0))
     at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
-    if not errors[at] <= given.tolerance:
+    if not errors[at] <= constraints.tolerance:
         row = int(at[-1])
         raise InputError(
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
-            f"{given.owner(row)!r} is open by {errors[at]:.3g} (row {given.row_names[row]!r}, rad "
-            f"or m); expected at most {given.tolerance:g}. robot.project(q0) gives a position near "
-            "it that does."
+            f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad or m); expected at most "
+            f"{constraints.tolerance:g}. robot.project(q0) gives a position near it that does."
         )
     J = np.asarray(kernel(model, "constraint_jacobian")(q0))
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
@@ -120,10 +107,11 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
         row = int(at[-1])
         raise InputError(
             f"dq0 breaks the constraints of {model.name!r}{_rollout(at)}: constraint "
-            f"{given.owner(row)!r} opens at {rates[at]:.3g} (row {given.row_names[row]!r}, rad/s "
-            "or m/s); expected 0. robot.project_rates(q0, dq0) gives the nearest rates that do not."
+            f"{constraints.owner(row)!r} opens at {rates[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad/s or m/s); expected 0. "
+            "robot.project_rates(q0, dq0) gives the nearest rates that do not."
         )
-    away = margin(given, J, np.asarray(kernel(model, "mass_matrix")(q0)))
+    away = margin(constraints, J, np.asarray(kernel(model, "mass_matrix")(q0)))
     for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):
         name, pivot = weakest(model, q0[at])
         if pivot <= MARGIN:
@@ -157,13 +145,6 @@ def _rollout(at: tuple[Any, ...]) -> str:
     return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
 
 
-def with_closure_time(external: ExternalInputs, T: float | None) -> ExternalInputs:
-    """The inputs with the time constant, if there is one."""
-    if T is None:
-        return external
-    return replace(external, constants={**external.constants, PART: (np.array([T]), (1,))})
-
-
 def closing_kernel(space: StateSpace) -> Kernel | None:
     """The kernel that moves states (..., x) onto the constraints; None without any."""
     close = lean_closing(space.model)
@@ -175,33 +156,32 @@ def closing_kernel(space: StateSpace) -> Kernel | None:
 
 def check_closed(model: Model, t: Array, y: Array) -> None:
     """Raise SimulationError if states at times t, (K,), are not on the constraints; y: (K, y)."""
-    given, m = model.constraints, rows(model)
-    if given is None or not len(y):
+    constraints = model.constraints
+    if constraints is None or not len(y):
         return
-    first = model.n + len(dry_dofs(model)) + m
-    Phi = np.abs(y[:, first : first + m])
+    Phi = np.abs(y[:, result_places(model, None, None)["Phi"]])
     at = np.unravel_index(int(np.argmax(np.where(np.isfinite(Phi), Phi, np.inf))), Phi.shape)
-    if not Phi[at] <= given.tolerance:
+    if not Phi[at] <= constraints.tolerance:
         row = int(at[1])
         raise SimulationError(
-            f"the simulation ended at t = {t[at[0]]:.6g} s: constraint {given.owner(row)!r} of "
-            f"{model.name!r} could not be closed, it stays open by {Phi[at]:.3g} (row "
-            f"{given.row_names[row]!r}, rad or m). Look for a position in which the mechanism is "
-            "singular, and for forces that grow with the motion."
+            f"the simulation ended at t = {t[at[0]]:.6g} s: constraint {constraints.owner(row)!r} "
+            f"of {model.name!r} could not be closed, it stays open by {Phi[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad or m). Look for a position in which the "
+            "mechanism is singular, and for forces that grow with the motion."
         )
 
 
-def constraint_results(model: Model, found: dict[str, Any], xp: ModuleType) -> Mapping[str, Any]:
+def constraint_results(model: Model, records: dict[str, Any], xp: ModuleType) -> Mapping[str, Any]:
     """Entries of `meta` of a constrained robot; `lam` and `Phi` are taken out of the records.
 
     Args:
         model: the robot.
-        found: records by name, (T, ..., size).
+        records: records by name, (T, ..., size).
         xp: module of the arrays.
     """
     if model.constraints is None:
         return {}
-    lam, Phi = found.pop("lam"), found.pop("Phi")
+    lam, Phi = records.pop("lam"), records.pop("Phi")
     forces: dict[str, Any] = {}
     start = 0
     for item in model.constraints.items:

@@ -70,13 +70,13 @@ class ByValue:
 
     def __post_init__(self) -> None:
         """Replace the arrays, lists and labelled values among the fields by copies."""
-        for own in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, own.name, None)
-            if own.init and own.metadata != OPAQUE:
+        for entry in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, entry.name, None)
+            if entry.init and entry.metadata != OPAQUE:
                 if isinstance(value, np.ndarray):
-                    object.__setattr__(self, own.name, read_only(value))
+                    object.__setattr__(self, entry.name, read_only(value))
                 elif isinstance(value, list) or has_labels(value):
-                    object.__setattr__(self, own.name, copy.deepcopy(value))
+                    object.__setattr__(self, entry.name, copy.deepcopy(value))
 
 
 class Stateless(ByValue):
@@ -121,16 +121,16 @@ class Law(Stateless):
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         law = self.function
-        given_back = call(label(law), law, t, q, dq, *given.get("reference", ()))
-        found = np.array(by_name(given_back, dof_axis(model), "tau"))
-        check_real(found, label(law))
-        if found.shape != (model.n,):
+        result = call(label(law), law, t, q, dq, *given.get("reference", ()))
+        tau = np.array(by_name(result, dof_axis(model), "tau"))
+        check_real(tau, label(law))
+        if tau.shape != (model.n,):
             name = getattr(self.function, "__name__", "the control law")
             raise ShapeError(
-                f"{name}(t, q, dq) returned an array of shape {found.shape}; expected ({model.n},):"
+                f"{name}(t, q, dq) returned an array of shape {tau.shape}; expected ({model.n},):"
                 f" one force for each of {', '.join(model.dof_names)}."
             )
-        return found, z
+        return tau, z
 
 
 def as_reference(value: Reference, name: str = "reference") -> Any:
@@ -163,19 +163,19 @@ def aligned(controller: Any, model: Model) -> Any:
     if axes is None:
         return controller
     changed: dict[str, Any] = {}
-    for own in fields(controller):
-        value = getattr(controller, own.name)
+    for entry in fields(controller):
+        value = getattr(controller, entry.name)
         if hasattr(type(value), "named_fields"):
-            found = aligned(value, model)
-        elif own.init and own.metadata != OPAQUE and has_labels(value):
-            if own.name not in axes:
-                refuse_labels(value, f"{own.name} of {type(controller).__name__}")
-            read = by_name if own.name == "reference" else vector_by_name
-            found = read(value, axes[own.name](model), own.name)
+            plain = aligned(value, model)
+        elif entry.init and entry.metadata != OPAQUE and has_labels(value):
+            if entry.name not in axes:
+                refuse_labels(value, f"{entry.name} of {type(controller).__name__}")
+            read = by_name if entry.name == "reference" else vector_by_name
+            plain = read(value, axes[entry.name](model), entry.name)
         else:
             continue
-        if found is not value:
-            changed[own.name] = found
+        if plain is not value:
+            changed[entry.name] = plain
     return replace(controller, **changed) if changed else controller
 
 

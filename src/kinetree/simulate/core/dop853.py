@@ -3,7 +3,7 @@
 The coefficients and the two error estimates, of orders 5 and 3, are from Hairer, Norsett and
 Wanner, Solving Ordinary Differential Equations I, sections II.5 and II.6 (Dormand and Prince; the
 dense output of order 7 is theirs too). Rows of the tables are {column: number}; entries that are
-not listed are zero. The tests derive the order conditions from them.
+not listed are zero. The tests compare them with those of SciPy.
 
 Every rollout has its own time and step length. Arrays have one row for each rollout: t and h (B,),
 states and rates (B, x).

@@ -4,8 +4,8 @@ Every sign change within a step is found on an interpolant. A function g of the 
 sampled at Chebyshev points and replaced by the polynomial through them; if its coefficients have
 not died out, the step is halved. The extremes of the polynomial separate its zeros, so between
 neighbouring samples and extremes each zero of g stands alone, even if two zeros are close together.
-Each bracket is then closed on g itself. A pair of zeros is found if g between them exceeds RESOLVED
-times its largest value over the step.
+Each bracket is then closed on g itself. A pair of zeros is found if g between them exceeds
+EVENT_RESOLVED times its largest value over the step.
 """
 
 import math
@@ -19,14 +19,10 @@ from kinetree.base.arrays import Array, read_only
 from kinetree.compiler.law import law_name
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import check_arguments
+from kinetree.simulate.tuning import EVENT_CLOSEST, EVENT_DEGREE, EVENT_HALVINGS, EVENT_RESOLVED
 
-DEGREE = 16
-RESOLVED = 1e-7  # of the largest coefficient: the last ones must be below
-DEEPEST = 6  # halvings of a step whose function does not die out, because it bends or jumps
-CLOSEST = 1e-15  # of a step: the largest distance of a root from a sign change of the function
-
-NODES = (1 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)) / 2  # from 0 to 1
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, DEGREE))
+NODES = (1 - np.cos(np.pi * np.arange(EVENT_DEGREE + 1) / EVENT_DEGREE)) / 2  # from 0 to 1
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, EVENT_DEGREE))
 
 EventFunction = Callable[[float, Array, Array], float]
 ShareFunction = Callable[[Array], Array]  # shares (K,) -> values (K, G)
@@ -56,17 +52,17 @@ class Event:
             q: joint positions, shape (nq,), rad or m.
             dq: joint rates, shape (n,), rad/s or m/s.
         """
-        found = self.function(t, read_only(q), read_only(dq))
-        if isinstance(found, bool | np.bool_):
+        result = self.function(t, read_only(q), read_only(dq))
+        if isinstance(result, bool | np.bool_):
             raise InputError(
-                f"the event {self.name!r} returned {found} at t = {t:.6g} s; expected a number "
+                f"the event {self.name!r} returned {result} at t = {t:.6g} s; expected a number "
                 "whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
             )
         try:
-            value = float(found)
+            value = float(result)
         except (TypeError, ValueError):
             raise InputError(
-                f"the event {self.name!r} returned {found!r} at t = {t:.6g} s; expected a number."
+                f"the event {self.name!r} returned {result!r} at t = {t:.6g} s; expected a number."
             ) from None
         if math.isnan(value):
             raise InputError(
@@ -195,20 +191,20 @@ def samples(
     largest = size.max(0)
     # a function that its constant part keeps away from zero needs no further look
     near = size[0] <= size[1:].sum(0)
-    rough = near & (size[-3:].max(0) > RESOLVED * largest)
-    if rough.any() and depth < DEEPEST:
+    rough = near & (size[-3:].max(0) > EVENT_RESOLVED * largest)
+    if rough.any() and depth < EVENT_HALVINGS:
         middle = (low + high) / 2
         first = samples(function, low, middle, depth + 1)
         second = samples(function, middle, high, depth + 1)
         return np.append(first[0], second[0][1:]), np.concatenate([first[1], second[1][1:]])
     extremes = [_extreme_points(series[:, j]) for j in np.flatnonzero(near)]
-    found = np.unique(np.concatenate([*extremes, np.zeros(0)]))
-    found = low + (high - low) * found
-    found = np.setdiff1d(found[(found > low) & (found < high)], shares)
-    if not len(found):
+    between = np.unique(np.concatenate([*extremes, np.zeros(0)]))
+    between = low + (high - low) * between
+    between = np.setdiff1d(between[(between > low) & (between < high)], shares)
+    if not len(between):
         return shares, values
-    order = np.argsort(np.append(shares, found), kind="stable")
-    return np.append(shares, found)[order], np.concatenate([values, function(found)])[order]
+    order = np.argsort(np.append(shares, between), kind="stable")
+    return np.append(shares, between)[order], np.concatenate([values, function(between)])[order]
 
 
 def _extreme_points(series: Array) -> Array:
@@ -229,7 +225,7 @@ def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing
     sides, (G,), are the signs before the first sample; 0 if there is none yet. A zero keeps the
     sign before it, so that a function that comes back from zero has not crossed it.
     """
-    found: list[Crossing] = []
+    changes: list[Crossing] = []
     sides = sides.copy()
     for j in range(values.shape[1]):
         last = shares[0]
@@ -237,10 +233,10 @@ def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing
             sign = np.sign(v)
             if sign != 0:
                 if sides[j] == -sign:
-                    found.append(Crossing(j, float(last), float(s), bool(sign > 0)))
+                    changes.append(Crossing(j, float(last), float(s), bool(sign > 0)))
                 sides[j] = sign
             last = s
-    return sorted(found, key=lambda x: (x.low, x.high)), sides
+    return sorted(changes, key=lambda x: (x.low, x.high)), sides
 
 
 def close(function: Callable[[float], float], low: float, high: float, rising: bool) -> float:
@@ -254,7 +250,7 @@ def close(function: Callable[[float], float], low: float, high: float, rising: b
         return low
     kept = 0  # how often one end has stayed
     for k in range(200):
-        if high - low <= CLOSEST:
+        if high - low <= EVENT_CLOSEST:
             break
         middle = (low + high) / 2
         if k % 3 != 2 and f_high > f_low:  # every third time in the middle: it cannot get stuck

@@ -6,8 +6,8 @@ and taken apart again by name inside the traced function.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -29,10 +29,20 @@ class ExternalInputs:
     sampled: Mapping[str, TimeSource] = field(default_factory=dict)
 
     @property
+    def code_key(self) -> tuple[Hashable, Hashable]:
+        """Names and shapes of constants and of functions: what compiled code depends on."""
+        constants = tuple((name, shape) for name, (_, shape) in self.constants.items())
+        return constants, tuple((name, source.shapes) for name, source in self.sampled.items())
+
+    def with_constant(self, name: str, value: Array) -> "ExternalInputs":
+        """The inputs with another constant, (..., size), as the last."""
+        return replace(self, constants={**self.constants, name: (value, value.shape[-1:])})
+
+    @property
     def batches(self) -> list[tuple[int, ...]]:
         """Leading shapes of all constants and functions."""
-        found = [x.shape[: x.ndim - len(shape)] for x, shape in self.constants.values()]
-        return found + [source.batch for source in self.sampled.values()]
+        batches = [x.shape[: x.ndim - len(shape)] for x, shape in self.constants.values()]
+        return batches + [source.batch for source in self.sampled.values()]
 
     @property
     def on_gpu(self) -> bool:
@@ -72,22 +82,22 @@ class ExternalInputs:
         """Return the values of the functions at `times`, (K,), as s, (K, B or 1, s)."""
         items: list[tuple[Array, tuple[int, ...], tuple[int, ...]]] = []
         for name, source in self.sampled.items():
-            found = source.at(times, ends)
-            if xp is np and any(map(is_on_gpu, found)):
+            values = source.at(times, ends)
+            if xp is np and any(map(is_on_gpu, values)):
                 raise InputError(
                     f"values of {name} over time are on the GPU, but the simulation runs on the "
                     "CPU. Pass target='cuda', or copy the values: cupy.asnumpy(values)."
                 )
-            items += [(x, source.batch, s) for x, s in zip(found, source.shapes, strict=True)]
+            items += [(x, source.batch, s) for x, s in zip(values, source.shapes, strict=True)]
         return _stacked(times.shape, batch, items, self.table_size, xp, dtype)
 
     def named(self, p: Array, s: Array) -> dict[str, Parts]:
         """Take apart the constants p, (p,), and samples s, (s,), of one rollout, by name."""
-        found: dict[str, Parts] = {}
+        named: dict[str, Parts] = {}
         at = 0
         for name, (_, shape) in self.constants.items():
             size = math.prod(shape)
-            found[name] = (p[at : at + size].reshape(shape),)
+            named[name] = (p[at : at + size].reshape(shape),)
             at += size
         at = 0
         for name, source in self.sampled.items():
@@ -96,8 +106,8 @@ class ExternalInputs:
                 size = math.prod(shape)
                 parts.append(s[at : at + size].reshape(shape))
                 at += size
-            found[name] = tuple(parts)
-        return found
+            named[name] = tuple(parts)
+        return named
 
 
 def _stacked(
@@ -112,13 +122,13 @@ def _stacked(
 
     B is 1 if no array has axes of a batch of its own.
     """
-    wide = batch if any(own for _, own, _ in items) else ()
+    wide = batch if any(axes for _, axes, _ in items) else ()
     total = xp.zeros((*lead, *wide, size), dtype)
     at = 0
-    for x, own, shape in items:
+    for x, axes, shape in items:
         end = at + math.prod(shape)
-        spread = (1,) * (len(wide) - len(own))
-        x = xp.asarray(x, dtype).reshape((*lead, *spread, *own, math.prod(shape)))
+        spread = (1,) * (len(wide) - len(axes))
+        x = xp.asarray(x, dtype).reshape((*lead, *spread, *axes, math.prod(shape)))
         total[..., at:end] = x
         at = end
     return total.reshape((*lead, math.prod(wide), size))

@@ -17,39 +17,25 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import METHODS, Method
+from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
-from kinetree.base.options import is_one_of
 from kinetree.base.progress import Progress
 from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.errors import InputError
+from kinetree.compiler.stepping import NEVER, Field, Stepping, interpret_run
+from kinetree.compiler.stepping import Run as LoopCall
 from kinetree.kernels.step import stage_graph
-from kinetree.model import Model
-from kinetree.simulate.core.closure import rows, with_closure_time
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import ActingForces, shown_parts
+from kinetree.simulate.core.forces import ActingForces
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows
-from kinetree.simulate.core.setup import ADAPTIVE, Plan, Setup, remembered_loop
+from kinetree.simulate.core.results import result_places
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
-from kinetree.simulate.core.system import Plant, System, make_system
-
-WORK = 4_000_000_000  # operations in one call on the CPU, about a tenth of a second
-TABLE = 4_000_000  # numbers of the table of one call
-SLOW = 2_000  # evaluations by Python in one call
-
-
-def find_method(name: str) -> Method | None:
-    """Return the method of that name; None is the adaptive one."""
-    if is_one_of(name, (ADAPTIVE,)):
-        return None
-    if not is_one_of(name, METHODS):
-        known = ", ".join([*METHODS, ADAPTIVE])
-        raise InputError(f"method is {name!r}; choose one of {known}.")
-    return METHODS[name]
+from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
+from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, PYTHON_CALLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +47,7 @@ class Machine:
     """
 
     xp: ModuleType
-    call: Callable[[Run], None]
+    call: Callable[[LoopCall], None]
     integers: str
     work: int
     table: int
@@ -88,15 +74,12 @@ class FixedSteps:
         """Operations of one rate."""
         return self.stepping.rate.operations
 
-    def run(self, setup: Setup, plan: Plan, bar: Progress) -> Outcome:
-        """Take all steps from setup.x0 at the times of the plan."""
-        machine, times, batch, count = self.machine, plan.times, setup.batch, len(setup.x0)
+    def run(self, run: Run, setup: Setup, bar: Progress) -> Outcome:
+        """Take all steps from setup.x0 at the times of the run."""
+        machine, times, batch, count = self.machine, run.times, setup.batch, len(setup.x0)
         xp, dtype = machine.xp, setup.x0.dtype.name
-        rows, kept = record_rows(len(times), plan.every)
-        braking = self.method.braking / float(times[1] - times[0])
-        external = with_stop(setup.external, self.space, braking)
-        external = with_closure_time(external, plan.closure_time)
-        external = with_step(external, reads_step(self.method, setup), times)
+        rows, kept = record_rows(len(times), run.every)
+        external = step_inputs(setup, self.space, self.method, run.pull_time, times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
@@ -114,7 +97,7 @@ class FixedSteps:
                 for row in range(count if begin % period == 0 else 0):
                     sampling.update(row, float(times[begin]), state[row], params[row])
             stages = times[part, None] + h[part, None] * np.array(self.method.times)
-            run = Run(
+            call = LoopCall(
                 state=state,
                 params=params,
                 table=self.table(external, stages, batch, dtype),
@@ -127,12 +110,12 @@ class FixedSteps:
                 amount=amount,
                 offset=begin,
             )
-            machine.call(run)
+            machine.call(call)
             bar.update(float(times[part.stop - 1]))
-            if plan.limits == "stop" and bool((first >= 0).any()):
+            if run.limits == "stop" and bool((first >= 0).any()):
                 break
         named = dict(zip(self.fields, records, strict=True))
-        return Outcome(named, first, amount, times, kept, xp)
+        return Outcome(named, first, amount, times, kept, {"steps": len(times) - 1}, xp)
 
     def table(
         self,
@@ -144,14 +127,14 @@ class FixedSteps:
         """Values over time at the stages (E, S) of steps, (E, S, B or 1, s)."""
         xp = self.machine.xp
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
-        found = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
-        return xp.ascontiguousarray(found.reshape(*stages.shape, *found.shape[1:]))
+        values = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
+        return xp.ascontiguousarray(values.reshape(*stages.shape, *values.shape[1:]))
 
     def chunk(self, count: int, table: int) -> int:
         """Steps in one call; table: numbers of one time."""
         stages = len(self.method.stages)
         if self.system.graph is None:
-            return max(1, SLOW // (stages * count))
+            return max(1, PYTHON_CALLS // (stages * count))
         work = stages * count * (self.operations + 50)
         return max(1, min(self.machine.work // work, self.machine.table // (stages * table)))
 
@@ -162,58 +145,56 @@ def cpu_machine(system: System, stepping: Stepping) -> Machine:
         call = partial(_run_by_python, stepping, system)
     else:
         call = Rollout(stepping).run
-    return Machine(np, call, "int64", WORK, TABLE)
+    return Machine(np, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
-def _run_by_python(stepping: Stepping, system: System, run: Run) -> None:
-    interpret_run(stepping, run, system.rate)
+def _run_by_python(stepping: Stepping, system: System, call: LoopCall) -> None:
+    interpret_run(stepping, call, system.rate)
 
 
 def fixed_steps(
-    model: Model,
-    setup: Setup,
-    method: Method,
-    plan: Plan,
-    target: str = "cpu",
-    make_machine: Callable[[System, Stepping], Machine] = cpu_machine,
+    run: Run, setup: Setup, make_machine: Callable[[System, Stepping], Machine] = cpu_machine
 ) -> FixedSteps:
     """The loop for a robot with all that acts on it, made once for equal laws and targets."""
+    model, acting, method = run.model, setup.acting, run.fixed
+    assert method is not None
 
     def make() -> FixedSteps:
-        actuation = setup.acting.actuation
+        actuation = acting.actuation
         registers = 0 if actuation is None else actuation.registers
         ranges = () if actuation is None else actuation.ranges(model)
-        dry = dry_dofs(model, setup.acting.parameters)
+        dry = dry_dofs(model, acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers, ranges)
-        external = with_closure_time(with_stop(setup.external, space), plan.closure_time)
-        external = with_step(external, reads_step(method, setup))
-        way = {"implicit": method.implicit, "positions": method.positions}
-        system = make_system(Plant(space, setup.acting, external, **way))
-        fields = recorded_fields(space, setup.acting, method.implicit)
-        stepping = make_stepping(system, method, plan, tuple(fields.values()))
+        external = step_inputs(setup, space, method, run.pull_time)
+        system = make_system(EquationsOfMotion(space, acting, external, method))
+        fields = recorded_fields(space, acting, method)
+        stepping = make_stepping(run, system, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
-    rest = target, method.name, len(plan.bounds), plan.closure_time is None
-    return remembered_loop(model, setup, rest, make)
+    return remembered_loop(run, setup, make)
 
 
-def with_stop(external: ExternalInputs, space: StateSpace, stop: float = 0.0) -> ExternalInputs:
-    """The inputs with the rate at which dry friction may brake, 1/s, if any joint has it."""
-    if not space.dry:
+def step_inputs(
+    setup: Setup,
+    space: StateSpace,
+    method: Method,
+    pull_time: float | None = None,
+    times: Array | None = None,
+) -> ExternalInputs:
+    """The inputs of a loop, with what steps need beside the forces.
+
+    "stop", the rate at which dry friction may brake, 1/s; "closure time" of constraints, s; and
+    "step", the length of the step that begins at each time, s, if forces or accelerations depend on
+    it. Without times they have their shapes alone.
+    """
+    external, grid = setup.external, np.arange(2.0) if times is None else times
+    if space.dry:
+        stop = method.braking / float(grid[1] - grid[0])
+        external = external.with_constant("stop", np.array([stop]))
+    if pull_time is not None:
+        external = external.with_constant("closure time", np.array([pull_time]))
+    if not (method.implicit or setup.acting.actuation is not None):
         return external
-    return replace(external, constants={**external.constants, "stop": (np.array([stop]), (1,))})
-
-
-def reads_step(method: Method, setup: Setup) -> bool:
-    """Whether forces or accelerations depend on the length of a step."""
-    return method.implicit or setup.acting.actuation is not None
-
-
-def with_step(external: ExternalInputs, wanted: bool, times: Array | None = None) -> ExternalInputs:
-    """The inputs with the length of the step that begins at each time, if it is wanted."""
-    if not wanted:
-        return external
-    grid = np.arange(2.0) if times is None else times
 
     def at(t: Array, ends: Array) -> tuple[Array]:
         h = np.diff(grid)
@@ -223,34 +204,20 @@ def with_step(external: ExternalInputs, wanted: bool, times: Array | None = None
     return replace(external, sampled={**external.sampled, "step": TimeSource(at, ((1,),))})
 
 
-def recorded_fields(
-    space: StateSpace, acting: ActingForces, implicit: bool = False
-) -> dict[str, Field]:
-    """The fields of the record; constant forces are left out.
-
-    The rate of an implicit method is that of its step; the acceleration now follows tau in y, and
-    controls and the commands to drives come last.
-    """
-    nq, n = space.model.nq, space.model.n
-    ddq = Field("y" if implicit else "k", n, n)
-    found = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": ddq}
-    if not acting.constant:
-        found["tau"] = Field("y", 0, n)
-    first, m = (2 if implicit else 1) * n, rows(space.model)
-    if m:
-        found |= {"lam": Field("y", first, m), "Phi": Field("y", first + m, m)}
-    for name, (start, size) in shown_parts(acting, first + 2 * m, space.model).items():
-        found[name] = Field("y", start, size)
-    if space.extra:
-        found["z"] = Field("x", nq + n, space.extra)
-    return found
+def recorded_fields(space: StateSpace, acting: ActingForces, method: Method) -> dict[str, Field]:
+    """The fields of the record; constant forces are left out."""
+    nq, n, places = space.model.nq, space.model.n, result_places(space.model, method, acting)
+    in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
+    tau = in_y.pop("tau")
+    fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
+    fields |= {} if acting.constant else {"tau": tau}
+    return fields | in_y | ({"z": Field("x", nq + n, space.extra)} if space.extra else {})
 
 
-def make_stepping(
-    system: System, method: Method, plan: Plan, fields: tuple[Field, ...]
-) -> Stepping:
+def make_stepping(run: Run, system: System, fields: tuple[Field, ...]) -> Stepping:
     """The graphs of a step."""
-    space = system.space
+    space, method = system.space, run.fixed
+    assert method is not None
     x, k = Port("x", (space.size,)), Port("k", (space.rates,))
     size = (2 if method.implicit else 1) * space.model.n
     y = Port("y", (max([size, *(x.start + x.size for x in fields if x.source == "y")]),))
@@ -259,9 +226,9 @@ def make_stepping(
     return Stepping(
         rate=rate,
         stages=tuple(
-            stage_graph(space, method, i, closed=plan.closure_time is None, looped=looped)
+            stage_graph(space, method, i, closed=run.pull_time is None, looped=looped)
             for i in range(len(method.stages))
         ),
-        watch=margins_graph(space, plan.bounds, y.size, looped=looped),
+        watch=margins_graph(space, run.bounds, y.size, looped=looped),
         fields=fields,
     )

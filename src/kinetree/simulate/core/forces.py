@@ -6,7 +6,7 @@ of kinetree as the values of its fields; arrays, signals and sampled references 
 since their numbers are inputs of the loop. Only the robot counts by identity: it never changes.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -35,26 +35,14 @@ from kinetree.simulate.core.laws import (
 )
 from kinetree.simulate.core.sampling import HELD, Sampled
 from kinetree.simulate.core.sources import Source, shaped, with_results
+from kinetree.simulate.tuning import KEPT_LOOPS
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
 REFERENCE = "reference"  # the field that is a signal, and is read as such
-RECENT = 32  # pieces of compiled code that are kept for each model
-CHECKED = 5  # states of a run at which laws are compared with what was compiled
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
 # t, q, dq, z of the controller and external inputs, plain numbers
 PlainState = tuple[float, Array, Array, Array, NamedParts]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """How everything that acts on a robot is computed.
-
-    key: of everything that is compiled, None if forces come from Python. note: why they do.
-    """
-
-    key: Key | None
-    note: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +52,7 @@ class ActingForces:
     law: the controller as a function of the user, None if it is one of kinetree's.
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
     controls: of the actuators. actuation: what stands between commands and joint forces.
+    key: of the compiled code, None if forces come from Python. note: why they do.
     """
 
     controller: Controller | None
@@ -71,10 +60,11 @@ class ActingForces:
     tau: Source | None
     F_ext: Source | None
     parameters: tuple[str, ...] = ()
-    verdict: Verdict | None = None
     controls: Source | None = None
     actuation: Actuation | None = None
     law: UserFunction | None = None
+    key: Key | None = None
+    note: str | None = None
 
     @property
     def constant(self) -> bool:
@@ -93,7 +83,7 @@ class ActingForces:
         q: Array,
         dq: Array,
         z: Array,
-        given: NamedParts,
+        inputs: NamedParts,
         other_model: bool = False,
     ) -> tuple[Array, Array]:
         """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write.
@@ -103,36 +93,36 @@ class ActingForces:
         """
         q, dq = read_only(q), read_only(dq)
         tau, dz = np.zeros(model.n, int), z
-        if HELD in given:
-            (tau,) = given[HELD]
+        if HELD in inputs:
+            (tau,) = inputs[HELD]
         elif self.controller is not None:
-            values = self.signal_values(t, q, dq, given)
+            values = self.signal_values(t, q, dq, inputs)
             if self.law is None or other_model:
                 tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
             else:
-                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, given))
+                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, inputs))
         if self.tau is not None:
-            tau = tau + self.tau.evaluate(t, q, dq, given.get("tau"))[0]
+            tau = tau + self.tau.evaluate(t, q, dq, inputs.get("tau"))[0]
         return tau, dz
 
-    def signal_values(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> SignalValues:
+    def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:
         """Return the values of the controller's signals, by name."""
         return {
-            name: tuple(map(read_only, source.evaluate(t, q, dq, given.get(f"signal {name}"))))
+            name: tuple(map(read_only, source.evaluate(t, q, dq, inputs.get(f"signal {name}"))))
             for name, source in self.signals.items()
         }
 
     def law_arguments(
-        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, given: NamedParts
+        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, inputs: NamedParts
     ) -> list[Any]:
         """Return the arguments of `law`: the state, values of signals, data of the robot."""
-        data = [given[f"parameter {name}"][0] for name in self.parameters]
-        return [t, q, dq, read_only(z), *(x for own in values.values() for x in own), *data]
+        data = [inputs[f"parameter {name}"][0] for name in self.parameters]
+        return [t, q, dq, read_only(z), *(x for parts in values.values() for x in parts), *data]
 
     def sources(self) -> list[Source]:
         """Return all sources of forces and references."""
-        found = (*self.signals.values(), self.tau, self.F_ext, self.controls)
-        return [source for source in found if source is not None]
+        sources = (*self.signals.values(), self.tau, self.F_ext, self.controls)
+        return [source for source in sources if source is not None]
 
     def functions(self) -> Iterator[UserFunction]:
         """Iterate over all functions of the user."""
@@ -154,24 +144,24 @@ class ActingForces:
             if source.law is not None and chosen(source.law):
                 yield source.law, [x[:1] if source.timed else x[:3] for x in states]
         if self.law is not None and chosen(self.law):
-            given = [(x, self.signal_values(*x[:3], x[4])) for x in states]
-            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in given]
+            with_values = [(x, self.signal_values(*x[:3], x[4])) for x in states]
+            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in with_values]
 
-    def control(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
+    def control(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
         """Return the controls of the actuators, (u,), or None."""
         if self.controls is None:
             return None
-        return self.controls.evaluate(t, read_only(q), read_only(dq), given.get("controls"))[0]
+        return self.controls.evaluate(t, read_only(q), read_only(dq), inputs.get("controls"))[0]
 
-    def wrenches(self, t: Scalar, q: Array, dq: Array, given: NamedParts) -> Array | None:
+    def wrenches(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
         """Return F_ext, (links, 6), or None."""
         if self.F_ext is None:
             return None
-        return self.F_ext.evaluate(t, read_only(q), read_only(dq), given.get("F_ext"))[0]
+        return self.F_ext.evaluate(t, read_only(q), read_only(dq), inputs.get("F_ext"))[0]
 
-    def changed_model(self, model: Model, given: NamedParts) -> Model:
+    def changed_model(self, model: Model, inputs: NamedParts) -> Model:
         """Return the robot with the data that it was given."""
-        values = [given[f"parameter {name}"][0] for name in self.parameters]
+        values = [inputs[f"parameter {name}"][0] for name in self.parameters]
         return with_free(model, self.parameters, values)
 
 
@@ -191,10 +181,10 @@ def _control(
     return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
 
-def judged(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
+def with_key(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
     """The forces with the key of their code: everything that acts, as it is now."""
-    own = None if acting.controller is None else value_key(acting.controller)
-    if acting.controller is not None and own is None and HELD not in external.constants:
+    fields_key = None if acting.controller is None else value_key(acting.controller)
+    if acting.controller is not None and fields_key is None and HELD not in external.constants:
         acting = replace(acting, law=_controller_law(model, acting, external))
     sources = {f"signal {name}": source for name, source in acting.signals.items()}
     sources |= {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
@@ -202,8 +192,8 @@ def judged(model: Model, acting: ActingForces, external: ExternalInputs) -> Acti
     laws |= {"controller": acting.law}
     kinds = [(name, input_kind(external, name, law)) for name, law in laws.items()]
     notes = [law.note for law in laws.values() if law is not None and law.traced is None]
-    key = None if notes else (model, own, *kinds)
-    return replace(acting, verdict=Verdict(key, notes[0] if notes else None))
+    key = None if notes else (model, fields_key, *kinds)
+    return replace(acting, key=key, note=notes[0] if notes else None)
 
 
 def input_kind(external: ExternalInputs, name: str, law: UserFunction | None) -> str | None:
@@ -226,14 +216,14 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
     ports += [Port(name, x.shape) for name, parts in signals.items() for x in parts]
     ports += free_ports(model, acting.parameters)
 
-    def function(t: Scalar, q: Array, dq: Array, z: Array, *rest: Array) -> Parts:
+    def function(t: Scalar, q: Array, dq: Array, z: Array, *signals_and_data: Array) -> Parts:
         values: dict[str, Parts] = {}
         at = 0
         for name, parts in signals.items():
-            values[name] = tuple(map(read_only, rest[at : at + len(parts)]))
+            values[name] = tuple(map(read_only, signals_and_data[at : at + len(parts)]))
             at += len(parts)
-        own = with_free(model, acting.parameters, rest[at:])
-        return _control(controller, own, t, read_only(q), read_only(dq), read_only(z), values)
+        changed = with_free(model, acting.parameters, signals_and_data[at:])
+        return _control(controller, changed, t, read_only(q), read_only(dq), read_only(z), values)
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
@@ -244,8 +234,8 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
         parts = [name for name, values in signals.items() for _ in values]
         named = ("t", "q", "dq", *([] if isinstance(controller, Stateless) else ["z"]), *parts)
         check_arguments(owner, label(owner), named)
-    found = user_function(label(owner), function, ports)
-    return replace(found, plain=None) if isinstance(owner, TracedLaw) else found
+    traced = user_function(label(owner), function, ports)
+    return replace(traced, plain=None) if isinstance(owner, TracedLaw) else traced
 
 
 def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
@@ -263,19 +253,6 @@ class ControllerLaw(UserFunction):
         return (*super().__call__(t, q, dq), z)
 
 
-def shown_parts(acting: ActingForces, start: int, model: Model) -> dict[str, tuple[int, int]]:
-    """Place and size of the controls and of the commands to drives, recorded from `start` on."""
-    actuation, found = acting.actuation, dict[str, tuple[int, int]]()
-    if actuation is None:
-        return found
-    if acting.controls is not None:
-        found["controls"] = start, len(model.actuators)
-        start += len(model.actuators)
-    if actuation.driven:
-        found["command"] = start, model.n
-    return found
-
-
 def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """The numbers of the first rollout of an array (..., *shape)."""
     x = np.asarray(x, float)
@@ -286,15 +263,15 @@ def value_key(controller: object) -> Key | None:
     """Key of a controller of kinetree: the values of its fields; None for any other."""
     if not (is_own(controller, OWN) and is_dataclass(controller)):
         return None
-    found: list[Any] = [type(controller)]
+    key: list[Any] = [type(controller)]
     for field in fields(controller):
         if field.name == REFERENCE:
             continue
         value = field_key(getattr(controller, field.name))
         if value is None:
             return None
-        found.append(value)
-    return tuple(found)
+        key.append(value)
+    return tuple(key)
 
 
 def is_own(x: object, package: str) -> bool:
@@ -319,80 +296,15 @@ def field_key(x: Any) -> Key | None:
     return numbers.shape, numbers.tobytes()
 
 
-def check_laws(
-    model: Model,
-    acting: ActingForces,
-    external: ExternalInputs,
-    batch: tuple[int, ...],
-    states: Iterable[tuple[float, int, Array]],
-) -> None:
-    """Compare functions of the user with what was compiled, and repeat calls in Python.
-
-    states: time, number of the rollout and (q, dq, z of the controller) of some states.
-    """
-    functions = list(acting.functions())
-    if any(function.comparable for function in functions):
-        found = plain_states(model, acting, external, batch, states)
-        if found is None:
-            return
-        if found:
-            acting.verify(found)
-    for function in functions:
-        function.repeat()
-
-
-def plain_states(
-    model: Model,
-    acting: ActingForces,
-    external: ExternalInputs,
-    batch: tuple[int, ...],
-    states: Iterable[tuple[float, int, Array]],
-) -> list[PlainState] | None:
-    """The states with what the controller is given; None if that is on a GPU."""
-    chosen = list(states)
-    given: Sequence[NamedParts] = [{}] * len(chosen)
-    if acting.law is not None and (acting.signals or acting.parameters):
-        if external.on_gpu:
-            return None
-        params, times = external.params(batch), np.array([t for t, _, _ in chosen])
-        table = external.table(times, np.zeros(len(times), bool), batch)
-        rows = [(params[row % len(params)], row % table.shape[1]) for _, row, _ in chosen]
-        pairs = zip(rows, table, strict=True)
-        given = [external.named(p, samples[row]) for (p, row), samples in pairs]
-    found: list[PlainState] = []
-    for (t, _, x), parts in zip(chosen, given, strict=True):
-        q, dq, z = np.split(x, (model.nq, model.nq + model.n))
-        found.append((t, read_only(q), read_only(dq), z, parts))
-    return found
-
-
-def not_finite(acting: ActingForces, states: Sequence[PlainState]) -> str | None:
-    """The sentence that names the first function whose results are not finite at these states."""
-    for function, arguments in acting.calls(states, lambda function: True):
-        for args in arguments:
-            with np.errstate(all="ignore"):
-                found = function(*args)
-            for x in (np.asarray(x, float) for x in found):
-                if not np.isfinite(x).all():
-                    at = [int(i) for i in np.argwhere(~np.isfinite(x))[0]]
-                    name = f"{function.name[0].upper()}{function.name[1:]}"
-                    return (
-                        f"{name} returns {x[tuple(at)]} at {at} near t = {float(args[0]):.6g} s; "
-                        "expected finite numbers."
-                    )
-    return None
-
-
 def recent(
     model: Model, kind: str, key: Hashable, make: Callable[[], Code], keep: Callable[[Code], bool]
 ) -> Code:
     """Return the code of one kind that was made for an equal key before, or make it now.
 
-    The latest RECENT pieces are kept with the model: a search over gains makes a new loop for every
-    value, which must not fill the memory. `keep` decides whether a new piece is kept at all.
+    The latest KEPT_LOOPS pieces are kept with the model. `keep` decides whether a new one is kept.
     """
 
     def empty() -> Recent[Code]:
-        return Recent(RECENT)
+        return Recent(KEPT_LOOPS)
 
     return remembered(model, ("simulate", kind), empty).find(key, make, keep)

@@ -48,19 +48,20 @@ from kinetree.simulate.friction.modes import (
     friction_size,
     read_dry_friction,
 )
-
-CHECKED = np.array([0.467, 0.929])  # of a step, in the widest gaps between the stages
-DEFECT = 1e3  # of the error allowed in a step: the largest defect of the polynomial
-RESULTS = 1e2  # of that: the largest defect at results, whose number is the user's choice
-FINE = 1e-6  # of the longest step: shorter ones are judged by their error alone
-SHORTEST = 16 * np.finfo(float).eps  # of the time reached: a shorter step does not change it
-STUCK = 1000  # fine steps one after the other: forces jump back and forth
-WINDOW = 1000  # steps and trials of steps, after which their pace is judged
-REJECTED = 0.25  # of these: the least share where a motion slides along a jump
-SPREAD = 1e4  # times the shortest: the longest step where a motion slides along a jump
-PATIENCE = 20 * WINDOW  # steps and trials that such a motion may need until its end
-FADING = 0.98  # of the changes of accelerations, from step to step
-SAMPLED = 64  # times at which functions of time are evaluated at once
+from kinetree.simulate.tuning import (
+    CHECKED_SHARES,
+    DEFECT,
+    DEFECT_AT_RESULTS,
+    FADING,
+    FINE_STEP,
+    MAX_FINE_STEPS,
+    PACE_WINDOW,
+    SHORTEST_STEP,
+    SLIDE_REJECTED,
+    SLIDE_SPREAD,
+    SLIDE_TRIES,
+    TIMES_AT_ONCE,
+)
 
 
 class Rollouts:
@@ -88,12 +89,14 @@ class Rollouts:
         """The dry friction of each rollout."""
         acting, empty = self.acting, np.zeros(self.external.table_size)
         rows = self.params if acting.parameters else self.params[:1]
-        given = [self.external.named(p, empty) for p in rows]
+        inputs = [self.external.named(p, empty) for p in rows]
         model = self.space.model
-        found = read_dry_friction(model, acting.parameters, given, acting.changed_model)
-        shape = (len(self.params), found.plus.shape[-1])
+        friction = read_dry_friction(model, acting.parameters, inputs, acting.changed_model)
+        shape = (len(self.params), friction.plus.shape[-1])
         return DryFriction(
-            found.dofs, np.broadcast_to(found.plus, shape), np.broadcast_to(found.minus, shape)
+            friction.dofs,
+            np.broadcast_to(friction.plus, shape),
+            np.broadcast_to(friction.minus, shape),
         )
 
     def normal(self, x: Array) -> Array:
@@ -105,13 +108,13 @@ class Rollouts:
         """Values over time, (K or 1, s), a row for each time and rollout."""
         if not self.external.sampled:
             return np.zeros((1, 1))
-        found: list[Array] = []
-        for at in range(0, len(t), SAMPLED):
-            part = slice(at, at + SAMPLED)
+        values: list[Array] = []
+        for at in range(0, len(t), TIMES_AT_ONCE):
+            part = slice(at, at + TIMES_AT_ONCE)
             table = self.external.table(t[part], np.full(len(t[part]), ends), self.batch)
-            own = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
-            found.append(table[np.arange(len(own)), own])
-        return np.concatenate(found)
+            columns = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
+            values.append(table[np.arange(len(columns)), columns])
+        return np.concatenate(values)
 
     def rate(self, t: Array, x: Array, rows: Array, ends: bool = False) -> tuple[Array, Array]:
         """k and y of states (K, x) at times (K,), each in the mode of its rollout."""
@@ -150,8 +153,8 @@ class Rollouts:
             return None
         guards = self._guards(row, i, polynomial, slow)
         shares, values = samples(guards, 0.0, 1.0)
-        found, _ = crossings(shares, values, np.ones(values.shape[1]))
-        falling = [x for x in found if not x.rising]
+        changes, _ = crossings(shares, values, np.ones(values.shape[1]))
+        falling = [x for x in changes if not x.rising]
         first = np.inf
         for x in falling:
             if x.low < first:
@@ -177,11 +180,11 @@ class Rollouts:
         dry, mode, n = self.dry, self.modes(np.array([row]))[0], self.space.model.n
 
         def guards(shares: Array) -> Array:
-            own = np.full(len(shares), i)
-            x = self.normal(polynomial.at(own, shares))
+            step_rows = np.full(len(shares), i)
+            x = self.normal(polynomial.at(step_rows, shares))
             friction = np.zeros((len(shares), len(mode)))  # sliding joints need none
             if (mode == 0).any():
-                times = polynomial.step.times(own, shares)
+                times = polynomial.step.times(step_rows, shares)
                 friction = self.rate(times, x, np.full(len(shares), row))[1]
                 friction = friction[:, n : n + friction_size(self.space.model, len(mode))]
             return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
@@ -257,7 +260,7 @@ class Pace:
 
     def doubtful(self, rows: Array) -> Array:
         """Whether so many steps of rollouts were rejected that they may slide along a jump."""
-        return self.rejected[rows] >= REJECTED * WINDOW / 2
+        return self.rejected[rows] >= SLIDE_REJECTED * PACE_WINDOW / 2
 
     def slides(self, rows: Array, t: Array, h: Array, good: Array, left: Array) -> Array:
         """Count a step of some rollouts that have come to t; whether they slide along a jump.
@@ -268,16 +271,16 @@ class Pace:
         self.rejected[rows] += ~good
         self.longest[rows] = np.maximum(self.longest[rows], np.where(good, h, 0))
         self.shortest[rows] = np.minimum(self.shortest[rows], np.where(good, h, np.inf))
-        full = self.tries[rows] >= WINDOW
+        full = self.tries[rows] >= PACE_WINDOW
         if not full.any():
             return full
-        found = full & (self.rejected[rows] >= REJECTED * WINDOW)
-        found &= self.longest[rows] < SPREAD * self.shortest[rows]
-        found &= left * WINDOW > (t - self.since[rows]) * PATIENCE
+        sliding = full & (self.rejected[rows] >= SLIDE_REJECTED * PACE_WINDOW)
+        sliding &= self.longest[rows] < SLIDE_SPREAD * self.shortest[rows]
+        sliding &= left * PACE_WINDOW > (t - self.since[rows]) * SLIDE_TRIES
         again = rows[full]
         self.tries[again] = self.rejected[again] = self.longest[again] = 0
         self.shortest[again], self.since[again] = np.inf, t[full]
-        return found
+        return sliding
 
 
 @dataclass(eq=False)
@@ -352,7 +355,7 @@ class Integration:
         self.h[rows] = next_h
         self.after[rows] = ~good
         self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
-        lost = ~good & (next_h < SHORTEST * np.maximum(t, 1e-3 * self.max_step))
+        lost = ~good & (next_h < SHORTEST_STEP * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
 
@@ -374,15 +377,15 @@ class Integration:
     def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
         """Whether rollouts do not get on because forces jump back and forth in their steps."""
         pace, model, t = self.pace, self.rollouts.space.model, self.t[rows]
-        fine = (step.h == wanted) & (step.h <= FINE * self.max_step)
+        fine = (step.h == wanted) & (step.h <= FINE_STEP * self.max_step)
         self.fine[rows] = np.where(fine, self.fine[rows] + 1, 0)
-        for i in np.flatnonzero((self.fine[rows] > STUCK // 2) | pace.doubtful(rows)):
+        for i in np.flatnonzero((self.fine[rows] > MAX_FINE_STEPS // 2) | pace.doubtful(rows)):
             rates = step.rates[: STAGES + 1, i, model.nq : model.nq + model.n]
             with np.errstate(all="ignore"):  # a step that runs away has no difference
                 change = np.ptp(rates, 0)
             pace.change[rows[i]] = np.fmax(FADING * pace.change[rows[i]], change)
-        found = pace.slides(rows, t, step.h, good, self.outputs[-1] - t)
-        return (found | (self.fine[rows] > STUCK)) & self.alive[rows]
+        sliding = pace.slides(rows, t, step.h, good, self.outputs[-1] - t)
+        return (sliding | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
 
     def _accept(
         self, rows: Array, step: RungeKuttaStep, good: Array, grown: Array, after: Array
@@ -392,23 +395,23 @@ class Integration:
         `good` and `grown` change where a polynomial does not obey the equations of motion.
         """
         at = np.flatnonzero(good)
-        own, step = rows[at], step if good.all() else step.of(at)
-        slope = self.rollouts.slope(own)
+        accepted, step = rows[at], step if good.all() else step.of(at)
+        slope = self.rollouts.slope(accepted)
         with np.errstate(all="ignore"):
             polynomial = dense_output(slope, step)
             ends = np.where(step.h == step.until - step.t, step.until, step.t + step.h)
-            points = self._check(own, polynomial, ends)
+            points = self._check(accepted, polynomial, ends)
             miss = self._defect(polynomial, points)
-        kept = (miss <= 1) | (step.h <= FINE * self.max_step)
+        kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
         grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
-        states, due = self.rollouts.normal(step.end), self.done[own].copy()
+        states, due = self.rollouts.normal(step.end), self.done[accepted].copy()
         again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
         times = np.where(again, after[at], ends)
-        cut = np.zeros(len(own), bool)
-        shares = np.ones(len(own))
+        cut = np.zeros(len(accepted), bool)
+        shares = np.ones(len(accepted))
         for i in np.flatnonzero(kept) if self.rollouts.dry is not None or self.events else ():
-            row = int(own[i])
+            row = int(accepted[i])
             place = self.rollouts.cut(row, int(i), polynomial, self.atol)
             if place is not None:
                 shares[i], states[i] = place
@@ -422,20 +425,30 @@ class Integration:
         upto = np.where(again & ~cut, np.searchsorted(self.outputs, last, "right"), upto)
         due[kept] = np.maximum(upto, due)[kept]
         if self.log is not None:
-            results, modes = (self.done[own], due), self.rollouts.modes(own)
-            taken = own, self.taken[own], step.t, step.h, step.until, *results, step.x, modes, cut
+            results, modes = (self.done[accepted], due), self.rollouts.modes(accepted)
+            taken = (
+                accepted,
+                self.taken[accepted],
+                step.t,
+                step.h,
+                step.until,
+                *results,
+                step.x,
+                modes,
+                cut,
+            )
             self.log.append(AcceptedSteps(*(x[kept] for x in taken)))
-        self._write(own, points, kept, due)
+        self._write(accepted, points, kept, due)
 
         # put the rollouts where their steps ended, in the modes that they have there
-        went = own[kept]
+        went = accepted[kept]
         self.taken[went] += 1
         self.t[went], self.x[went] = times[kept], states[kept]
         self.k[went] = step.rates[STAGES][kept]
-        self._sample(own[kept & again & ~cut & (self.t[own] < self.ended[own])])
+        self._sample(accepted[kept & again & ~cut & (self.t[accepted] < self.ended[accepted])])
         for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
-            self.rollouts.settle(int(own[i]), float(times[i]), states[i])
-        moved = own[kept & (cut | again | (states != step.end).any(-1))]
+            self.rollouts.settle(int(accepted[i]), float(times[i]), states[i])
+        moved = accepted[kept & (cut | again | (states != step.end).any(-1))]
         if len(moved):
             self.k[moved], y = self.rollouts.rate(self.t[moved], self.x[moved], moved)
             check_closed(self.rollouts.space.model, self.t[moved], y)
@@ -449,23 +462,23 @@ class Integration:
                 t, x, p = float(self.t[row]), self.x[row], self.rollouts.params[row]
                 self.sampling.update(row, t, x, p)
 
-    def _check(self, own: Array, polynomial: DenseOutput, ends: Array) -> Checked:
+    def _check(self, accepted: Array, polynomial: DenseOutput, ends: Array) -> Checked:
         """The equations of motion at points between the stages, and at the results in a step."""
-        count = len(own)
+        count = len(accepted)
         due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
-        counts = np.maximum(due - self.done[own], 0)
+        counts = np.maximum(due - self.done[accepted], 0)
         which = np.repeat(np.arange(count), counts)
         start = np.repeat(np.cumsum(counts) - counts, counts)
-        result = self.done[own][which] + np.arange(len(which)) - start
+        result = self.done[accepted][which] + np.arange(len(which)) - start
         step = polynomial.step
         share = np.clip((self.outputs[result] - step.t[which]) / step.h[which], 0, 1)
-        which = np.concatenate([np.repeat(np.arange(count), len(CHECKED)), which])
-        share = np.concatenate([np.tile(CHECKED, count), share])
-        result = np.concatenate([np.full(count * len(CHECKED), -1), result])
+        which = np.concatenate([np.repeat(np.arange(count), len(CHECKED_SHARES)), which])
+        share = np.concatenate([np.tile(CHECKED_SHARES, count), share])
+        result = np.concatenate([np.full(count * len(CHECKED_SHARES), -1), result])
         x, moving = polynomial.moving(which, share)
         x = self.rollouts.normal(x)
         t = np.where(result >= 0, self.outputs[result], step.times(which, share))
-        k, y = self.rollouts.rate(t, x, own[which])
+        k, y = self.rollouts.rate(t, x, accepted[which])
         return Checked(which, share, result, x, moving, k, y)
 
     def _defect(self, polynomial: DenseOutput, points: Checked) -> Array:
@@ -474,37 +487,37 @@ class Integration:
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
         off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
         size = np.sqrt((off**2).mean(-1)) / DEFECT
-        size = np.where(points.result >= 0, size / RESULTS, size)
+        size = np.where(points.result >= 0, size / DEFECT_AT_RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
         size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)
         worst = np.zeros(len(step.t))
         np.maximum.at(worst, which, size)
         return worst
 
-    def _write(self, own: Array, points: Checked, kept: Array, due: Array) -> None:
+    def _write(self, accepted: Array, points: Checked, kept: Array, due: Array) -> None:
         """Write the results of accepted steps."""
         valid = (points.result >= 0) & kept[points.which] & (points.result < due[points.which])
-        index, rows = points.result[valid], own[points.which[valid]]
+        index, rows = points.result[valid], accepted[points.which[valid]]
         self.result[index, rows] = points.x[valid]
         self.rates[index, rows] = points.k[valid]
         self.forces[index, rows] = points.y[valid]
-        self.done[own] = np.where(kept, due, self.done[own])
+        self.done[accepted] = np.where(kept, due, self.done[accepted])
 
     def _find_events(self, row: int, i: int, polynomial: DenseOutput, end: float) -> None:
         """Find all zeros of events in a step and keep them; a terminal one ends its rollout."""
         step, space = polynomial.step, self.rollouts.space
 
         def state(shares: Array) -> tuple[Array, Array, Array]:
-            own = np.full(len(shares), i)
-            q, dq, _ = space.split(self.rollouts.normal(polynomial.at(own, shares)))
-            return step.times(own, shares), q, dq
+            step_rows = np.full(len(shares), i)
+            q, dq, _ = space.split(self.rollouts.normal(polynomial.at(step_rows, shares)))
+            return step.times(step_rows, shares), q, dq
 
         def values(shares: Array) -> Array:
             return measure(self.events, *state(shares))
 
         shares, measured = samples(values, 0.0, float(end))
         changes, self.sides[row] = crossings(shares, measured, self.sides[row])
-        found: list[tuple[Event, Occurrence]] = []
+        zeros: list[tuple[Event, Occurrence]] = []
         for x in changes:
             event = self.events[x.index]
             if not event.wanted(x.rising):
@@ -516,11 +529,11 @@ class Integration:
 
             share = close(value, x.low, x.high, x.rising)
             t, q, dq = state(np.array([share]))
-            found.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
-        stop = min((x.t for event, x in found if event.terminal), default=np.inf)
+            zeros.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
+        stop = min((x.t for event, x in zeros if event.terminal), default=np.inf)
         if stop < self.ended[row]:
             self.ended[row] = stop
             t, share = np.array([stop]), (stop - step.t[i]) / step.h[i]
             x = self.rollouts.normal(polynomial.at(np.array([i]), np.array([share])))
             self.last[row] = x[0], *(part[0] for part in self.rollouts.rate(t, x, np.array([row])))
-        self.found += [(row, x) for _, x in sorted(found, key=lambda x: x[1].t) if x.t <= stop]
+        self.found += [(row, x) for _, x in sorted(zeros, key=lambda x: x[1].t) if x.t <= stop]

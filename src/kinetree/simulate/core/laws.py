@@ -30,13 +30,11 @@ from kinetree.errors import GraphError, InputError, KinetreeError, SingularityEr
 from kinetree.kernels.derivative import read_shape
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
+from kinetree.simulate.tuning import DENSE_CALLS, NEARBY, REPEATED_CALL
 
 Parts = tuple[Array, ...]
 Function = Callable[..., Parts]
 
-REPEATED = 1e-9  # of the largest result: two calls of one function with equal arguments agree
-NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
-DENSE = 16  # calls in Python that are kept at the beginning of a run, later fewer and fewer
 REMEDY = (
     "Declare what it remembers: kinetree.controllers.Stateful has a state that is integrated, and "
     "kinetree.controllers.Sampled is called exactly once a sample, with an object of its own. Give "
@@ -113,10 +111,10 @@ def law(
     check_arguments(function, f"the law {name!r}", tuple(port.name for port in ports))
 
     def called(*args: Any) -> Any:
-        found = call(f"the law {name!r}", function, *args)
-        if model is not None and has_labels(found):
-            return by_name(found, dof_axis(model), "tau")
-        return found
+        result = call(f"the law {name!r}", function, *args)
+        if model is not None and has_labels(result):
+            return by_name(result, dof_axis(model), "tau")
+        return result
 
     try:
         traced = traced_law(called, ports, name)
@@ -152,24 +150,24 @@ class UserFunction:
         """Return the results: of the graph, or of a call in Python that is noted."""
         if self.traced is not None:
             return self.traced.parts(*args)
-        found = self.call(*args)
+        results = self.call(*args)
         if self.calls.next():
-            self.repeated(args, found, self.call(*args))
-            self.calls.keep(args, found)
-        return found
+            self.repeated(args, results, self.call(*args))
+            self.calls.keep(args, results)
+        return results
 
     def call(self, *args: Any) -> Parts:
         """Call the function; explain the error of one that kept a traced scalar."""
         assert self.plain is not None
         try:
-            found = self.plain(*args)
+            results = self.plain(*args)
         except GraphError as problem:
             if any(map(is_traced, args)):
                 raise
             raise self.remembers(args) from problem
-        if any(map(is_traced, found)) and not any(map(is_traced, args)):
+        if any(map(is_traced, results)) and not any(map(is_traced, args)):
             raise self.remembers(args)
-        return found
+        return results
 
     def remembers(self, args: Sequence[Any]) -> InputError:
         """The error of a function that keeps values: its trace has left traced scalars in them."""
@@ -209,17 +207,17 @@ class UserFunction:
         """
         assert self.traced is not None
         try:
-            found = self.call(*args)
-            self.repeated(args, found, self.call(*args))
+            results = self.call(*args)
+            self.repeated(args, results, self.call(*args))
         except SingularityError:
             return True
-        return self.traced.compare(found, *args)
+        return self.traced.compare(results, *args)
 
     def repeat(self) -> None:
         """Repeat the calls that were kept, from the last to the first, and compare."""
         if self.plain is None:
             return
-        for args, found in reversed(self.calls.kept):
+        for args, results in reversed(self.calls.kept):
             try:
                 again = self.call(*args)
             except Exception as problem:
@@ -227,12 +225,12 @@ class UserFunction:
                     f"{self.name} fails when it is called again with the arguments of "
                     f"t = {float(args[0]):.6g} s: {first_line(problem, named=True)}. {REMEDY}"
                 ) from problem
-            self.repeated(args, found, again)
+            self.repeated(args, results, again)
 
     def repeated(self, args: Sequence[Any], first: Parts, second: Parts) -> None:
         """Raise InputError if two calls with equal arguments differ by more than rounding."""
         size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
-        if differs(second, first, REPEATED, ROUNDING * (1 + size)):
+        if differs(second, first, REPEATED_CALL, ROUNDING * (1 + size)):
             raise self.differs(args, first, second)
 
     def differs(
@@ -255,8 +253,8 @@ class UserFunction:
 class Calls:
     """Some calls of a function in Python: arguments and results.
 
-    The first DENSE calls are kept, then one of two, one of three and so on: between two of them
-    lies at most 1 / DENSE of the run until then, so that a memory shows whenever it begins.
+    The first DENSE_CALLS are kept, then one of two, one of three and so on: between two of them
+    lies at most 1 / DENSE_CALLS of the run until then, so that a memory shows whenever it begins.
     """
 
     def __init__(self) -> None:
@@ -268,12 +266,12 @@ class Calls:
         self.count += 1
         if self.count < self.due:
             return False
-        self.due += max(1, self.due // DENSE)
+        self.due += max(1, self.due // DENSE_CALLS)
         return True
 
-    def keep(self, args: Sequence[Any], found: Parts) -> None:
+    def keep(self, args: Sequence[Any], results: Parts) -> None:
         """Keep a call."""
-        self.kept.append(([read_only(x) for x in args], tuple(np.array(x) for x in found)))
+        self.kept.append(([read_only(x) for x in args], tuple(np.array(x) for x in results)))
 
 
 def user_function(name: str, plain: Function, ports: Sequence[Port]) -> UserFunction:
@@ -289,8 +287,8 @@ def user_function(name: str, plain: Function, ports: Sequence[Port]) -> UserFunc
 def shifted(args: Sequence[Any], seed: int = 0, share: float = NEARBY) -> list[Any]:
     """Arguments that are a little off in every entry."""
     rng = np.random.default_rng(seed)
-    given = [np.asarray(x, float) for x in args]
-    moved = [x + share * (1 + abs(x)) * rng.uniform(0.5, 1, x.shape) for x in given]
+    arrays = [np.asarray(x, float) for x in args]
+    moved = [x + share * (1 + abs(x)) * rng.uniform(0.5, 1, x.shape) for x in arrays]
     return [float(x) if x.ndim == 0 else x for x in moved]
 
 
@@ -300,12 +298,12 @@ def argument_count(function: Callable[..., Any]) -> int:
     A single required one decides: `lambda t, low=0, high=1: ...` is a function of time.
     """
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return 3
-    if any(p.kind is p.VAR_POSITIONAL for p in found):
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 3
-    listed = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    listed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = [p for p in listed if p.default is p.empty]
     return 1 if len(needed) == 1 else len(listed)
 
@@ -325,7 +323,7 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None
         except TypeError:
             continue
         named = zip(signature.parameters, arguments, strict=False)
-        if any(own in arguments and own != place for own, place in named):
+        if any(parameter in arguments and parameter != place for parameter, place in named):
             break
         return
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)

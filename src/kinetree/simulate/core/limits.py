@@ -15,11 +15,11 @@ from kinetree.kernels.forms import computation
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
+from kinetree.simulate.tuning import LIMIT_ROUNDING
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
 CLOSURE = "closure"  # the quantity of a bound on the error of an equation of the constraints
-ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
 
 
 class SimulationError(KinetreeError, ArithmeticError):
@@ -92,7 +92,7 @@ def joint_bounds(model: Model) -> tuple[Bound, ...]:
 
 def _read_bounds(model: Model) -> tuple[Bound, ...]:
     """`joint_bounds`, from the joints."""
-    found: list[Bound] = []
+    bounds: list[Bound] = []
     for joint in model.joints:
         if joint.follows is not None or joint.type not in SCREW_TYPES:
             continue
@@ -107,31 +107,31 @@ def _read_bounds(model: Model) -> tuple[Bound, ...]:
             if np.isfinite(low) or np.isfinite(high):
                 low, high = low - _slack(low), high + _slack(high)
                 unit = units[quantity]
-                found.append(Bound(joint.name, quantity, index, float(low), float(high), unit))
-    return tuple(found)
+                bounds.append(Bound(joint.name, quantity, index, float(low), float(high), unit))
+    return tuple(bounds)
 
 
 def _slack(limit: float) -> float:
     """How far rounding may take a joint that rests on its limit beyond it."""
-    return ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
+    return LIMIT_ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
 
 
 def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> Array:
     """Distance of each bounded entry from its limit, (w,), negative beyond; y begins with tau."""
     q, dq, _ = space.split(x)
-    found: list[Scalar] = []
+    distances: list[Scalar] = []
     for bound in bounds:
         of = {"position": q, "velocity": dq, "effort": y, CLOSURE: y}
         value = of[bound.quantity][bound.index]
         if bound.low == -bound.high:
-            found.append(bound.high - absolute(value))
+            distances.append(bound.high - absolute(value))
         elif not np.isfinite(bound.low):
-            found.append(bound.high - value)
+            distances.append(bound.high - value)
         elif not np.isfinite(bound.high):
-            found.append(value - bound.low)
+            distances.append(value - bound.low)
         else:
-            found.append(minimum(value - bound.low, bound.high - value))
-    return np.array(found)
+            distances.append(minimum(value - bound.low, bound.high - value))
+    return np.array(distances)
 
 
 def margins_graph(

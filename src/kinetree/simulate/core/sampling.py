@@ -30,10 +30,9 @@ from kinetree.simulate.core.controller import (
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.laws import call, check_arguments, first_line, label
 from kinetree.simulate.core.sources import Source, shaped
+from kinetree.simulate.tuning import MAX_SAMPLES, TIME_SLACK
 
-MOST = 1_000_000  # samples of a run
 HELD = "held"  # name of the held forces among the constants of a loop
-SLACK = 1e-9  # of a sample time: times are sums of steps, so that 0.1 + 0.2 must count as 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +143,7 @@ class Sampling:
         """Return the fixed steps of one sample; raise InputError if it has no whole number."""
         h = float(times[1] - times[0])
         count = round(self.controller.dt / h)
-        if count < 1 or abs(count * h - self.controller.dt) > SLACK * self.controller.dt:
+        if count < 1 or abs(count * h - self.controller.dt) > TIME_SLACK * self.controller.dt:
             raise InputError(
                 f"{self.name} has a sample time of {self.controller.dt:.9g} s, which is not a "
                 f"whole number of steps of {h:.9g} s. Choose a dt of the simulation that divides "
@@ -154,12 +153,12 @@ class Sampling:
 
     def instants(self, end: float) -> Array:
         """Return the times of all samples before the end."""
-        count = math.ceil(end / self.controller.dt * (1 - SLACK))
-        if count > MOST:
+        count = math.ceil(end / self.controller.dt * (1 - TIME_SLACK))
+        if count > MAX_SAMPLES:
             raise InputError(
                 f"{self.name} would be called {count:,} times, every {self.controller.dt:.9g} s "
-                f"for {end:.9g} s; expected at most {MOST:,}. Take a longer dt of Sampled, or "
-                'continue a shorter run: meta["controller_state"] is the next initial.'
+                f"for {end:.9g} s; expected at most {MAX_SAMPLES:,}. Take a longer dt of Sampled, "
+                'or continue a shorter run: meta["controller_state"] is the next initial.'
             )
         return np.arange(count) * self.controller.dt
 
@@ -179,7 +178,7 @@ class Sampling:
         A rollout whose state is not finite keeps the forces that it has.
         """
         k, dt = self.next[row], self.controller.dt
-        if t < (k - SLACK) * dt or not np.isfinite(x).all():
+        if t < (k - TIME_SLACK) * dt or not np.isfinite(x).all():
             return
         self.next[row] += 1
         q, dq, _ = np.split(x, (self.model.nq, self.model.nq + self.model.n))
@@ -193,8 +192,8 @@ class Sampling:
                 named.remove("state")
             named += ["reference"] * (len(args) - len(named))
             check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
-        found = call(self.name, self.controller.function, *args)
-        tau = by_name(found, dof_axis(self.model), "tau")
+        result = call(self.name, self.controller.function, *args)
+        tau = by_name(result, dof_axis(self.model), "tau")
         p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
 
     def values(self, row: int, t: float) -> list[Array]:
@@ -204,10 +203,12 @@ class Sampling:
             return []
         if source.sampled is None:
             nothing = np.zeros(0)
-            given = None if source.constant is None else (source.constant,)
-            return [read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, given)]
+            constant = None if source.constant is None else (source.constant,)
+            return [
+                read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, constant)
+            ]
         parts = source.sampled.at(np.array([t]), np.zeros(1, bool))
-        found: list[Array] = []
+        values: list[Array] = []
         for x, shape in zip(parts, source.sampled.shapes, strict=True):
             try:
                 wide = np.broadcast_to(x[0], (*self.batch, *shape))
@@ -216,14 +217,14 @@ class Sampling:
                     f"the reference of {self.name} has leading axes {source.sampled.batch} and the "
                     f"rollouts {self.batch}; expected equal ones, or a single motion."
                 ) from None
-            found.append(read_only(wide.reshape(-1, *shape)[row]))
-        return found
+            values.append(read_only(wide.reshape(-1, *shape)[row]))
+        return values
 
     def final(self) -> Any:
         """Return the states at the end: an object, or an array of objects for a batch."""
         if not self.batch:
             return self.states[0]
-        found = np.empty(len(self.states), object)
+        states = np.empty(len(self.states), object)
         for row, state in enumerate(self.states):
-            found[row] = state
-        return found.reshape(self.batch)
+            states[row] = state
+        return states.reshape(self.batch)

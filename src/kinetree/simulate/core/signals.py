@@ -123,33 +123,33 @@ def _check_times(t: Array, shape: tuple[int, ...]) -> None:
         )
 
 
-def sample_signal(found: Signal, shape: tuple[int, ...], name: str) -> TimeSource:
+def sample_signal(signal: Signal, shape: tuple[int, ...], name: str) -> TimeSource:
     """The signal as a function of time; `shape`: of one value, after the axes of the batch."""
-    each = found.values.shape[1:]
+    each = signal.values.shape[1:]
     split = len(each) - len(shape)
     if split < 0 or each[split:] != shape:
         raise ShapeError(
-            f"{name} over time has values of shape {found.values.shape}; expected (N, ..., "
+            f"{name} over time has values of shape {signal.values.shape}; expected (N, ..., "
             f"{', '.join(map(str, shape))}), with any axes of a batch between."
         )
-    at = hold if found.kind == "hold" else line
+    at = hold if signal.kind == "hold" else line
     return TimeSource(
-        lambda times, ends: (at(found, times, ends),), (shape,), each[:split], breaks=found.t
+        lambda times, ends: (at(signal, times, ends),), (shape,), each[:split], breaks=signal.t
     )
 
 
-def hold(found: Signal, times: Array, ends: Array) -> Array:
+def hold(signal: Signal, times: Array, ends: Array) -> Array:
     """Values of the last sample at each time; at the end of a step, of the last one before it."""
     # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
-    slack = 1e-9 * (np.diff(found.t).min() if len(found.t) > 1 else 1.0)
+    slack = 1e-9 * (np.diff(signal.t).min() if len(signal.t) > 1 else 1.0)
     moved = times + np.where(ends, -slack, slack)
-    k = np.clip(np.searchsorted(found.t, moved, "right") - 1, 0, None)
-    return found.values[_beside(found.values, k)]
+    k = np.clip(np.searchsorted(signal.t, moved, "right") - 1, 0, None)
+    return signal.values[_beside(signal.values, k)]
 
 
-def line(found: Signal, times: Array, ends: Array) -> Array:
+def line(signal: Signal, times: Array, ends: Array) -> Array:
     """Values on the line between the samples before and after each time."""
-    t, values = found.t, found.values
+    t, values = signal.t, signal.values
     if len(t) == 1:
         return np.broadcast_to(values, (len(times), *values.shape[1:]))
     k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)

@@ -54,12 +54,12 @@ class Source:
     timed: bool = False
     called: UserFunction | None = None
 
-    def evaluate(self, t: Scalar, q: Array, dq: Array, given: Parts | None) -> Parts:
+    def evaluate(self, t: Scalar, q: Array, dq: Array, inputs: Parts | None) -> Parts:
         """Return the parts at a time and state; given: the constants or samples of the loop."""
         if self.law is not None:
             return self.law(t) if self.timed else self.law(t, q, dq)
-        assert given is not None
-        return given
+        assert inputs is not None
+        return inputs
 
     def start_values(self) -> list[Array]:
         """The parts at t = 0 for the first rollout; zeros for values on a GPU."""
@@ -70,8 +70,8 @@ class Source:
             return [np.asarray(x, float) for x in self.evaluate(0.0, nothing, nothing, None)]
         shapes = self.sampled.shapes
         try:
-            found = self.sampled.at(np.zeros(1), np.zeros(1, bool))
-            parts = zip(found, shapes, strict=True)
+            values = self.sampled.at(np.zeros(1), np.zeros(1, bool))
+            parts = zip(values, shapes, strict=True)
             return [np.asarray(x, float).reshape(-1, *shape)[0] for x, shape in parts]
         except TypeError:  # arrays of CuPy refuse to become NumPy's unless asked
             return [np.zeros(shape) for shape in shapes]
@@ -129,12 +129,12 @@ def with_results(
     words: str, law: TracedLaw, checked: Callable[[Any], Any], ports: Sequence[Port]
 ) -> UserFunction:
     """A law that was traced before, once its arguments and results have the right shapes."""
-    given = [port.shape for port in law.graph.inputs]
-    if given != [port.shape for port in ports]:
+    traced_for = [port.shape for port in law.graph.inputs]
+    if traced_for != [port.shape for port in ports]:
         listed = ", ".join(f"{port.name} {port.shape}" for port in ports)
         raise ShapeError(
-            f"{words} was traced for arguments of shape {given}; expected {listed}. Trace it for "
-            "this robot: kinetree.law(f, robot)."
+            f"{words} was traced for arguments of shape {traced_for}; expected {listed}. Trace it "
+            "for this robot: kinetree.law(f, robot)."
         )
     for port in law.graph.outputs:
         checked(np.zeros(port.shape))
@@ -161,21 +161,21 @@ def time_source(
     check_arguments(function, words, ("t",))
 
     def parts(t: Scalar) -> Parts:
-        found = as_parts(checked(function(t)))
-        for part in found:
+        values = as_parts(checked(function(t)))
+        for part in values:
             check_real(part, words)
-        return found
+        return values
 
-    found = user_function(words, parts, [TIME])
-    if found.traced is not None:
-        return Source(law=found, timed=True)
-    shapes = tuple(np.shape(part) for part in found(0.0))
+    called = user_function(words, parts, [TIME])
+    if called.traced is not None:
+        return Source(law=called, timed=True)
+    shapes = tuple(np.shape(part) for part in called(0.0))
 
     def at(times: Array, ends: Array) -> list[Array]:
-        rows = [found(float(t)) for t in times]
+        rows = [called(float(t)) for t in times]
         return [np.array([row[k] for row in rows], float) for k in range(len(shapes))]
 
-    return Source(sampled=TimeSource(at, shapes), called=found)
+    return Source(sampled=TimeSource(at, shapes), called=called)
 
 
 def sample_motion(trajectory: Trajectory) -> TimeSource:

@@ -5,7 +5,7 @@ dry friction of a joint it moves nothing, and the joint rests where it is. `stuc
 joints that ended like this:
 
 - the goal is at rest, and the joint too;
-- it is further from its goal than FAR;
+- it is further from its goal than FAR_FROM_GOAL;
 - the friction f = tau - M ddq - h that holds it is within the dry friction of the joint.
 
 Robots with constraints, wrenches and parameters that differ between rollouts are not judged.
@@ -22,14 +22,11 @@ from kinetree.base.arrays import Array
 from kinetree.base.containers import has_labels
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.kernels.memo import kernel, remembered
-from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
-
-AT_REST = 1e-6  # rad/s or m/s: rates that fixed steps leave to a joint that friction holds
-FAR = {"rad": 1e-3, "m": 1e-4}  # below, an error is not worth a word
-SLACK = 1e-6  # share of the friction level by which rounding and the end of a step may exceed it
+from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.tuning import AT_REST, FAR_FROM_GOAL, STUCK_SLACK
 
 
 @dataclass(frozen=True)
@@ -70,18 +67,16 @@ class StuckJoint:
         )
 
 
-def stuck_joints(
-    model: Model, controller: object, t: Array, arrays: dict[str, Any], judged: bool
-) -> tuple[StuckJoint, ...] | None:
+def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJoint, ...] | None:
     """Return the joints that friction keeps away from their goal; None if nothing is judged.
 
     Args:
-        model: the simulated robot.
-        controller: its law; one without positions to follow has no goal.
+        setup: the simulated robot, and its law; one without positions to follow has no goal.
         t: times of the motion, (T,), s.
         arrays: q, dq, ddq and tau, (T, ..., n).
-        judged: False if wrenches or parameters act that are not in the model.
     """
+    model, controller = setup.model, setup.acting.controller
+    judged = setup.acting.F_ext is None and not setup.acting.parameters
     axes = getattr(type(controller), "named_fields", None) or {}
     follows = axes.get("reference") is coordinate_axis and "kp" in axes
     if not (follows and judged) or model.constraints is not None:
@@ -101,24 +96,24 @@ def stuck_joints(
     columns = [places[d] for d in dofs]
     away = np.broadcast_to(goal, q.shape)[..., columns] - q[..., columns]
     units = [kinds(model, "q")[k] for k in columns]
-    far = np.abs(away) > [FAR.get(unit, np.inf) for unit in units]
+    far = np.abs(away) > [FAR_FROM_GOAL.get(unit, np.inf) for unit in units]
     held = np.argwhere(far & (np.abs(dq[..., dofs]) <= AT_REST))
     if not len(held):
         return ()
     smooth = remembered(model, ("without dry friction",), lambda: without_dry_friction(model))
     carried = tau - kernel(smooth, "inverse_dynamics")(q, dq, ddq)
-    found: list[StuckJoint] = []
+    stuck: list[StuckJoint] = []
     for *place, k in held:
         at, d = tuple(int(x) for x in place), dofs[k]
         plus, minus = dry_levels(model, np.zeros(model.n), tau[at]).hold[d]
         force = float(carried[(*at, d)])
         level = float(plus if force > 0 else minus)
-        if abs(force) <= level * (1 + SLACK):
+        if abs(force) <= level * (1 + STUCK_SLACK):
             name, distance = model.dof_names[d], float(away[(*at, k)])
             wanted = float(q[(*at, columns[k])]) + distance
             numbers = wanted, distance, force, level
-            found.append(StuckJoint(name, *numbers, units[k], at, integral="ki" in axes))
-    return tuple(found)
+            stuck.append(StuckJoint(name, *numbers, units[k], at, integral="ki" in axes))
+    return tuple(stuck)
 
 
 def _resting_goal(reference: Any, t: Array) -> Array | None:

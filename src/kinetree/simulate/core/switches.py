@@ -22,13 +22,15 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.compiler.graph import Graph, Node
 from kinetree.compiler.interpret import FLOATS
+from kinetree.simulate.tuning import (
+    CHANGE,
+    JUMP,
+    MAX_STRETCHES,
+    PYTHON_SAMPLES,
+    SHORTEST_REST,
+    TRACED_SAMPLES,
+)
 
-MOST = 20_000  # stretches of time that are halved at once, about the number of switches found
-SAMPLES = 8192  # of a traced function of time over the simulation
-PYTHON_SAMPLES = 2048  # of one that only Python can run
-ACTIVE = 1e-6  # of its range: a smaller change from sample to sample does not count
-TURN = 24  # samples: a shorter rest does not count
-JUMP = 1e-3  # of its range: a larger difference of two samples is looked at for a jump
 EPS = np.finfo(float).eps
 
 Interval = tuple[Array, Array]
@@ -55,16 +57,16 @@ class Breaks:
 
 def merged(pairs: Iterable[Pair], end: float) -> Breaks:
     """All breaks within (0, end), those that are neighbours joined, and the end."""
-    found: list[list[float]] = []
+    breaks: list[list[float]] = []
     for before, after in sorted((b, a) for b, a in pairs if b > 0 and a < end):
-        if found and before - found[-1][1] <= 8 * EPS * abs(before):
-            found[-1][1] = max(found[-1][1], after)
+        if breaks and before - breaks[-1][1] <= 8 * EPS * abs(before):
+            breaks[-1][1] = max(breaks[-1][1], after)
         else:
-            found.append([before, after])
-    while found and end - found[-1][1] <= 8 * EPS * end:
-        found.pop()
-    found.append([end, end])
-    before, after = np.array(found).T
+            breaks.append([before, after])
+    while breaks and end - breaks[-1][1] <= 8 * EPS * end:
+        breaks.pop()
+    breaks.append([end, end])
+    before, after = np.array(breaks).T
     return Breaks(before.copy(), after.copy())
 
 
@@ -127,24 +129,24 @@ class TimeFunction:
 
     def all(self, t: Array) -> Array:
         """Values of all nodes wanted, (W, K)."""
-        found: dict[int, Array] = {}
+        values: dict[int, Array] = {}
         with np.errstate(all="ignore"):
             for k, node in self.nodes:
                 if node.op == "const":
-                    found[k] = np.asarray(node.value, float)
+                    values[k] = np.asarray(node.value, float)
                 elif node.op == "input":
-                    found[k] = t
+                    values[k] = t
                 else:
-                    found[k] = FLOATS[node.op](*(found[a] for a in node.args))
-        return np.array([np.broadcast_to(found[k], t.shape) for k in self.wanted])
+                    values[k] = FLOATS[node.op](*(values[a] for a in node.args))
+        return np.array([np.broadcast_to(values[k], t.shape) for k in self.wanted])
 
     def range(self, low: Array, high: Array) -> Interval:
         """Bounds of the first node wanted between two times."""
-        found: dict[int, Interval] = {}
+        bounds: dict[int, Interval] = {}
         with np.errstate(all="ignore"):
             for k, node in self.nodes:
-                found[k] = interval(node, [found[a] for a in node.args], (low, high))
-        return found[self.wanted[0]]
+                bounds[k] = interval(node, [bounds[a] for a in node.args], (low, high))
+        return bounds[self.wanted[0]]
 
 
 def interval(node: Node, args: list[Interval], time: Interval) -> Interval:
@@ -257,7 +259,7 @@ def _sign_changes(function: TimeFunction, end: float, both: bool) -> list[Pair]:
 
     edges = np.linspace(0.0, end, 257)
     low, high = edges[:-1], edges[1:]
-    while len(low) <= MOST:
+    while len(low) <= MAX_STRETCHES:
         bottom, top = function.range(low, high)
         changes = (bottom <= 0) & (top > 0)
         if both:
@@ -293,13 +295,13 @@ def traced_activity(graph: Graph, end: float) -> list[Pair]:
     """Times at which the functions of time in a graph begin and end to change, over (0, end)."""
     alone = depends_on_time_alone(graph)
     used = {(k, False) for k in graph.roots() if alone[k]}  # and whether something is divided by it
-    for node, own in zip(graph.nodes, alone, strict=True):
-        if not own:
+    for node, timed in zip(graph.nodes, alone, strict=True):
+        if not timed:
             pairs = enumerate(node.args)
             used |= {(k, node.op == "div" and j == 1) for j, k in pairs if alone[k]}
     if not used:
         return []
-    t = np.linspace(0.0, end, SAMPLES + 1)
+    t = np.linspace(0.0, end, TRACED_SAMPLES + 1)
     nodes, divides = zip(*sorted(used), strict=True)
     values = TimeFunction(graph, *nodes).all(t)
     with np.errstate(all="ignore"):  # infinite is a value like another
@@ -313,11 +315,11 @@ def _activity(t: Array, values: Array) -> list[Pair]:
         change = abs(np.diff(values, axis=0))
         size = np.nanmax(values, 0) - np.nanmin(values, 0)
     change = np.where(np.isfinite(change), change, np.inf)
-    active = (change > ACTIVE * np.where(np.isfinite(size), size, 1.0)).any(-1)
-    near = np.convolve(active, np.ones(2 * TURN + 1), "same") > 0.5  # no rest at a wave's crest
-    active = np.convolve(~near, np.ones(2 * TURN + 1), "same") < 0.5
-    found = t[1:-1][active[1:] != active[:-1]]
-    return [(float(x), float(x)) for x in found]
+    active = (change > CHANGE * np.where(np.isfinite(size), size, 1.0)).any(-1)
+    window = np.ones(2 * SHORTEST_REST + 1)  # the crest of a wave is no rest
+    active = np.convolve(np.convolve(active, window, "same") <= 0.5, window, "same") < 0.5
+    edges = t[1:-1][active[1:] != active[:-1]]
+    return [(float(x), float(x)) for x in edges]
 
 
 def python_breaks(function: Callable[[Array], Array], end: float) -> list[Pair]:
@@ -328,15 +330,15 @@ def python_breaks(function: Callable[[Array], Array], end: float) -> list[Pair]:
     t = np.linspace(0.0, end, PYTHON_SAMPLES + 1)
     values = function(t)
     size = np.maximum(np.ptp(values, axis=0), np.finfo(float).tiny)
-    found = _activity(t, values)
+    breaks = _activity(t, values)
     large = np.flatnonzero((abs(np.diff(values, axis=0)) > JUMP * size).any(-1))
     if len(large) > PYTHON_SAMPLES // 4:
-        return found  # it changes all the time; jumps cannot be distinguished
+        return breaks  # it changes all the time; jumps cannot be distinguished
     for k in large:
         pair = _jump(function, t[k], t[k + 1], values[k], values[k + 1], size)
         if pair is not None:
-            found.append(pair)
-    return found
+            breaks.append(pair)
+    return breaks
 
 
 def _jump(

@@ -1,11 +1,11 @@
 """System: a robot with all that acts on it, as one function rate(t, x, p, s) -> k, y.
 
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
-k = (dq, ddq, dz) and y is tau; joints with dry friction brake with the "stop" that p ends with
+k = (dq, ddq, dz); joints with dry friction brake with the "stop" that p ends with
 (algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
-"step" that s ends with and on the slopes of the joint forces, and y = (tau, ddq). The adaptive
-method takes the rates of the coordinates in the place of dq, and y = (tau, dry friction) for the
-"mode" that p ends with (friction/modes.py). lambda and Phi of a robot with constraints end y.
+"step" that s ends with and on the slopes of the joint forces. The adaptive method has the rates of
+the coordinates in the place of dq, and the "mode" of dry friction in p (friction/modes.py). y has
+joint forces and other results (results.py).
 
 The function is traced. If a user's law cannot be traced (laws.py), only the robot is, and the law
 runs in Python, rollout by rollout.
@@ -31,6 +31,7 @@ from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
+from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import accelerations
 from kinetree.algorithms.tree import Tree
 from kinetree.backends.kernel import Kernel
@@ -44,8 +45,7 @@ from kinetree.errors import ModelError
 from kinetree.kernels.forms import FORWARD, computation, is_looped
 from kinetree.model import Model
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.actuation import Acted
-from kinetree.simulate.core.closure import PART
+from kinetree.simulate.core.actuation import DriveOutput
 from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
 from kinetree.simulate.core.laws import first_line
@@ -58,7 +58,7 @@ Rate = Callable[[Array | float, Array, Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class ForcedState:
     """A state and the forces in it: model, with its changed data, q, dq, tau, dz and F_ext.
 
     given: everything external by name; it has the "stop" or the "mode" of dry friction. law: the
@@ -74,21 +74,29 @@ class Loads:
     F_ext: Array | None
     given: NamedParts
     law: Array | None = None
-    acted: Acted | None = None
+    acted: DriveOutput | None = None
     shown: Array | None = None
     memory: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Plant:
-    """The robot with everything that acts on it, over any scalars."""
+class EquationsOfMotion:
+    """The robot with everything that acts on it, over any scalars; method: None is adaptive."""
 
     space: StateSpace
     acting: ActingForces
     external: ExternalInputs
-    adaptive: bool = False
-    implicit: bool = False
-    positions: bool = False
+    method: Method | None
+
+    @property
+    def implicit(self) -> bool:
+        """Whether accelerations depend on the length of the step."""
+        return self.method is not None and self.method.implicit
+
+    @property
+    def positions(self) -> bool:
+        """Whether springs are those of the end of the step."""
+        return self.method is not None and self.method.positions
 
     def loads(
         self,
@@ -97,27 +105,27 @@ class Plant:
         p: Array,
         s: Array,
         changed: Callable[[Model, NamedParts, Array], tuple[Model, NamedParts]] | None = None,
-    ) -> Loads:
+    ) -> ForcedState:
         """The forces in a state; `changed` may change the robot and what it is given once more."""
-        given: NamedParts = self.external.named(p, s)
-        model = self.acting.changed_model(self.space.model, given)
+        inputs: NamedParts = self.external.named(p, s)
+        model = self.acting.changed_model(self.space.model, inputs)
         q, dq, z = self.space.split(x)
         own_model = model
         if changed is not None:
-            model, given = changed(model, given, dq)
+            model, inputs = changed(model, inputs, dq)
         other = model is not own_model
-        F_ext, actuation = self.acting.wrenches(t, q, dq, given), self.acting.actuation
+        F_ext, actuation = self.acting.wrenches(t, q, dq, inputs), self.acting.actuation
         if actuation is None:
-            tau, dz = self.acting.joint_forces(model, t, q, dq, z, given, other)
-            return Loads(model, q, dq, tau, dz, F_ext, given, tau)
-        own = len(z) - actuation.size
-        law, dz = self.acting.joint_forces(model, t, q, dq, z[:own], given, other)
-        u = self.acting.control(t, q, dq, given)
-        h = given["step"][0][0] if actuation.fixed else None
-        acted = actuation.act(model, (q, dq, z[own:]), law, u, h)
+            tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
+            return ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
+        size = len(z) - actuation.size
+        law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
+        u = self.acting.control(t, q, dq, inputs)
+        h = inputs["step"][0][0] if actuation.fixed else None
+        acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
-        return Loads(model, q, dq, acted.tau, dz, F_ext, given, law, acted, shown, z[own:])
+        return ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
 
     def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
         """All that acts on the robot in a state, in one row."""
@@ -126,7 +134,7 @@ class Plant:
         return np.concatenate(parts)
 
     def motion(
-        self, loads: Loads, traced: bool = False, gains: Gains | None = None
+        self, loads: ForcedState, traced: bool = False, gains: Gains | None = None
     ) -> tuple[Array, Array, Array]:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
@@ -139,42 +147,42 @@ class Plant:
         regrouped = not (traced or self.acting.parameters)
         lean = lean_model(loads.model, regrouped=regrouped)
         tree = lean_tree(lean, loads.q, loads.F_ext)
-        dq, tau, given, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
+        dq, tau, inputs, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
         if loads.model.constraints is not None:
             return self._tied_motion(loads, tree, lean_items(lean), gains)
-        if not self.adaptive:
-            stop = given["stop"][0][0] if "stop" in given else 0
+        if self.method is not None:
+            stop = inputs["stop"][0][0] if "stop" in inputs else 0
             if self.implicit:
-                h = given["step"][0][0]
+                h = inputs["step"][0][0]
                 return dq, *implicit_accelerations(
                     tree, dq, tau, h, stop, gains, positions=self.positions
                 )
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
-        if "mode" not in given:
+        if "mode" not in inputs:
             return moving, tree_forward_dynamics(tree, dq, tau), none
-        return moving, *accelerations_in_mode(tree, dq, tau, given["mode"][0])
+        return moving, *accelerations_in_mode(tree, dq, tau, inputs["mode"][0])
 
     def _tied_motion(
-        self, loads: Loads, tree: Tree, items: Items, gains: Gains | None
+        self, loads: ForcedState, tree: Tree, items: Items, gains: Gains | None
     ) -> tuple[Array, Array, Array]:
         """`motion` of a robot with constraints."""
-        q, dq, tau, given = loads.q, loads.dq, loads.tau, loads.given
-        stop = given["stop"][0][0] if "stop" in given else None
-        T = given[PART][0][0] if PART in given else None
+        q, dq, tau, inputs = loads.q, loads.dq, loads.tau, loads.given
+        stop = inputs["stop"][0][0] if "stop" in inputs else None
+        T = inputs["closure time"][0][0] if "closure time" in inputs else None
         if self.implicit:
-            h, brake, positions = given["step"][0][0], 0 if stop is None else stop, self.positions
+            h, brake, positions = inputs["step"][0][0], 0 if stop is None else stop, self.positions
             k, more = implicit_constrained_rate(
                 tree, items, (q, dq), tau, h, brake, gains, positions=positions, T=T
             )
-        elif "mode" in given:
-            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, given["mode"][0])
+        elif "mode" in inputs:
+            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, inputs["mode"][0])
             return coordinate_rates(self.space.model, q, dq), ddq, more
         elif stop is not None:
             k, more = dry_constrained_rate(tree, items, (q, dq), tau, stop, T)
         else:
             k, more = constrained_rate(tree, items, q, dq, tau, T)
-        moving = coordinate_rates(self.space.model, q, dq) if self.adaptive else dq
+        moving = dq if self.method is not None else coordinate_rates(self.space.model, q, dq)
         return moving, k[len(dq) :], more
 
     def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
@@ -185,7 +193,7 @@ class Plant:
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
 
-    def added_forces(self, loads: Loads, a: Array, gains: Gains | None) -> Array:
+    def added_forces(self, loads: ForcedState, a: Array, gains: Gains | None) -> Array:
         """Joint forces that an implicit step needs beyond those at its beginning, (n,).
 
         a: acceleration of the step, (n,). M a + b = tau - added_forces.
@@ -279,40 +287,40 @@ class System:
         return Kernel(self.graph, "rate", dtypes=("float64",))
 
 
-def make_system(plant: Plant) -> System:
+def make_system(equations: EquationsOfMotion) -> System:
     """Trace everything, or everything but the user's law; raise if nothing can move the robot."""
-    space, verdict = plant.space, plant.acting.verdict
-    if not plant.acting.parameters:
+    space, acting = equations.space, equations.acting
+    if not acting.parameters:
         check_inertia(space.model)
-    if verdict is not None and verdict.key is None:
-        return _by_python(plant, str(verdict.note))
+    if acting.key is None:
+        return _by_python(equations, str(acting.note))
     try:
-        looped = not plant.implicit and is_looped(space.model, FORWARD)
-        graph = computation(plant.rate, plant.ports, [("k", ()), ("y", ())], looped=looped)
-        laws = trace(plant.acting_forces, plant.ports) if looped else None
+        looped = not equations.implicit and is_looped(space.model, FORWARD)
+        graph = computation(equations.rate, equations.ports, [("k", ()), ("y", ())], looped=looped)
+        laws = trace(equations.acting_forces, equations.ports) if looped else None
     except Exception as problem:
         if space.model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
-        return _by_python(plant, first_line(problem, named=True))
+        return _by_python(equations, first_line(problem, named=True))
     return System(space, graph, laws=laws)
 
 
-def _by_python(plant: Plant, reason: str) -> System:
+def _by_python(equations: EquationsOfMotion, reason: str) -> System:
     """The system whose forces come from Python, and why."""
-    rate = _python_rate(plant)  # raises errors that have nothing to do with tracing
+    rate = _python_rate(equations)  # raises errors that have nothing to do with tracing
     note = f"forces come from Python, not from compiled code: {reason}"
-    if plant.implicit:
+    if equations.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
-        if plant.acting.actuation is not None:
+        if equations.acting.actuation is not None:
             note = f"{note} Slopes of actuators and drives count."
-    log.warning("kinetree simulates %s slowly: %s", plant.space.model.name, note)
-    return System(plant.space, None, rate, note)
+    log.warning("kinetree simulates %s slowly: %s", equations.space.model.name, note)
+    return System(equations.space, None, rate, note)
 
 
-def _python_rate(plant: Plant) -> Rate:
+def _python_rate(equations: EquationsOfMotion) -> Rate:
     """The function of the system with forces from Python and a kernel for the robot."""
-    space, acting = plant.space, plant.acting
-    kernel = _robot_kernel(plant)
+    space, acting = equations.space, equations.acting
+    kernel = _robot_kernel(equations)
 
     def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         count = len(x)
@@ -323,64 +331,61 @@ def _python_rate(plant: Plant) -> Rate:
         loads: list[Array] = []
         between: list[Array] = []
         for b in range(count):
-            found = plant.loads(float(t[b]), x[b], p[b], s[b])
-            taus.append(np.array(found.tau, float))
-            rates.append(np.array(found.dz, float))
-            shown.append(np.array([] if found.shown is None else found.shown, float))
-            if plant.implicit and acting.actuation is not None:
-                between.append(_commands(found))
+            state = equations.loads(float(t[b]), x[b], p[b], s[b])
+            taus.append(np.array(state.tau, float))
+            rates.append(np.array(state.dz, float))
+            shown.append(np.array([] if state.shown is None else state.shown, float))
+            if equations.implicit and acting.actuation is not None:
+                between.append(_commands(state))
             if acting.F_ext is not None:
-                loads.append(np.array(found.F_ext, float))
+                loads.append(np.array(state.F_ext, float))
         q, dq, _ = space.split(x)
         tau = np.array(taus)
-        extra = [np.array(found) for found in (between, loads) if found]
-        motion, friction = kernel(q, dq, tau, p, *([s] if plant.implicit else []), *extra)
+        extra = [np.array(state) for state in (between, loads) if state]
+        motion, friction = kernel(q, dq, tau, p, *([s] if equations.implicit else []), *extra)
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
 
     return rate
 
 
-def _commands(found: Loads) -> Array:
+def _commands(state: ForcedState) -> Array:
     """Forces of laws, controls, and the memory of actuators and drives: what gains depend on."""
-    assert found.law is not None and found.acted is not None and found.memory is not None
-    u = [] if found.acted.u is None else found.acted.u
-    return np.array([*found.law, *u, *found.memory], float)
+    assert state.law is not None and state.acted is not None and state.memory is not None
+    u = [] if state.acted.u is None else state.acted.u
+    return np.array([*state.law, *u, *state.memory], float)
 
 
-def _robot_kernel(plant: Plant) -> Kernel:
+def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
     """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
 
     s is an argument if the method is implicit, F_ext if wrenches act. Implicit methods take the
     slopes of actuators and drives into account, which are known from the commands.
     """
-    space, acting, external, verdict = (
-        plant.space,
-        plant.acting,
-        plant.external,
-        plant.acting.verdict,
-    )
+    space, acting, external = equations.space, equations.acting, equations.external
     model, n, nothing = space.model, space.model.n, np.zeros(0)
-    commanded = plant.implicit and acting.actuation is not None
+    commanded = equations.implicit and acting.actuation is not None
     controls = 0 if acting.controls is None else len(model.actuators)
 
-    def robot(q: Array, dq: Array, tau: Array, p: Array, *rest: Array) -> tuple[Array, Array]:
-        given = external.named(p, rest[0] if plant.implicit else np.zeros(external.table_size))
-        own = acting.changed_model(model, given)
-        load = None if acting.F_ext is None else rest[-1]
+    def robot(q: Array, dq: Array, tau: Array, p: Array, *further: Array) -> tuple[Array, Array]:
+        inputs = external.named(
+            p, further[0] if equations.implicit else np.zeros(external.table_size)
+        )
+        changed = acting.changed_model(model, inputs)
+        load = None if acting.F_ext is None else further[-1]
         gains = None
         if commanded and acting.actuation is not None:
-            law, u, memory = np.split(rest[1], (n, n + controls))
-            h = given["step"][0][0]
-            acted = acting.actuation.act(own, (q, dq, memory), law, u if controls else None, h)
-            gains = acting.actuation.gains(own, dq, acted, None)
-        loads = Loads(own, q, dq, tau, nothing, load, given)
-        moving, ddq, friction = plant.motion(loads, gains=gains)
+            law, u, memory = np.split(further[1], (n, n + controls))
+            h = inputs["step"][0][0]
+            acted = acting.actuation.act(changed, (q, dq, memory), law, u if controls else None, h)
+            gains = acting.actuation.gains(changed, dq, acted, None)
+        loads = ForcedState(changed, q, dq, tau, nothing, load, inputs)
+        moving, ddq, friction = equations.motion(loads, gains=gains)
         return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty
 
     def make() -> Kernel:
         sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
-        sizes |= {"s": external.table_size} if plant.implicit else {}
+        sizes |= {"s": external.table_size} if equations.implicit else {}
         if commanded and acting.actuation is not None:
             sizes["commands"] = n + controls + acting.actuation.size
         ports = [Port(name, (size,)) for name, size in sizes.items()]
@@ -389,13 +394,12 @@ def _robot_kernel(plant: Plant) -> Kernel:
         graph = optimise(trace(robot, ports, [("motion", ()), ("friction", ())]))
         return Kernel(graph, "robot", dtypes=("float64",))
 
-    if verdict is None:
-        return make()
-    shapes = tuple((name, shape) for name, (_, shape) in external.constants.items())
-    own = space.extra, space.dry, plant.adaptive, acting.parameters, acting.F_ext is None
-    own = *own, external.table_size if plant.implicit else 0, plant.positions
-    own = *own, (acting.actuation, controls) if commanded else None
-    return recent(model, "robots", (shapes, own), make, lambda kernel: True)
+    method = equations.method is None, equations.implicit, equations.positions
+    table = external.table_size if equations.implicit else 0
+    drives = (acting.actuation, controls) if commanded else None
+    forces = acting.parameters, acting.F_ext is None, table, drives
+    key = external.code_key[0], space.extra, space.dry, method, forces
+    return recent(model, "robots", key, make, lambda kernel: True)
 
 
 def _rows(x: Array, count: int) -> Array:

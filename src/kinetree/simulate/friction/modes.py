@@ -33,8 +33,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute
 from kinetree.simulate.core.limits import SimulationError
-
-SLACK = 5e-10  # of the friction in both directions: a held joint is released that much late
+from kinetree.simulate.tuning import RELEASE_SLACK
 
 
 def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
@@ -51,9 +50,9 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
     M = tree_mass_matrix(tree)
     way = dict(zip(dry, mode, strict=True))
-    ddq, rest = solve_in(model, M, b, dry, way, zeros(model.n))
+    ddq, needed = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}
-    friction = [slip(pair, way[d]) + held[d] * rest[d] for d, pair in dry.items()]
+    friction = [slip(pair, way[d]) + held[d] * needed[d] for d, pair in dry.items()]
     if not load_coefficients(model):
         return ddq, np.array(friction)
     load, one = tau - friction_forces(without_dry_friction(model), dq), np.ones(model.n, int)
@@ -88,7 +87,7 @@ class DryFriction:
         if friction.shape[-1] != len(self.dofs):  # with load friction
             against, behind = np.split(friction, 2, axis=-1)
         plus, minus = self.plus[row], self.minus[row]
-        slack = SLACK * (plus + minus + (behind - against))
+        slack = RELEASE_SLACK * (plus + minus + (behind - against))
         return plus - against, behind + minus, slack
 
     def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
@@ -124,7 +123,7 @@ def read_dry_friction(
     dry = dry_dofs(model, varied)
     order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in dry)
     dofs = np.array(list(order), int)
-    rows = [dry_friction(change(model, given)) for given in changes]
+    rows = [dry_friction(change(model, inputs)) for inputs in changes]
     pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
     pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
     return DryFriction(dofs, pairs[..., 0], pairs[..., 1])

@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -20,20 +20,20 @@ from kinetree.backends.cuda.kernel import described
 from kinetree.backends.cuda.launch import load_with, require_device
 from kinetree.backends.cuda.prepared import KnownCalls, Prepared
 from kinetree.backends.cuda.rollout import CudaRollout
-from kinetree.compiler.stepping import NEVER, Run
+from kinetree.compiler.stepping import NEVER
+from kinetree.compiler.stepping import Run as LoopCall
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.tuning import GPU_ROLLOUTS, GPU_RUNS, GPU_THREADS
 
 GpuArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
 Given = tuple[GpuArray | None, GpuArray | None, GpuArray | None]  # q0, dq0 and tau
-Options = tuple[object, ...]  # duration, dt, method and so on: all that are no arrays
 
 MEMO = ("simulate", "gpu runs")
 FIELDS = ("q", "dq", "ddq")  # the record of a run under constant forces
 C_TYPES = {"float32": "float", "float64": "double"}
-THREADS = 2**17  # that work at a run before and after its loop, at most
-RUNS, ROLLOUTS = 8, 2**18  # remembered at most: a run keeps its states on the GPU
 
 # kt_begin: states side by side, forces copied. kt_end: was anything noted?
 AROUND = r"""
@@ -99,7 +99,7 @@ class GpuRun:
     t: np.ndarray[Any, Any]
     meta: dict[str, Any]
 
-    def repeat(self, given: Given) -> dict[str, Any] | None:
+    def repeat(self, arrays: Given) -> dict[str, Any] | None:
         """All that a motion has; None where something was noted or another GPU is current."""
         cuda, new, dtype = self.cp.cuda, self.cp.ndarray, self.dtype
         if cuda.runtime.getDevice() != self.device:
@@ -109,7 +109,7 @@ class GpuRun:
         records = [new(shape, dtype) for shape in self.records]
         state, first, amount = work.addresses
         forces = params.data.ptr
-        given_at = [0 if x is None else x.data.ptr for x in given]
+        given_at = [0 if x is None else x.data.ptr for x in arrays]
         work.noted[0] = 0
         self.begin.enqueue(stream.ptr, [*given_at, forces, state])
         self.loop.enqueue(
@@ -127,57 +127,59 @@ class GpuRun:
         return {"t": self.t.copy(), "meta": dict(self.meta), **named}
 
 
-def find(model: Model, options: Options, given: Given) -> GpuRun | None:
-    """The run with equal options and with arrays of the same shapes, types and device."""
-    known: KnownCalls[GpuRun] | None = model.memo.get(MEMO)
-    key = None if known is None else _key(options, given)
-    return None if known is None or key is None else known.get(key)
+def repeat(run: Run) -> dict[str, Any] | None:
+    """All that the motion of a run like one before has; None where it must be read first."""
+    known: KnownCalls[GpuRun] | None = run.model.memo.get(MEMO)
+    key = None if known is None else _key(run)
+    kept = None if known is None or key is None else known.get(key)
+    return None if kept is None else kept.repeat((run.q0, run.dq0, run.tau))
 
 
-def _key(options: Options, given: Given) -> tuple[object, ...] | None:
+def _key(run: Run) -> tuple[object, ...] | None:
     """The description of a run; None where an argument is not an array of CuPy."""
-    found = described([x for x in given if x is not None])
-    key = *options, *[x is None for x in given], found
+    if run.repeat_key is None:
+        return None
+    arrays = run.q0, run.dq0, run.tau
+    described_arrays = described([x for x in arrays if x is not None])
+    key = *run.repeat_key, *[x is None for x in arrays], described_arrays
     try:
         hash(key)  # an option may be an array of NumPy
     except TypeError:
         return None
-    return None if found is None else key
+    return None if described_arrays is None else key
 
 
 def remember(
-    model: Model,
-    options: Options,
-    given: Given,
+    run: Run,
     setup: Setup,
     rollout: CudaRollout,
-    runs: Sequence[Run],
+    calls: Sequence[LoopCall],
     motion: dict[str, Any],
 ) -> None:
     """Keep a run that ended well, if only arrays of CuPy have to be read to repeat it.
 
-    runs: the calls of the loop. motion: t, meta and the arrays of the record.
+    calls: of the loop. motion: t, meta and the arrays of the record.
     """
-    key = _key(options, given)
-    if key is None or len(runs) != 1 or not _repeatable(model, given, setup, motion):
+    key, model, arrays = _key(run), run.model, cast("Given", (run.q0, run.dq0, run.tau))
+    if key is None or len(calls) != 1 or not _repeatable(model, arrays, setup, motion):
         return
-    cp, run = require_device(), runs[0]
-    dtype, count, n = run.state.dtype, len(run.state), model.n
+    cp, call = require_device(), calls[0]
+    dtype, count, n = call.state.dtype, len(call.state), model.n
     tau = motion["tau"]
-    rows = count if run.params.shape == (count, n) and given[2] is not None else 1
-    watched = run.first.shape[1]
+    rows = count if call.params.shape == (count, n) and arrays[2] is not None else 1
+    watched = call.first.shape[1]
     begin, end = _around(dtype.name)
     made = GpuRun(
         cp=cp,
         device=int(cp.cuda.runtime.getDevice()),
         begin=Prepared(
-            cp, begin, min(THREADS, count * n),
+            cp, begin, min(GPU_THREADS, count * n),
             [count, n, rows * n, *[0] * 5], range(3, 8),
         ),
-        loop=rollout.prepare(cp, run),
-        end=Prepared(cp, end, min(THREADS, count * watched), [count * watched, 0, 0], (1, 2)),
-        kept=(run.table, run.times, run.h, run.rows),
-        work=Work(cp, run.state.shape, run.first.shape, dtype),
+        loop=rollout.prepare(cp, call),
+        end=Prepared(cp, end, min(GPU_THREADS, count * watched), [count * watched, 0, 0], (1, 2)),
+        kept=(call.table, call.times, call.h, call.rows),
+        work=Work(cp, call.state.shape, call.first.shape, dtype),
         dtype=dtype,
         forces=(rows, n),
         records=tuple(motion[name].shape for name in FIELDS),
@@ -185,19 +187,19 @@ def remember(
         t=motion["t"].copy(),
         meta=dict(motion["meta"]),
     )  # fmt: skip
-    remembered(model, MEMO, lambda: KnownCalls[GpuRun](RUNS)).keep(key, made)
+    remembered(model, MEMO, lambda: KnownCalls[GpuRun](GPU_RUNS)).keep(key, made)
 
 
-def _repeatable(model: Model, given: Given, setup: Setup, motion: dict[str, Any]) -> bool:
+def _repeatable(model: Model, arrays: Given, setup: Setup, motion: dict[str, Any]) -> bool:
     """Return True if the arrays are read as they are, and nothing but forces acts beside them.
 
     Quaternions are left out: their lengths are not seen by the loop.
     """
-    q0, dq0, tau = given
+    q0, dq0, tau = arrays
     constants = set(setup.external.constants)
     if constants != (set() if tau is None else {"tau"}) or setup.external.sampled or setup.extra:
         return False
-    if math.prod(setup.batch) > ROLLOUTS:
+    if math.prod(setup.batch) > GPU_ROLLOUTS:
         return False
     if q0 is None or model.nq != model.n or motion["q"].dtype.name not in C_TYPES:
         return False

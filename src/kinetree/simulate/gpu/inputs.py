@@ -14,9 +14,8 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.simulate.core.actuation import Actuation
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import (
-    Arguments,
     Setup,
     common_batch,
     first_states,
@@ -25,8 +24,8 @@ from kinetree.simulate.core.setup import (
 )
 from kinetree.simulate.core.signals import is_on_gpu
 from kinetree.simulate.core.sources import constant
+from kinetree.simulate.tuning import UNIT_LENGTH
 
-UNIT = {4: 1e-6, 8: 1e-9}  # allowed error of the length of a quaternion, by bytes of a number
 AXES = {
     "F_ext": 2, "parameter com": 2, "parameter inertia": 3, "parameter friction": 2,
     "parameter springs": 2,
@@ -36,48 +35,41 @@ AXES = {
 NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state")
 
 
-def read_gpu_setup(model: Model, arguments: Arguments, actuation: Actuation | None = None) -> Setup:
+def read_gpu_setup(run: Run) -> Setup:
     """Read everything that acts, with x0 and constants as arrays of CuPy.
 
     The reader of the CPU is given one row in the place of each array on the GPU, so that all of
     its checks are made without a copy.
     """
-    cp = require_device()
-    parameters = arguments.parameters or {}
-    moved = _arrays_on_gpu(cp, arguments)
+    cp, model = require_device(), run.model
+    moved = _arrays_on_gpu(cp, run)
     rows = {name: np.zeros(x.shape[-AXES.get(name, 1) :]) for name, x in moved.items()}
     if "q0" in rows and rows["q0"].shape == (model.nq,):
         rows["q0"] = np.asarray(neutral(model), float)  # zeros are not unit quaternions
-    setup = read_setup(
-        model,
-        replace(
-            arguments,
-            parameters={name: rows.get(f"parameter {name}", x) for name, x in parameters.items()},
-            **{name: rows[name] for name in NAMES if name in rows},
-        ),
-        actuation,
-    )
-    dtype = number_type(arguments.q0)
+    parameters = {k: rows.get(f"parameter {k}", x) for k, x in (run.parameters or {}).items()}
+    arrays: dict[str, Any] = {name: rows[name] for name in NAMES if name in rows}
+    setup = read_setup(replace(run, parameters=parameters, **arrays))
+    dtype = number_type(run.q0)
     _check_moved(cp, model, moved)
-    q = cp.asarray(moved["q0"] if "q0" in moved else read_positions(model, arguments.q0), dtype)
-    given = np.zeros(model.n) if arguments.dq0 is None else arguments.dq0
-    dq = moved["dq0"] if "dq0" in moved else np.asarray(given, float)
+    q = cp.asarray(moved["q0"] if "q0" in moved else read_positions(model, run.q0), dtype)
+    dq0 = np.zeros(model.n) if run.dq0 is None else run.dq0
+    dq = moved["dq0"] if "dq0" in moved else np.asarray(dq0, float)
     constants = {
         name: (moved.get(name, x), shape) for name, (x, shape) in setup.external.constants.items()
     }
     external = replace(setup.external, constants=constants)
-    states = {name: cp.asnumpy(moved[name]) for name in NAMES[5:] if name in moved}
-    z, _ = first_states(model, setup.acting, replace(arguments, **states))
+    states: dict[str, Any] = {name: cp.asnumpy(moved[name]) for name in NAMES[5:] if name in moved}
+    z = first_states(replace(run, **states), setup.acting)
     batch = common_batch(q, dq, external, z)
     x0 = [cp.broadcast_to(cp.asarray(x, dtype), (*batch, x.shape[-1])) for x in (q, dq, z)]
     state = cp.ascontiguousarray(cp.concatenate(x0, -1).reshape(math.prod(batch), -1))
     return replace(setup, x0=state, external=external, batch=batch)
 
 
-def _arrays_on_gpu(cp: ModuleType, arguments: Arguments) -> dict[str, Array]:
+def _arrays_on_gpu(cp: ModuleType, run: Run) -> dict[str, Array]:
     """The arguments that are arrays on the GPU, as arrays of CuPy without a copy."""
-    named: dict[str, Any] = {name: getattr(arguments, name) for name in NAMES}
-    named |= {f"parameter {name}": x for name, x in (arguments.parameters or {}).items()}
+    named: dict[str, Any] = {name: getattr(run, name) for name in NAMES}
+    named |= {f"parameter {name}": x for name, x in (run.parameters or {}).items()}
     return {
         name: x if isinstance(x, cp.ndarray) else cp.asarray(x)
         for name, x in named.items()
@@ -104,5 +96,5 @@ def _check_moved(cp: ModuleType, model: Model, moved: Mapping[str, Array]) -> No
     turned = [joint.coords[:4] for joint in model.joints if joint.type in (SPHERICAL, FREE)]
     for coords in turned if "q0" in moved else ():
         length = cp.linalg.norm(moved["q0"][..., list(coords)], axis=-1)
-        if bool((abs(length - 1) > UNIT[length.dtype.itemsize]).any()):
+        if bool((abs(length - 1) > UNIT_LENGTH[length.dtype.itemsize]).any()):
             read_positions(model, cp.asnumpy(moved["q0"]))

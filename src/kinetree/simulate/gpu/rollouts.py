@@ -10,20 +10,20 @@ from kinetree.backends.cuda.kernel import device_of
 from kinetree.backends.cuda.launch import require_device
 from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.base.arrays import Array
-from kinetree.compiler.stepping import Run, Stepping
-from kinetree.errors import CompileError
+from kinetree.compiler.stepping import Run as LoopCall
+from kinetree.compiler.stepping import Stepping
+from kinetree.errors import CompileError, InputError
 from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.actuation import Actuation
-from kinetree.simulate.core.fixed_steps import Machine, Method, fixed_steps
-from kinetree.simulate.core.outcome import finish
-from kinetree.simulate.core.setup import Arguments, Plan
+from kinetree.simulate.core.ending import recorded
+from kinetree.simulate.core.fixed_steps import Machine, fixed_steps
+from kinetree.simulate.core.run import Run, checked
 from kinetree.simulate.core.system import System
-from kinetree.simulate.gpu.again import Given, Options, find, remember
+from kinetree.simulate.core.verification import verify_laws
+from kinetree.simulate.gpu.again import remember, repeat
 from kinetree.simulate.gpu.inputs import read_gpu_setup
-
-WORK = 2_000_000_000_000  # operations in one call, about a tenth of a second
-TABLE = 64_000_000  # numbers of the table of one call
+from kinetree.simulate.tuning import GPU_OPERATIONS, GPU_TABLE
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,57 +76,47 @@ def _on_cpu(x: Any) -> Any:
     return x.get() if hasattr(x, "get") else x
 
 
-def simulate_again(model: Model, options: Options, given: Given) -> GpuTrajectory | None:
-    """Repeat a simulation like one before; None where it has to be read from the start."""
-    run = find(model, options, given)
-    found = None if run is None else run.repeat(given)
-    return None if found is None else GpuTrajectory(model=model, **found)
-
-
-def simulate_on_gpu(
-    model: Model,
-    arguments: Arguments,
-    method: Method,
-    plan: Plan,
-    actuation: Actuation | None = None,
-    options: Options | None = None,
-) -> GpuTrajectory:
-    """Simulate on the GPU on which the arguments are; see `simulate`.
-
-    options: those of a run that may be repeated, see `simulate_again`; None: it may not.
-    """
-    forces = arguments.tau, arguments.F_ext, arguments.controller
-    forces = *forces, arguments.controls, arguments.activation, arguments.drive_state
-    given = arguments.q0, arguments.dq0, *forces, *(arguments.parameters or {}).values()
-    with device_of(require_device(), given):
-        setup = read_gpu_setup(model, arguments, actuation)
+def simulated_on_gpu(run: Run) -> GpuTrajectory:
+    """The motion that a run asks for, on the GPU on which its arguments are."""
+    repeated = repeat(run)
+    if repeated is not None:
+        return GpuTrajectory(model=run.model, **repeated)
+    run = checked(run)
+    without_constraints(run.model, "simulate on a GPU", "Simulate on the CPU")
+    if run.fixed is None:
+        raise InputError(
+            f"method {run.method!r} chooses its steps one by one, which target 'cuda' cannot do; "
+            "take method='rk4', 'semi_implicit_euler', 'implicit', 'implicitfast' or 'euler'."
+        )
+    acting = run.tau, run.F_ext, run.controller, run.controls, run.activation, run.drive_state
+    arguments = run.q0, run.dq0, *acting, *(run.parameters or {}).values()
+    with device_of(require_device(), arguments):
+        setup = read_gpu_setup(run)
         if setup.sampling is not None:
             raise CompileError(
                 f"target 'cuda' runs compiled laws alone, but {setup.sampling.note}. Simulate with "
                 "target='cpu'."
             )
-        steps = fixed_steps(model, setup, method, plan, "cuda", cuda_machine)
-        runs: list[Run] = []
-        rollout = cast("GpuCall", steps.machine.call)
+        loop = fixed_steps(run, setup, cuda_machine)
+        calls: list[LoopCall] = []
+        rollout = cast("GpuCall", loop.machine.call)
 
-        def call(run: Run) -> None:
-            runs.append(run)
-            rollout(run)
+        def call(made: LoopCall) -> None:
+            calls.append(made)
+            rollout(made)
 
-        noted = replace(steps, machine=replace(steps.machine, call=call))
-        with plan.bar() as bar:
-            outcome = noted.run(setup, plan, bar)
+        noted = replace(loop, machine=replace(loop.machine, call=call))
+        with run.bar() as bar:
+            outcome = noted.run(run, setup, bar)
+        verify_laws(setup, outcome)
 
         def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> GpuTrajectory:
-            return GpuTrajectory(t=t, model=model, meta=meta, **arrays)
+            return GpuTrajectory(t=t, model=run.model, meta=meta, **arrays)
 
-        meta = setup.described(method.name, None, {"steps": len(plan.times) - 1})
-        found = finish(steps.space, setup, plan, outcome, meta, make)
-        if options is not None:
-            given = arguments.q0, arguments.dq0, arguments.tau
-            motion = {name: getattr(found, name) for name in ("t", "meta", "q", "dq", "ddq", "tau")}
-            remember(model, options, given, setup, rollout.rollout, runs, motion)
-        return found
+        motion = recorded(run, setup, outcome, None, make)
+        arrays = {name: getattr(motion, name) for name in ("t", "meta", "q", "dq", "ddq", "tau")}
+        remember(run, setup, rollout.rollout, calls, arrays)
+        return motion
 
 
 def cuda_machine(system: System, stepping: Stepping) -> Machine:
@@ -137,7 +127,7 @@ def cuda_machine(system: System, stepping: Stepping) -> Machine:
             "with kinetree.scalars, or simulate with target='cpu'."
         )
     cp = require_device()
-    return Machine(cp, GpuCall(CudaRollout(stepping), cp), "int32", WORK, TABLE)
+    return Machine(cp, GpuCall(CudaRollout(stepping), cp), "int32", GPU_OPERATIONS, GPU_TABLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +137,7 @@ class GpuCall:
     rollout: CudaRollout
     cp: Any
 
-    def __call__(self, run: Run) -> None:
+    def __call__(self, call: LoopCall) -> None:
         """Run and wait for the end, so that the bar moves and Ctrl-C is noticed."""
-        self.rollout.run(run)
+        self.rollout.run(call)
         self.cp.cuda.get_current_stream().synchronize()

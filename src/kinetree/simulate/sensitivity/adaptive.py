@@ -33,8 +33,9 @@ from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.integration import AcceptedSteps, Rollouts
-from kinetree.simulate.core.setup import Arguments, Setup
-from kinetree.simulate.core.system import Plant
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.checks import without_slope
 from kinetree.simulate.sensitivity.inputs import (
     PARAMETERS,
@@ -46,9 +47,8 @@ from kinetree.simulate.sensitivity.inputs import (
 )
 from kinetree.simulate.sensitivity.rates import checked_parameters, traced_forces
 from kinetree.simulate.sensitivity.result import ResultsInSteps
+from kinetree.simulate.tuning import DERIVATIVE_BLOCK, STEP_ARRAYS
 
-SCRATCH = 2**22  # numbers that a block of steps may take
-RATES = 20  # arrays of the size of all changes that a step keeps
 SIDES = 2  # values of a signal that enter a step: of the samples before and after it
 
 
@@ -59,15 +59,15 @@ class AdaptiveDerivatives:
         self.steps, self.space = steps, steps.space
         self.directions = Directions(self.space.rates, inputs, SIDES)
         external = steps.with_modes(setup).external
-        plant = Plant(self.space, setup.acting, external, adaptive=True)
-        self.products = RateProducts(plant, self.directions)
+        equations = EquationsOfMotion(self.space, setup.acting, external, None)
+        self.products = RateProducts(equations, self.directions)
         self.maps = TangentMaps(self.space)
 
     def all(
         self,
         steps: AcceptedSteps,
+        run: Run,
         setup: Setup,
-        arguments: Arguments,
         inputs: Sequence[Input],
         times: Array,
     ) -> tuple[Array, dict[str, Array], ResultsInSteps, dict[str, Weights]]:
@@ -79,25 +79,26 @@ class AdaptiveDerivatives:
         rollouts, K = self.steps.rollouts(setup), int(steps.number.max()) + 1
         # the loop may have been made for signals with other samples: those of `inputs` count
         signals = [x for x in inputs if x.weights is not None]
-        numbers = [sample_numbers(getattr(arguments, x.name)) for x in signals]
+        numbers = [sample_numbers(getattr(run, x.name)) for x in signals]
         pairs = list(zip(signals, numbers, strict=True))
         first = [_first_sample(x, at, steps) for x, at in pairs]
-        found, inside = np.zeros((K, count, C, N)), np.zeros((len(times), count, C, N))
-        found[..., :N, :] = inside[0, :, :N] = np.eye(N)
+        at_ends, inside = np.zeros((K, count, C, N)), np.zeros((len(times), count, C, N))
+        at_ends[..., :N, :] = inside[0, :, :N] = np.eye(N)
         step = np.zeros((len(times), count), int)
-        block = max(1, SCRATCH // (RATES * self.space.size * (C + 1)))
+        block = max(1, DERIVATIVE_BLOCK // (STEP_ARRAYS * self.space.size * (C + 1)))
         for begin in range(0, len(steps.t), block):
             part = np.arange(begin, min(begin + block, len(steps.t)))
             rows, (which, result) = steps.rollout[part], steps.results(part, len(times))
-            places = [(at, own[part]) for at, own in zip(numbers, first, strict=True)]
+            places = [(at, before[part]) for at, before in zip(numbers, first, strict=True)]
             slope = self._slope(rollouts, rows, steps.modes[part], places)
             ends, between = self._block(steps, part, slope, which, times[result])
-            found[steps.number[part], rows], inside[result, rows[which]] = ends, between
+            at_ends[steps.number[part], rows], inside[result, rows[which]] = ends, between
             step[result, rows[which]] = steps.number[part][which]
-        A, B = self.directions.split(found)
+        A, B = self.directions.split(at_ends)
         P, Q = self.directions.split(inside)
         weights = {
-            x.name: _sides(x, own, steps, (K, count)) for x, own in zip(signals, first, strict=True)
+            x.name: _sides(x, before, steps, (K, count))
+            for x, before in zip(signals, first, strict=True)
         }
         return A, B, ResultsInSteps(step, P, Q), weights
 
@@ -145,38 +146,38 @@ class AdaptiveDerivatives:
     def _tangents(self, z: Array, begun: Array) -> Array:
         """Changes behind states as tangent vectors, (S, columns, N); begun: where steps began."""
         size, (model, at) = self.space.size, (self.space.model, self.directions.of_constants)
-        found = self.maps.back(z[:, :size], z[:, size:].reshape(len(z), -1, size))
+        changes = self.maps.back(z[:, :size], z[:, size:].reshape(len(z), -1, size))
         _, dq, _ = self.space.split(begun)
-        constants = found[:, at].swapaxes(-1, -2)
+        constants = changes[:, at].swapaxes(-1, -2)
         constants = without_slope(model, dq, constants, self.directions.constants)
-        found[:, at] = constants.swapaxes(-1, -2)
-        return found
+        changes[:, at] = constants.swapaxes(-1, -2)
+        return changes
 
 
-def _first_sample(given: Input, numbers: Numbers, steps: AcceptedSteps) -> Array:
+def _first_sample(signal: Input, numbers: Numbers, steps: AcceptedSteps) -> Array:
     """The number of the sample before each step, (S,): steps end at the times of samples."""
     middle = numbers(steps.t + steps.h / 2, np.zeros(len(steps.t), bool))
-    return np.clip(np.floor(middle).astype(int), 0, max(0, given.samples - 2))
+    return np.clip(np.floor(middle).astype(int), 0, max(0, signal.samples - 2))
 
 
-def _sides(given: Input, first: Array, steps: AcceptedSteps, shape: tuple[int, int]) -> Weights:
+def _sides(signal: Input, first: Array, steps: AcceptedSteps, shape: tuple[int, int]) -> Weights:
     """The samples on either side of every step of every rollout."""
-    assert given.weights is not None
+    assert signal.weights is not None
     before = np.zeros(shape, int)
     before[steps.number, steps.rollout] = first
     share = np.broadcast_to(np.array([0.0, 1.0])[:, None], (shape[0], SIDES, shape[1]))
-    return replace(given.weights, first=np.stack([before, before], 1), share=share)
+    return replace(signal.weights, first=np.stack([before, before], 1), share=share)
 
 
 class RateProducts:
     """The kernel of d f for changes of x, of constants p, of samples s, and of pi."""
 
-    def __init__(self, plant: Plant, directions: Directions) -> None:
-        self.directions, self.external = directions, plant.external
+    def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
+        self.directions, self.external = directions, equations.external
         constants = directions.constants
         by_pi = any(x.name == PARAMETERS for x in constants)
-        self.pi = [checked_parameters(plant.space.model)] if by_pi else []
-        graph = _rate_graph(plant, self.pi)
+        self.pi = [checked_parameters(equations.space.model)] if by_pi else []
+        graph = _rate_graph(equations, self.pi)
         self.wrt = ["x"]
         self.wrt += ["p"] if any(x.place is not None for x in constants) else []
         self.wrt += ["s"] if directions.signals else []
@@ -187,26 +188,26 @@ class RateProducts:
         """Changes of p and of pi in every direction, (columns, size)."""
         sizes = {"p": self.external.params_size, "pi": len(self.pi[0]) if self.pi else 0}
         columns, at = self.directions.count, self.directions.states
-        found = {name: np.zeros((columns, size)) for name, size in sizes.items()}
-        for given in self.directions.constants:
-            own = np.arange(given.size)
-            first = 0 if given.place is None else given.place.start
-            found["pi" if given.name == PARAMETERS else "p"][at + own, first + own] = 1
-            at += given.size
-        return found
+        changes = {name: np.zeros((columns, size)) for name, size in sizes.items()}
+        for constant in self.directions.constants:
+            entries = np.arange(constant.size)
+            first = 0 if constant.place is None else constant.place.start
+            changes["pi" if constant.name == PARAMETERS else "p"][at + entries, first + entries] = 1
+            at += constant.size
+        return changes
 
     def by_samples(self, shares: Sequence[Array]) -> Array:
         """Changes of s, (S, columns, s), if signals are at shares (S,) between two samples."""
         count, directions = len(shares[0]) if shares else 1, self.directions
-        found = np.zeros((count, directions.count, self.external.table_size))
+        changes = np.zeros((count, directions.count, self.external.table_size))
         at = directions.of_constants.stop
         for side in range(SIDES):
-            for given, share in zip(directions.signals, shares, strict=True):
-                assert given.place is not None
-                own, weight = np.arange(given.size), share if side else 1 - share
-                found[:, at + own, given.place.start + own] = weight[:, None]
-                at += given.size
-        return found
+            for signal, share in zip(directions.signals, shares, strict=True):
+                assert signal.place is not None
+                entries, weight = np.arange(signal.size), share if side else 1 - share
+                changes[:, at + entries, signal.place.start + entries] = weight[:, None]
+                at += signal.size
+        return changes
 
     def changes(self, t: Array, x: Array, p: Array, s: Array, dx: Array, ds: Array) -> Array:
         """d f, (S, columns, x), of dx, (S, columns, x); t (S,), x (S, x), p (S, p), s (S, s)."""
@@ -215,28 +216,28 @@ class RateProducts:
         return self.change(*state, *self.pi, *(by[name] for name in self.wrt))
 
 
-def _rate_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
+def _rate_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), and of pi if it is differentiated by."""
-    space = plant.space
+    space = equations.space
 
     def rate(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
-        def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
+        def changed(model: Model, inputs: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
             if not pi:
-                return model, given
-            return with_parameters(model, pi[0]), {**given, **_all_sliding(space, given, dq)}
+                return model, inputs
+            return with_parameters(model, pi[0]), {**inputs, **_all_sliding(space, inputs, dq)}
 
-        loads = plant.loads(t, x, p, s, changed)
-        moving, ddq, _ = plant.motion(loads, traced=bool(pi))
+        loads = equations.loads(t, x, p, s, changed)
+        moving, ddq, _ = equations.motion(loads, traced=bool(pi))
         return np.concatenate([moving, ddq, loads.dz])
 
-    return traced_forces(plant, rate, "k", pi)
+    return traced_forces(equations, rate, "k", pi)
 
 
-def _all_sliding(space: StateSpace, given: NamedParts, dq: Array) -> NamedParts:
+def _all_sliding(space: StateSpace, inputs: NamedParts, dq: Array) -> NamedParts:
     """The direction in which every joint slides: pi holds the Coulomb friction of all of them."""
-    if "mode" not in given:
+    if "mode" not in inputs:
         return {}
-    known = dict(zip(dry_friction(space.model), given["mode"][0], strict=True))
+    known = dict(zip(dry_friction(space.model), inputs["mode"][0], strict=True))
     order = dict.fromkeys(d for joint in space.model.joints for d in joint.dofs)
     way = [known[d] if d in known else where(dq[d], 1, -1) for d in order]
     return {"mode": (np.array(way),)}
@@ -260,7 +261,7 @@ class TangentMaps:
         if self.graph is None:
             return dx
         length = np.ones_like(x)  # of the quaternion that an entry belongs to, else 1
-        for own in quaternions(self.space.model):
-            length[:, own] = np.linalg.norm(x[:, own], axis=-1, keepdims=True)
+        for entries in quaternions(self.space.model):
+            length[:, entries] = np.linalg.norm(x[:, entries], axis=-1, keepdims=True)
         N = self.out(x / length)
         return (dx / length[:, None]) @ N / (N * N).sum(-2)[:, None]  # columns are orthogonal

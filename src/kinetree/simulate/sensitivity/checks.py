@@ -12,20 +12,17 @@ from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.friction.modes import DryFriction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
-
-MOST = 2**28  # numbers, 2 GiB
-ROUNDING = 1e-9  # of the forces: the most that a step's friction may differ from that of sliding
-REPEATED = 1e-6  # a repeated step leads to the same state up to rounding, or it is another one
+from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP, SLIDING_ROUNDING
 
 
 def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
     """Raise InputError before the work begins if the result would not fit into memory."""
     count = states * rollouts * N * columns
-    if count > MOST:
+    if count > MAX_SLOPES:
         raise InputError(
             f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
-            f"more than the {MOST:.3g} that are kept at most. Take fewer rollouts, inputs or steps "
-            "at a time."
+            f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
+            "steps at a time."
         )
 
 
@@ -36,11 +33,11 @@ def coulomb_joints(model: Model, friction: Array | None) -> Array:
         return np.array([[d in dry for d in range(model.n)]])
     lasting = [x for x in model.joints if x.friction.stribeck is not None]
     static = {d for joint in lasting for d in joint.dofs}
-    found = np.zeros((len(friction), model.n), bool)
+    rubs = np.zeros((len(friction), model.n), bool)
     for i, joint in enumerate(model.joints):
         for d in joint.dofs:
-            found[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
-    return found
+            rubs[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
+    return rubs
 
 
 def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smooth: Array) -> None:
@@ -53,7 +50,7 @@ def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smo
         smooth: those that the same accelerations would need if all joints slid, (S, n).
     """
     size = 1 + np.abs(tau).max(-1, keepdims=True, initial=0)
-    bad = dry & ((dq == 0) | (np.abs(tau - smooth) > ROUNDING * size))
+    bad = dry & ((dq == 0) | (np.abs(tau - smooth) > SLIDING_ROUNDING * size))
     if bad.any():
         row, d = (int(k) for k in np.argwhere(bad)[0])
         raise InputError(
@@ -83,20 +80,20 @@ def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
 
 def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[Input]) -> Array:
     """Slopes, (S, n, c), with NaN where a joint at rest would be given Coulomb friction."""
-    rest = dq == 0
-    if not rest.any():
+    at_rest = dq == 0
+    if not at_rest.any():
         return slopes
-    at, found = 0, slopes.copy()
-    for given in constants:
+    at, marked = 0, slopes.copy()
+    for constant in constants:
         # entries 2 and 3 of a joint's friction are its Coulomb coefficients, in both layouts
-        first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(given.name)
+        first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(constant.name)
         if first is not None:
             for i, joint in enumerate(model.joints):
-                still = rest[:, list(joint.dofs)].any(-1)
+                still = at_rest[:, list(joint.dofs)].any(-1)
                 place = at + first[0] + first[1] * i + 2
-                found[still, :, place : place + 2] = np.nan
-        at += given.size
-    return found
+                marked[still, :, place : place + 2] = np.nan
+        at += constant.size
+    return marked
 
 
 def check_repeated(reached: Array, simulated: Array, times: Array, batch: tuple[int, ...]) -> None:
@@ -105,7 +102,7 @@ def check_repeated(reached: Array, simulated: Array, times: Array, batch: tuple[
     reached: states after steps that were repeated, (E, B, x). simulated: those of the motion.
     """
     size = 1 + np.abs(simulated)
-    wrong = ~(np.abs(reached - simulated) <= REPEATED * size).all(-1)
+    wrong = ~(np.abs(reached - simulated) <= REPEATED_STEP * size).all(-1)
     if wrong.any():
         step, b = (int(k) for k in np.argwhere(wrong)[0])
         raise InputError(

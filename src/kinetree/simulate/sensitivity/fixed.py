@@ -25,9 +25,9 @@ from kinetree.compiler.trace import trace
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.fixed_steps import FixedSteps, with_step, with_stop
+from kinetree.simulate.core.fixed_steps import FixedSteps, step_inputs
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.system import Plant
+from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.checks import (
     check_repeated,
     check_sliding,
@@ -36,8 +36,7 @@ from kinetree.simulate.sensitivity.checks import (
 )
 from kinetree.simulate.sensitivity.inputs import Directions, Input
 from kinetree.simulate.sensitivity.rates import RateChanges, StageStates
-
-SCRATCH = 2**22  # numbers that a block of steps may take
+from kinetree.simulate.tuning import DERIVATIVE_BLOCK
 
 
 class FixedDerivatives:
@@ -46,10 +45,9 @@ class FixedDerivatives:
     def __init__(self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...]) -> None:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
-        external = with_step(with_stop(setup.external, self.space), self.method.implicit)
-        way = {"implicit": self.method.implicit, "positions": self.method.positions}
-        plant = Plant(self.space, setup.acting, external, **way)
-        self.rates = RateChanges(plant, self.directions)
+        external = step_inputs(setup, self.space, self.method)
+        equations = EquationsOfMotion(self.space, setup.acting, external, self.method)
+        self.rates = RateChanges(equations, self.directions)
         self.changes = StageChanges(self.space, self.method, steps.stepping.stages)
 
     def all(self, x: Array, setup: Setup, times: Array) -> tuple[Array, dict[str, Array]]:
@@ -59,19 +57,20 @@ class FixedDerivatives:
         """
         E, B, N = len(x) - 1, x.shape[1], self.space.rates
         h, columns = np.diff(times), self.directions.count
-        external = with_stop(setup.external, self.space, self.method.braking / float(h[0]))
-        external = with_step(external, self.method.implicit, times)
+        external = step_inputs(setup, self.space, self.method, times=times)
         params = np.broadcast_to(external.params(setup.batch), (B, external.params_size))
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)
         table = np.broadcast_to(table, (*table.shape[:2], B, table.shape[-1]))
-        found = np.empty((E, B, columns, N))
-        block = max(1, SCRATCH // (B * N * (columns + N) * (len(self.method.stages) + 2)))
+        changes = np.empty((E, B, columns, N))
+        block = max(1, DERIVATIVE_BLOCK // (B * N * (columns + N) * (len(self.method.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))
-            found[part], reached = self._block(x[part], params, table[part], stages[part], h[part])
+            changes[part], reached = self._block(
+                x[part], params, table[part], stages[part], h[part]
+            )
             check_repeated(reached, x[part.start + 1 : part.stop + 1], times[part], setup.batch)
-        return self.directions.split(found)
+        return self.directions.split(changes)
 
     def _block(
         self, x: Array, params: Array, table: Array, stages: Array, h: Array
@@ -148,15 +147,15 @@ class StageChanges:
 
 def _moved(model: Model, v: Array, dq: Array, dv: Array) -> Array:
     """Change of q exp(v), tangent there, (S, c, n), of changes dq and dv; v: (S, n)."""
-    found = dq + dv
+    moved = dq + dv
     for joint in model.joints:
-        own = list(joint.dofs)
-        if len(own) > 1:
-            bracket = turning(model, v)[(..., *np.ix_(own, own))]
-            E, phi = discretize(-bracket, np.broadcast_to(np.eye(len(own)), bracket.shape), 1.0)
-            along = dq[..., own] @ E.swapaxes(-1, -2), dv[..., own] @ phi.swapaxes(-1, -2)
-            found[..., own] = along[0] + along[1]
-    return found
+        dofs = list(joint.dofs)
+        if len(dofs) > 1:
+            bracket = turning(model, v)[(..., *np.ix_(dofs, dofs))]
+            E, phi = discretize(-bracket, np.broadcast_to(np.eye(len(dofs)), bracket.shape), 1.0)
+            along = dq[..., dofs] @ E.swapaxes(-1, -2), dv[..., dofs] @ phi.swapaxes(-1, -2)
+            moved[..., dofs] = along[0] + along[1]
+    return moved
 
 
 class StageVector:
@@ -172,8 +171,8 @@ class StageVector:
         if self.adds:
             self.value = self._added
             return
-        rest = space.size - space.model.nq
-        ports = [Port("h", ()), Port("r", (rest,))]
+        after_q = space.size - space.model.nq
+        ports = [Port("h", ()), Port("r", (after_q,))]
         ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
         graph = optimise(trace(self._vector, ports, [("v", ())]))
         self.value = Kernel(graph, "v", dtypes=("float64",))

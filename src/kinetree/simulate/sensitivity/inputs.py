@@ -7,6 +7,7 @@ enter every step; the samples of a signal enter the steps near their times, by w
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,8 @@ from kinetree.algorithms import parameter_list
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.free import FREE, free_values
-from kinetree.model import Model
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.setup import Arguments
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.signals import Signal, sample_signal
 
 STATE = ("q0", "dq0")
@@ -39,11 +39,11 @@ def read_names(wrt: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Arguments:
-    """Arguments with zeros and the robot's own data for the inputs that were not given."""
-    parameters = dict(arguments.parameters or {})
-    given = parameters | dict.fromkeys(names)
-    double = [name for name in FREE if name != "gravity" and name in given]
+def complete(run: Run, names: Sequence[str]) -> Run:
+    """The run with zeros and the robot's own data for the inputs that were not given."""
+    model, parameters = run.model, dict(run.parameters or {})
+    varied = parameters | dict.fromkeys(names)
+    double = [name for name in FREE if name != "gravity" and name in varied]
     if PARAMETERS in names and double:
         raise InputError(
             f"wrt has 'parameters', all of the robot's, and {', '.join(double)} is given or asked "
@@ -53,7 +53,7 @@ def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Argume
         if name in FREE and name not in parameters:
             parameters[name] = free_values(model, name)
     zeros = {"tau": np.zeros(model.n), "F_ext": np.zeros((len(model.links), 6))}
-    forces = {name: getattr(arguments, name) for name in FORCES}
+    forces: dict[str, Any] = {name: getattr(run, name) for name in FORCES}
     for name in FORCES:
         if name in names and callable(forces[name]):
             raise InputError(
@@ -62,7 +62,7 @@ def complete(model: Model, names: Sequence[str], arguments: Arguments) -> Argume
             )
         if name in names and forces[name] is None:
             forces[name] = zeros[name]
-    return replace(arguments, parameters=parameters, **forces)
+    return replace(run, parameters=parameters, **forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,26 +137,26 @@ class Directions:
         """Count of columns."""
         return self.of_constants.stop + self.values * self.width
 
-    def split(self, found: Array) -> tuple[Array, dict[str, Array]]:
+    def split(self, changes: Array) -> tuple[Array, dict[str, Array]]:
         """Split changes (..., columns, N) into A, (..., N, N), and B by name, (..., N, S, size).
 
         S is `values` for a signal, and 1 for a constant.
         """
-        found, by = found.swapaxes(-1, -2), dict[str, Array]()
-        lead, at = found.shape[:-1], self.states
+        changes, by = changes.swapaxes(-1, -2), dict[str, Array]()
+        lead, at = changes.shape[:-1], self.states
         for x in self.constants:
-            by[x.name] = found[..., None, at : at + x.size]
+            by[x.name] = changes[..., None, at : at + x.size]
             at += x.size
-        rest, at = found[..., at:].reshape(*lead, self.values, self.width), 0
+        by_samples, at = changes[..., at:].reshape(*lead, self.values, self.width), 0
         for x in self.signals:
-            by[x.name] = rest[..., at : at + x.size]
+            by[x.name] = by_samples[..., at : at + x.size]
             at += x.size
-        return found[..., : self.states], by
+        return changes[..., : self.states], by
 
 
-def sample_numbers(found: Signal) -> Numbers:
+def sample_numbers(signal: Signal) -> Numbers:
     """The number of the sample at a time, by the signal's rule; 2.5 is halfway from 2 to 3."""
-    numbers = replace(found, values=np.arange(len(found.t), dtype=float))
+    numbers = replace(signal, values=np.arange(len(signal.t), dtype=float))
     sampled = sample_signal(numbers, (), "")
 
     def at(times: Array, ends: Array) -> Array:
@@ -165,51 +165,47 @@ def sample_numbers(found: Signal) -> Numbers:
     return at
 
 
-def _weights(found: Signal, stages: Array, ends: Array) -> Weights:
+def _weights(signal: Signal, stages: Array, ends: Array) -> Weights:
     """Weights from the signal's own rule, applied to the numbers of its samples."""
-    count = len(found.t)
-    at = sample_numbers(found)(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
+    count = len(signal.t)
+    at = sample_numbers(signal)(stages.ravel(), np.broadcast_to(ends, stages.shape).ravel())
     at = at.reshape(stages.shape)
     first = np.clip(np.floor(at).astype(int), 0, max(0, count - 2))
     return Weights(first[..., None], (at - first)[..., None], count)
 
 
 def find_inputs(
-    model: Model,
-    names: Sequence[str],
-    arguments: Arguments,
-    external: ExternalInputs,
-    stages: Array,
-    ends: Array,
+    run: Run, external: ExternalInputs, names: Sequence[str], stages: Array, ends: Array
 ) -> tuple[Input, ...]:
     """Every input of `wrt`.
 
     stages, (E, S): times at which rates are evaluated. ends: those that end a step.
     """
+    model = run.model
     constants = _places({name: [shape] for name, (_, shape) in external.constants.items()})
     sampled = _places({name: source.shapes for name, source in external.sampled.items()})
-    found: list[Input] = []
+    inputs: list[Input] = []
     for name in names:
         if name in STATE:
-            found.append(Input(name, (model.n,)))
+            inputs.append(Input(name, (model.n,)))
         elif name == PARAMETERS:
-            found.append(Input(name, (len(parameter_list(model)),)))
+            inputs.append(Input(name, (len(parameter_list(model)),)))
         elif name in FORCES and name in sampled:
             shape = external.sampled[name].shapes[0]
-            weights = _weights(getattr(arguments, name), stages, ends)
-            found.append(Input(name, shape, sampled[name], weights))
+            weights = _weights(getattr(run, name), stages, ends)
+            inputs.append(Input(name, shape, sampled[name], weights))
         else:
             key = name if name in FORCES else f"parameter {name}"
-            found.append(Input(name, external.constants[key][1], constants[key]))
-    return tuple(found)
+            inputs.append(Input(name, external.constants[key][1], constants[key]))
+    return tuple(inputs)
 
 
 def _places(shapes: Mapping[str, Sequence[tuple[int, ...]]]) -> dict[str, slice]:
     """The place of each name among p or s, in the order of the external inputs."""
-    found: dict[str, slice] = {}
+    places: dict[str, slice] = {}
     at = 0
     for name, parts in shapes.items():
         end = at + sum(math.prod(shape) for shape in parts)
-        found[name] = slice(at, end)
+        places[name] = slice(at, end)
         at = end
-    return found
+    return places

@@ -36,7 +36,7 @@ from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.laws import first_line
-from kinetree.simulate.core.system import Plant
+from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions, Input
 
 DOUBLE = ("float64",)
@@ -64,16 +64,16 @@ class Slopes:
 class RateChanges:
     """The slopes of k, made once for a system and the inputs that are asked for."""
 
-    def __init__(self, plant: Plant, directions: Directions) -> None:
-        self.space, self.model = plant.space, plant.space.model
-        self.external, self.free = plant.external, plant.acting.parameters
+    def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
+        self.space, self.model = equations.space, equations.space.model
+        self.external, self.free = equations.external, equations.acting.parameters
         self.constants = directions.constants
         refuse_load_friction(
             self.model, "the derivative of fixed steps", 'Choose the adaptive method, "dop853".'
         )
-        self.loaded = plant.acting.F_ext is not None
-        self.implicit = plant.implicit
-        self.forces = ForceChanges(plant, directions)
+        self.loaded = equations.acting.F_ext is not None
+        self.implicit = equations.implicit
+        self.forces = ForceChanges(equations, directions)
         make = partial(kernel, self.model, free=self.free)
         self.derivatives = make("inverse_dynamics_derivatives", wrenches=self.loaded)
         self.mass_matrix = make("mass_matrix")
@@ -138,25 +138,25 @@ class RateChanges:
     ) -> Array:
         """d ID/d constants, (S, n, c); joint forces and wrenches are not among its data."""
         columns = [np.zeros((len(q), self.model.n, 0))]
-        for given in self.constants:
-            slope = self.by.get(given.name)
-            if slope is None or given.name == "F_ext":
-                columns.append(np.zeros((len(q), self.model.n, given.size)))
+        for constant in self.constants:
+            slope = self.by.get(constant.name)
+            if slope is None or constant.name == "F_ext":
+                columns.append(np.zeros((len(q), self.model.n, constant.size)))
                 continue
-            loads = [] if given.name == PARAMETERS else load
-            found = slope(q, dq, ddq, *loads, *data)
-            columns.append(found.reshape(len(q), self.model.n, given.size))
+            loads = [] if constant.name == PARAMETERS else load
+            column = slope(q, dq, ddq, *loads, *data)
+            columns.append(column.reshape(len(q), self.model.n, constant.size))
         return np.concatenate(columns, -1)
 
     def data(self, p: Array) -> list[Array]:
         """Free data of the robot out of the constants p, (S, p), in the order of their names."""
-        found: dict[str, Array] = {}
+        constants: dict[str, Array] = {}
         at = 0
         for name, (_, shape) in self.external.constants.items():
             end = at + math.prod(shape)
-            found[name] = p[:, at:end].reshape(len(p), *shape)
+            constants[name] = p[:, at:end].reshape(len(p), *shape)
             at = end
-        return [found[f"parameter {name}"] for name in self.free]
+        return [constants[f"parameter {name}"] for name in self.free]
 
 
 class ForceChanges:
@@ -165,25 +165,25 @@ class ForceChanges:
     Of an implicit method: tau - E(a), a function of the acceleration a as well.
     """
 
-    def __init__(self, plant: Plant, directions: Directions) -> None:
-        self.constants, self.implicit = directions.constants, plant.implicit
-        self.n = plant.space.model.n
+    def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
+        self.constants, self.implicit = directions.constants, equations.implicit
+        self.n = equations.space.model.n
         of_pi = any(x.name == PARAMETERS for x in self.constants)
-        if of_pi and plant.implicit and not plant.acting.constant:
+        if of_pi and equations.implicit and not equations.acting.constant:
             raise InputError(
                 "wrt has 'parameters', which are not available for implicit methods with a "
                 "controller or forces that are functions; ask for 'mass', 'com', 'inertia', "
                 "'friction' or 'springs', or take method='semi_implicit_euler'."
             )
-        by_pi = (plant.acting.controller is not None or plant.implicit) and of_pi
-        self.pi = [checked_parameters(plant.space.model)] if by_pi else []
-        self.graph = _forces_graph(plant, self.pi)
+        by_pi = (equations.acting.controller is not None or equations.implicit) and of_pi
+        self.pi = [checked_parameters(equations.space.model)] if by_pi else []
+        self.graph = _forces_graph(equations, self.pi)
         chosen = [x for x in self.constants if x.place is not None]
         self.given = {"p": chosen, "s": directions.signals}
         self.wrt = ["x", *(name for name, given in self.given.items() if given)]
-        self.wrt += ["a"] if plant.implicit else []
+        self.wrt += ["a"] if equations.implicit else []
         self.wrt += ["pi"] if by_pi else []
-        slope = self._differentiated(plant.space)
+        slope = self._differentiated(equations.space)
         # constant forces have slopes of zeros and ones, for which no code is needed
         idle = slope.operations == 0
         self.slope = partial(interpret, slope) if idle else Kernel(slope, "slopes", dtypes=DOUBLE)
@@ -211,55 +211,55 @@ class ForceChanges:
 
     def slopes(self, at: StageStates, a: Array) -> tuple[Array, Array, Array, Array]:
         """By x, (S, f, N), by constants, (S, f, c), by samples, (S, f, s), and by a, (S, f, n)."""
-        found = self.slope(*self._arguments(at, a))
-        found = found if isinstance(found, tuple) else (found,)
-        by = dict(zip(self.wrt, found, strict=True))
+        results = self.slope(*self._arguments(at, a))
+        results = results if isinstance(results, tuple) else (results,)
+        by = dict(zip(self.wrt, results, strict=True))
         lead, place = by["x"].shape[:-1], 0
         columns = [np.zeros((*lead, 0))]
-        for given in self.constants:
-            if given.place is not None:
-                columns.append(by["p"][..., place : place + given.size])
-                place += given.size
+        for constant in self.constants:
+            if constant.place is not None:
+                columns.append(by["p"][..., place : place + constant.size])
+                place += constant.size
             else:
-                columns.append(by["pi"] if self.pi else np.zeros((*lead, given.size)))
+                columns.append(by["pi"] if self.pi else np.zeros((*lead, constant.size)))
         by_a = by.get("a", np.zeros((*lead, self.n)))
         return by["x"], np.concatenate(columns, -1), by.get("s", np.zeros((*lead, 0))), by_a
 
 
-def _forces_graph(plant: Plant, pi: Sequence[Array]) -> Graph:
+def _forces_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), of a, and of pi if the controller may use the robot's data."""
 
-    def forces(t: Scalar, x: Array, p: Array, s: Array, *rest: Array) -> Array:
-        a, pi = (rest[:1], rest[1:]) if plant.implicit else ((), rest)
+    def forces(t: Scalar, x: Array, p: Array, s: Array, *a_and_pi: Array) -> Array:
+        a, pi = (a_and_pi[:1], a_and_pi[1:]) if equations.implicit else ((), a_and_pi)
 
-        def changed(model: Model, given: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
-            return with_parameters(model, pi[0]) if pi else model, given
+        def changed(model: Model, inputs: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
+            return with_parameters(model, pi[0]) if pi else model, inputs
 
-        loads = plant.loads(t, x, p, s, changed)
+        loads = equations.loads(t, x, p, s, changed)
         F_ext = [] if loads.F_ext is None else [np.ravel(loads.F_ext)]
         tau = loads.tau
         if a:
-            tau = tau - plant.added_forces(loads, a[0], plant.gains(t, x, p, s))
+            tau = tau - equations.added_forces(loads, a[0], equations.gains(t, x, p, s))
         return np.concatenate([tau, loads.dz, *F_ext])
 
-    more = [np.zeros(plant.space.model.n)] if plant.implicit else []
-    return traced_forces(plant, forces, "f", pi, more)
+    more = [np.zeros(equations.space.model.n)] if equations.implicit else []
+    return traced_forces(equations, forces, "f", pi, more)
 
 
 def traced_forces(
-    plant: Plant,
+    equations: EquationsOfMotion,
     function: Callable[..., Array],
     name: str,
     pi: Sequence[Array],
     a: Sequence[Array] = (),
 ) -> Graph:
     """The graph of a function of t, x, p, s, a and pi in which forces act."""
-    ports = [*plant.ports, *(Port("a", x.shape) for x in a), *(Port("pi", x.shape) for x in pi)]
+    ports = [*equations.ports, *(Port("a", x.shape) for x in a), *(Port("pi", x.shape) for x in pi)]
     try:
         return optimise(trace(function, ports, [(name, ())]))
     except Exception as problem:
         raise InputError(
-            f"the forces on {plant.space.model.name!r} cannot be differentiated, because they "
+            f"the forces on {equations.space.model.name!r} cannot be differentiated, because they "
             f"cannot be traced: {first_line(problem, named=True)} Write laws with sin, cos, where "
             "and clip of kinetree.scalars and without `if` on q."
         ) from problem
@@ -279,5 +279,5 @@ def checked_parameters(model: Model) -> Array:
 
 def _chosen(size: int, inputs: Sequence[Input], x: Array) -> Array:
     """Columns of the identity at the places of the inputs, (size, c)."""
-    places = [k for given in inputs for k in range(size)[given.place or slice(0)]]
+    places = [k for chosen in inputs for k in range(size)[chosen.place or slice(0)]]
     return np.eye(size, dtype=int)[:, places]

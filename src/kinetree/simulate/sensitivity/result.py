@@ -31,8 +31,8 @@ from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
-from kinetree.simulate.sensitivity.checks import MOST
 from kinetree.simulate.sensitivity.inputs import STATE, Input
+from kinetree.simulate.tuning import MAX_SLOPES
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq
@@ -61,7 +61,7 @@ class LinearSteps:
     B: Mapping[str, Array]
     inside: ResultsInSteps | None = None
 
-    def forward(self, given: Input, X: Array) -> Iterator[tuple[Array, Array, Array]]:
+    def forward(self, by: Input, X: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Times (K,), rollouts (K,) and derivatives of results, (K, N, count, size), step by step.
 
         X: the derivative of the first state, (B, N, count, size); count samples of a signal.
@@ -73,10 +73,10 @@ class LinearSteps:
             if self.inside is not None:
                 t, b = np.nonzero(self.inside.step == k)
                 Y, Q = _product(self.inside.P[t, b], changed[b]), self.inside.Q
-                by_input = Q[given.name][t, b] if given.name in Q else None
-                yield t, b, _add_inputs(Y, given, k, b, by_input)
-            by_input = self.B[given.name][k] if given.name in self.B else None
-            changed = _add_inputs(_product(A, changed), given, k, rows, by_input)
+                by_input = Q[by.name][t, b] if by.name in Q else None
+                yield t, b, _add_inputs(Y, by, k, b, by_input)
+            by_input = self.B[by.name][k] if by.name in self.B else None
+            changed = _add_inputs(_product(A, changed), by, k, rows, by_input)
             if self.inside is None:
                 yield np.full_like(rows, k + 1), rows, changed
 
@@ -89,15 +89,15 @@ class LinearSteps:
         for k in reversed(range(len(self.A))):
             if self.inside is None:
                 back = back + slopes[k + 1]
-            for given, total in totals.items():
-                _collect(total, given, k, rows, self.B[given.name][k], back)
+            for by, total in totals.items():
+                _collect(total, by, k, rows, self.B[by.name][k], back)
             back = np.einsum("bij,bi->bj", self.A[k], back)
             if self.inside is not None:
                 t, b = np.nonzero(self.inside.step == k)
                 np.add.at(back, b, np.einsum("kij,ki->kj", self.inside.P[t, b], slopes[t, b]))
-                for given, total in totals.items():
-                    Q = self.inside.Q[given.name][t, b]
-                    _collect(total, given, k, b, Q, slopes[t, b])
+                for by, total in totals.items():
+                    Q = self.inside.Q[by.name][t, b]
+                    _collect(total, by, k, b, Q, slopes[t, b])
         return back if self.inside is not None else back + slopes[0]
 
 
@@ -106,21 +106,21 @@ def _product(A: Array, X: Array) -> Array:
     return (A @ X.reshape(*X.shape[:2], X.shape[2] * X.shape[3])).reshape(X.shape)
 
 
-def _samples(given: Input, k: int, rows: Array) -> list[tuple[Array, Array]]:
+def _samples(by: Input, k: int, rows: Array) -> list[tuple[Array, Array]]:
     """For each value that enters step k: the number of its first sample, (K,), and the share."""
-    weights = given.weights
+    weights = by.weights
     if weights is None:
         return [(np.zeros_like(rows), np.zeros(len(rows)))]
-    own = rows if weights.first.shape[-1] > 1 else np.zeros_like(rows)
-    return list(zip(weights.first[k][:, own], weights.share[k][:, own], strict=True))
+    columns = rows if weights.first.shape[-1] > 1 else np.zeros_like(rows)
+    return list(zip(weights.first[k][:, columns], weights.share[k][:, columns], strict=True))
 
 
-def _add_inputs(X: Array, given: Input, k: int, rows: Array, B: Array | None) -> Array:
+def _add_inputs(X: Array, by: Input, k: int, rows: Array, B: Array | None) -> Array:
     """X with the inputs of step k added; B: (K, N, S, size), None if the input enters no step."""
     if B is None:
         return X
     each = np.arange(len(rows))
-    for i, (first, share) in enumerate(_samples(given, k, rows)):
+    for i, (first, share) in enumerate(_samples(by, k, rows)):
         column, part = share[:, None, None], B[:, :, i]
         X[each, :, first] += part * (1 - column)
         if share.any():
@@ -128,14 +128,14 @@ def _add_inputs(X: Array, given: Input, k: int, rows: Array, B: Array | None) ->
     return X
 
 
-def _collect(total: Array, given: Input, k: int, rows: Array, B: Array, back: Array) -> None:
+def _collect(total: Array, by: Input, k: int, rows: Array, B: Array, back: Array) -> None:
     """Add slopes by an input of step k; B: (K, N, S, size), back: (K, N)."""
-    found = np.einsum("ki,kisj->ksj", back, B)
-    for i, (first, share) in enumerate(_samples(given, k, rows)):
-        np.add.at(total, (rows, first), found[:, i] * (1 - share[:, None]))
+    slopes = np.einsum("ki,kisj->ksj", back, B)
+    for i, (first, share) in enumerate(_samples(by, k, rows)):
+        np.add.at(total, (rows, first), slopes[:, i] * (1 - share[:, None]))
         if share.any():
             after = np.minimum(first + 1, total.shape[1] - 1)
-            np.add.at(total, (rows, after), found[:, i] * share[:, None])
+            np.add.at(total, (rows, after), slopes[:, i] * share[:, None])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,24 +173,24 @@ class Sensitivities:
         Args:
             name: an input of `wrt`, such as "q0" or "mass".
         """
-        given, chain = self._find(name), self._chain()
-        n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), given.samples
+        by, chain = self._find(name), self._chain()
+        n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), by.samples
         B, N = chain.A.shape[1:3]
-        if T * B * N * count * given.size > MOST:
+        if T * B * N * count * by.size > MAX_SLOPES:
             raise InputError(
-                f"d x/d {name} has {float(T * B * N * count * given.size):.3g} numbers, of which "
-                f"{MOST:.3g} are kept at most. For one number of the motion `gradient` and `cost` "
-                "go backward and need no such table."
+                f"d x/d {name} has {float(T * B * N * count * by.size):.3g} numbers, of which "
+                f"{MAX_SLOPES:.3g} are kept at most. For one number of the motion `gradient` and "
+                "`cost` go backward and need no such table."
             )
-        X = np.zeros((B, N, count, given.size))
+        X = np.zeros((B, N, count, by.size))
         if name in STATE:
             at = np.arange(n)
             X[:, n * STATE.index(name) + at, 0, at] = 1
-        found = np.empty((T, B, 2 * n, count, given.size))
-        for t, b, Y in chain.forward(given, X):
-            found[t, b] = Y[:, : 2 * n]
-        samples = () if given.weights is None else (count,)
-        return found.reshape(T, *lead, 2 * n, *samples, *given.shape)
+        derivatives = np.empty((T, B, 2 * n, count, by.size))
+        for t, b, Y in chain.forward(by, X):
+            derivatives[t, b] = Y[:, : 2 * n]
+        samples = () if by.weights is None else (count,)
+        return derivatives.reshape(T, *lead, 2 * n, *samples, *by.shape)
 
     def gradient(self, slopes: ArrayLike) -> dict[str, Array]:
         """Slopes of a number by every input, (..., *shape), from those by the states: backward.
@@ -214,9 +214,9 @@ class Sensitivities:
         entering = [x for x in self.inputs if x.name not in STATE]
         totals = {x: np.zeros((B, x.samples, x.size)) for x in entering}
         first = chain.backward(wide, totals)
-        found = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
-        found |= {given.name: total for given, total in totals.items()}
-        return {x.name: found[x.name].reshape(self._shape(x)) for x in self.inputs}
+        by_name = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
+        by_name |= {by.name: total for by, total in totals.items()}
+        return {x.name: by_name[x.name].reshape(self._shape(x)) for x in self.inputs}
 
     def _chain(self) -> LinearSteps:
         """The steps with the axes of the batch in one, and those of each input in one."""
@@ -242,14 +242,14 @@ class Sensitivities:
         value, slopes = cost_slopes(self.model, self.motion, final, running)
         return value, self.gradient(slopes)
 
-    def _shape(self, given: Input) -> tuple[int, ...]:
-        samples = () if given.weights is None else (given.samples,)
-        return (*self.motion.batch_shape, *samples, *given.shape)
+    def _shape(self, by: Input) -> tuple[int, ...]:
+        samples = () if by.weights is None else (by.samples,)
+        return (*self.motion.batch_shape, *samples, *by.shape)
 
     def _find(self, name: str) -> Input:
-        for given in self.inputs:
-            if given.name == name:
-                return given
+        for by in self.inputs:
+            if by.name == name:
+                return by
         raise NameLookupError(
             f"the motion was not differentiated by {name!r}, only by {self._names()}; name it in "
             "wrt."

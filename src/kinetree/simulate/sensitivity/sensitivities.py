@@ -13,32 +13,20 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import refuse_actuation
-from kinetree.simulate.core.adaptive import (
-    AdaptiveOptions,
-    AdaptiveSteps,
-    adaptive_steps,
-    read_options,
-)
+from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps, check_terminal
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
-from kinetree.simulate.core.fixed_steps import FixedSteps, Method, find_method, fixed_steps
-from kinetree.simulate.core.forces import check_laws
+from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.core.laws import shifted
-from kinetree.simulate.core.setup import (
-    Arguments,
-    Plan,
-    Setup,
-    aligned_arguments,
-    check_once,
-    read_plan,
-    read_setup,
-)
+from kinetree.simulate.core.run import Law, LimitsChoice, MethodName, Run, checked
+from kinetree.simulate.core.setup import Setup, read_setup
 from kinetree.simulate.core.sources import ForceInput
+from kinetree.simulate.core.verification import check_laws
 from kinetree.simulate.sensitivity.adaptive import AdaptiveDerivatives
 from kinetree.simulate.sensitivity.checks import (
     check_complete,
@@ -48,26 +36,26 @@ from kinetree.simulate.sensitivity.checks import (
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
 from kinetree.simulate.sensitivity.inputs import Input, complete, find_inputs, read_names
 from kinetree.simulate.sensitivity.result import Sensitivities
-from kinetree.simulate.simulation import check_fixed, motion
+from kinetree.simulate.simulation import motion
 
 Derivatives = TypeVar("Derivatives")
 
 
 @typed
 def sensitivities(
-    model: Model,
+    robot: Model | HasModel,
     q0: StateLike,
     dq0: StateLike | None = None,
     *,
     duration: float,
     dt: float | None = None,
-    method: str = "rk4",
+    method: MethodName = "rk4",
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
-    controller: Controller | Callable[..., ArrayLike] | None = None,
+    controller: Controller | Law | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
-    limits: str = "stop",
+    limits: LimitsChoice = "stop",
     events: Events = (),
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -76,7 +64,7 @@ def sensitivities(
     """The motion from q0 and dq0, with its derivatives.
 
     Args:
-        model: the robot.
+        robot: a Robot or a Model.
         q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
             as in `simulate`; leading axes are a batch of rollouts.
         method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853",
@@ -99,84 +87,66 @@ def sensitivities(
         InputError: the motion has no derivative: joints that dry friction holds or stops, laws that
             cannot be traced, forces that are functions.
     """
+    model, names = model_of(robot), read_names(wrt)
     without_constraints(model, "sensitivities")
-    check_once(model)
-    fixed, names = find_method(method), read_names(wrt)
-    plan = read_plan(model, method, duration, dt, limits)
-    if fixed is not None:
-        check_fixed(fixed, events)
-    arguments = Arguments(
-        q0=q0, dq0=dq0, tau=tau, F_ext=F_ext, controller=controller, parameters=parameters
-    )
-    arguments = aligned_arguments(model, arguments)
-    arguments = complete(model, names, arguments)
+    asked = Run(
+        model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
+        controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,
+        atol=atol, max_step=max_step,
+    )  # fmt: skip
+    run = complete(checked(asked), names)
     refuse_actuation(model, "sensitivities")
-    setup = read_setup(model, arguments)
+    setup = read_setup(run)
     # before derivatives are compiled and remembered
-    start = [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)]
-    check_laws(model, setup.acting, setup.external, setup.batch, start)
+    check_laws(setup, [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)])
     if setup.sampling is not None:
         raise InputError(
             f"{setup.sampling.name} is called in Python, so the motion has no derivative. Take a "
             "law that can be traced, or kinetree.controllers.Stateful."
         )
-    if fixed is not None:
-        return _of_fixed_steps(model, names, arguments, setup, plan, fixed)
-    options = read_options(setup, rtol, atol, max_step, events)
-    return _of_adaptive_steps(model, names, arguments, setup, plan, options)
+    differentiated = _of_adaptive_steps if run.fixed is None else _of_fixed_steps
+    return differentiated(run, setup, names)
 
 
-def _of_fixed_steps(
-    model: Model,
-    names: tuple[str, ...],
-    arguments: Arguments,
-    setup: Setup,
-    plan: Plan,
-    method: Method,
-) -> Sensitivities:
+def _of_fixed_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivities:
     """Every result is a state, from which one step leads to the next."""
-    times, count = plan.times, len(setup.x0)
-    steps = fixed_steps(model, setup, method, plan)
+    times, count, loop = run.times, len(setup.x0), fixed_steps(run, setup)
+    method = loop.method
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(method.times)
-    ends = np.array(method.times) == 1
-    inputs = find_inputs(model, names, arguments, setup.external, stages, ends)
+    inputs = find_inputs(run, setup.external, names, stages, np.array(method.times) == 1)
     columns = sum(x.size * (len(method.stages) if x.weights is not None else 1) for x in inputs)
-    check_size(len(times), count, steps.space.rates, steps.space.rates + columns)
-    derivatives = _remembered(steps, inputs, lambda: FixedDerivatives(steps, setup, inputs))
-    with plan.bar() as bar:
-        outcome = steps.run(setup, plan, bar)
-    found = motion(model, setup, plan, outcome, steps.system.note, {"steps": len(times) - 1})
-    A, B = derivatives.all(_states(found, setup), setup, times)
-    return Sensitivities(found, model, inputs, *_with_batch(A, B, inputs, setup.batch))
+    check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
+    derivatives = _remembered(loop, inputs, lambda: FixedDerivatives(loop, setup, inputs))
+    with run.bar() as bar:
+        outcome = loop.run(run, setup, bar)
+    simulated = motion(run, setup, loop, outcome)
+    A, B = derivatives.all(_states(simulated, setup), setup, times)
+    return Sensitivities(simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch))
 
 
-def _of_adaptive_steps(
-    model: Model,
-    names: tuple[str, ...],
-    arguments: Arguments,
-    setup: Setup,
-    plan: Plan,
-    options: AdaptiveOptions,
-) -> Sensitivities:
+def _of_adaptive_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivities:
     """Results lie inside steps, which every rollout has of its own."""
-    steps, log = adaptive_steps(model, setup, plan), list[AcceptedSteps]()
+    loop, log = adaptive_steps(run, setup), list[AcceptedSteps]()
+    check_terminal(run, setup)
     none = np.zeros((0, 1)), np.zeros(1, bool)  # the weights of samples follow with the steps
-    inputs = find_inputs(model, names, arguments, setup.external, *none)
-    derivatives = _remembered(steps, inputs, lambda: AdaptiveDerivatives(steps, setup, inputs))
-    count, N, columns = len(setup.x0), steps.space.rates, derivatives.directions.count
-    check_size(len(plan.times), count, N, columns)
-    with plan.bar() as bar:
-        outcome, extra = steps.run(setup, plan, options, bar, log)
-    found = motion(model, setup, plan, outcome, steps.system.note, extra)
+    inputs = find_inputs(run, setup.external, names, *none)
+    derivatives = _remembered(loop, inputs, lambda: AdaptiveDerivatives(loop, setup, inputs))
+    count, N, columns = len(setup.x0), loop.space.rates, derivatives.directions.count
+    check_size(len(run.times), count, N, columns)
+    with run.bar() as bar:
+        outcome = loop.run(run, setup, bar, log)
+    simulated = motion(run, setup, loop, outcome)
     taken = AcceptedSteps.joined(log)
-    check_complete(taken, setup.batch, count, len(found))
-    dry = steps.rollouts(setup).dry
+    check_complete(taken, setup.batch, count, len(simulated))
+    dry = loop.rollouts(setup).dry
     if dry is not None:
-        check_modes(model, taken, dry)
-    check_size(int(taken.number.max()) + 1 + len(found), count, N, columns)
-    A, B, inside, weights = derivatives.all(taken, setup, arguments, inputs, found.t)
+        check_modes(run.model, taken, dry)
+    check_size(int(taken.number.max()) + 1 + len(simulated), count, N, columns)
+    A, B, inside, weights = derivatives.all(taken, run, setup, inputs, simulated.t)
     inputs = tuple(replace(x, weights=weights.get(x.name)) for x in inputs)
-    return Sensitivities(found, model, inputs, *_with_batch(A, B, inputs, setup.batch), inside)
+    return Sensitivities(
+        simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch), inside
+    )
 
 
 def _remembered(
@@ -189,11 +159,11 @@ def _remembered(
     return steps.derivatives[key]
 
 
-def _states(found: Trajectory, setup: Setup) -> Array:
+def _states(simulated: Trajectory, setup: Setup) -> Array:
     """All states x, (T, B, x)."""
-    parts = [found.q, found.dq]
-    parts += [found.meta["controller_state"]] if setup.extra else []
-    return np.concatenate(parts, -1).reshape(len(found), len(setup.x0), -1)
+    parts = [simulated.q, simulated.dq]
+    parts += [simulated.meta["controller_state"]] if setup.extra else []
+    return np.concatenate(parts, -1).reshape(len(simulated), len(setup.x0), -1)
 
 
 def _with_batch(
@@ -201,9 +171,9 @@ def _with_batch(
 ) -> tuple[Array, dict[str, Array]]:
     """A, (E, *batch, N, N), and B by name, (E, *batch, N, *shape), with S before a signal's."""
     E, N = len(A), A.shape[-1]
-    found: dict[str, Array] = {}
+    shaped: dict[str, Array] = {}
     for x in inputs:
         if x.name in B:
             values = () if x.weights is None else (B[x.name].shape[-2],)
-            found[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
-    return A.reshape(E, *batch, N, N), found
+            shaped[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
+    return A.reshape(E, *batch, N, N), shaped

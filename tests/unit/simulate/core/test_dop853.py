@@ -1,4 +1,4 @@
-"""The table of the method of order 8, by the conditions that its numbers must meet."""
+"""The method of order 8: its table, steps and values between against SciPy's, and its order."""
 
 import numpy as np
 import pytest
@@ -18,62 +18,125 @@ from kinetree.simulate.core.dop853 import (
     take_step,
 )
 
+integrate = pytest.importorskip("scipy.integrate")
 EPS = np.finfo(float).eps
 
 
-def matrix(rows, width):
-    found = np.zeros((len(rows), width))
-    for i, row in enumerate(rows):
-        for j, number in row.items():
-            found[i, j] = number
-    return found
+def slope(t, x, ends=False):
+    """A driven pendulum whose force depends on time, so that times count as much as states."""
+    force = np.exp(-3 * t) * np.cos(4 * t)
+    return np.stack([x[..., 1], force - np.sin(x[..., 0]) - 0.1 * x[..., 1]], -1)
 
 
-def test_rows_add_up_to_the_times_of_the_stages():
-    # sums of up to 15 numbers of size 30
-    assert abs(matrix(A, 16).sum(1) - C).max() < 500 * EPS
+def start(t0, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(4, 2)) * np.array([[1.0], [1e-3], [10.0], [0.0]])
+    return np.full(4, t0), x
 
 
-@pytest.mark.parametrize("k", range(8))
-def test_quadrature_conditions_up_to_order_8(k):
-    """sum b c^k = 1 / (k + 1)."""
-    b, c = matrix([B], STAGES)[0], np.array(C[:STAGES])
-    assert abs(b @ c**k - 1 / (k + 1)) < 200 * EPS
+def test_the_table_is_that_of_scipy():
+    """SciPy keeps it in a private module, which may move."""
+    other = pytest.importorskip("scipy.integrate._ivp.dop853_coefficients")
+
+    def wide(row, width):
+        found = np.zeros(width)
+        found[list(row)] = list(row.values())
+        return found
+
+    pairs = [(wide(row, 16), other.A[i]) for i, row in enumerate(A)]
+    pairs += [(wide(row, 16), other.D[i]) for i, row in enumerate(D)]
+    pairs += [(wide(B, STAGES), other.B), (np.array(C), other.C)]
+    pairs += [(wide(E3, 13), other.E3), (wide(E5, 13), other.E5)]
+    for own, theirs in pairs:
+        assert own == pytest.approx(theirs, rel=1e-14, abs=1e-15)
 
 
-def test_conditions_of_tall_trees():
-    """b A^k c^m = m! / (m + k + 1)!: every chain of evaluations is integrated."""
-    a, b = matrix(A[:STAGES], STAGES), matrix([B], STAGES)[0]
-    c = np.array(C[:STAGES])
-    for m in range(1, 8):
-        row = b.copy()
-        for k in range(1, 8 - m):
-            row = row @ a
-            factors = [m + j for j in range(1, k + 2)]
-            assert abs(row @ c**m - 1 / np.prod(factors)) < 1e-14, (m, k)
+@pytest.mark.parametrize("t0", [0.0, 0.7])
+@pytest.mark.parametrize("seed", range(5))
+def test_first_steps_have_scipys_length(t0, seed):
+    t, x = start(t0, seed)
+    for rtol, atol in ((1e-3, 1e-6), (1e-8, 1e-10)):
+        found = first_length(slope, t, x, slope(t, x), rtol, atol)
+        for k in range(len(x)):
+            solver = integrate.DOP853(slope, t0, x[k], 1e9, rtol=rtol, atol=atol)
+            assert found[k] == pytest.approx(solver.h_abs, rel=1e-12)
 
 
-def test_error_estimates_vanish_for_low_orders():
-    """Differences of two methods do not see polynomials that both integrate."""
-    c = np.append(np.array(C[:STAGES]), 1.0)
-    for estimate, order in ((E5, 5), (E3, 3)):
-        e = matrix([estimate], STAGES + 1)[0]
-        assert all(abs(e @ c**k) < 1e-13 for k in range(order))
-        assert abs(e @ c**8) > 1e-6
+def test_a_first_step_is_probed_forwards_at_the_end_of_a_small_step():
+    """Before t0 a force may be another one, or undefined."""
+    t, x = start(0.5, 1)
+    seen = []
+
+    def watched(at, state, ends):
+        seen.append((at, state, ends))
+        return slope(at, state)
+
+    k = slope(t, x)
+    first_length(watched, t, x, k, 1e-8, 1e-10)
+    ((at, state, ends),) = seen
+    assert (at > t).all() and ends
+    assert state == pytest.approx(x + (at - t)[:, None] * k, rel=1e-12, abs=1e-15)
 
 
-def test_rows_of_the_dense_output_kill_constants():
-    assert abs(matrix(D, 16).sum(1)).max() < 1e-12
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_and_the_values_between_are_scipys(seed):
+    t, x = start(0.3, seed)
+    h = 0.3
+    step = take_step(slope, t, np.full(4, h), x, slope(t, x))
+    polynomial = dense_output(slope, step)
+    shares = np.linspace(0, 1, 11)
+    for k in range(len(x)):
+        solver = integrate.DOP853(
+            slope, 0.3, x[k], 0.3 + h, rtol=1e9, atol=1e9, first_step=h, max_step=h
+        )
+        solver.step()
+        assert solver.t == pytest.approx(0.3 + h)
+        assert step.end[k] == pytest.approx(solver.y, rel=1e-13, abs=1e-14)
+        expected = solver.dense_output()(0.3 + h * shares).T
+        rows = np.full(len(shares), k)
+        assert polynomial.at(rows, shares) == pytest.approx(expected, rel=1e-12, abs=1e-13)
+        assert step.times(rows, shares) == pytest.approx(0.3 + h * shares, rel=1e-14)
 
 
-def slope(t, x, ends):
+def test_the_rate_of_the_polynomial_is_its_derivative():
+    t, x = start(0.3, 7)
+    step = take_step(slope, t, np.full(4, 0.1), x, slope(t, x))
+    polynomial = dense_output(slope, step)
+    shares = np.linspace(0.05, 0.95, 10)
+    for k in range(len(x)):
+        rows, small = np.full(len(shares), k), 1e-5
+        values, rates = polynomial.moving(rows, shares)
+        assert values == pytest.approx(polynomial.at(rows, shares), rel=1e-12, abs=1e-14)
+        ahead, behind = (polynomial.at(rows, shares + s) for s in (small, -small))
+        assert rates == pytest.approx((ahead - behind) / (2 * small * 0.1), rel=1e-6, abs=1e-7)
+        exact = slope(0.3 + 0.1 * shares, values)
+        assert rates == pytest.approx(exact, rel=1e-5, abs=1e-6)
+
+
+def test_no_time_of_a_step_lies_beyond_its_end():
+    t, x = start(0.3, 2)
+    until = np.array([0.5, 0.6, 0.7, 0.8])
+    seen = []
+
+    def watched(at, state, ends):
+        seen.append(at)
+        return slope(at, state)
+
+    step = take_step(watched, t, np.full(4, 0.4), x, slope(t, x), until)
+    dense_output(watched, step)
+    assert (np.max(seen, 0) == np.minimum(until, 0.7)).all()
+    assert np.min(seen) > 0.3
+    assert step.times(np.arange(4), np.ones(4)) == pytest.approx(np.minimum(until, 0.7))
+
+
+def pendulum(t, x, ends):
     """A pendulum and a clock: x = (angle, rate, time)."""
     return np.stack([x[:, 1], -np.sin(x[:, 0]), np.ones(len(x))], -1)
 
 
 def ends_of(h):
     x, t = np.array([[1.0, 0.2, 0.0]]), np.zeros(1)
-    step = take_step(slope, t, np.array([h]), x, slope(t, x, False))
+    step = take_step(pendulum, t, np.array([h]), x, pendulum(t, x, False))
     return step
 
 
@@ -83,13 +146,13 @@ def test_a_step_has_local_order_9_and_its_polynomial_8():
     for h in steps:
         x, t = np.array([[1.0, 0.2, 0.0]]), np.zeros(1)
         for _ in range(16):
-            part = take_step(slope, t, np.array([h / 16]), x, slope(t, x, False))
+            part = take_step(pendulum, t, np.array([h / 16]), x, pendulum(t, x, False))
             x, t = part.end, t + h / 16
             fine.setdefault(h, []).append(x[0])
     local = [abs(ends_of(h).end[0] - fine[h][-1]).max() for h in steps]
     inner = []
     for h in steps:
-        polynomial = dense_output(slope, ends_of(h))
+        polynomial = dense_output(pendulum, ends_of(h))
         found = polynomial.at(np.zeros(15, int), np.arange(1, 16) / 16)
         inner.append(abs(found - fine[h][:15]).max())
     assert np.polyfit(np.log(steps), np.log(local), 1)[0] > 8.5
@@ -98,7 +161,7 @@ def test_a_step_has_local_order_9_and_its_polynomial_8():
 
 def test_the_polynomial_begins_and_ends_with_the_step():
     step = ends_of(0.5)
-    polynomial = dense_output(slope, step)
+    polynomial = dense_output(pendulum, step)
     assert np.array_equal(polynomial.at(np.zeros(1, int), np.zeros(1)), step.x)
     assert abs(polynomial.at(np.zeros(1, int), np.ones(1)) - step.end).max() < 4 * EPS
 
@@ -112,7 +175,7 @@ def test_the_error_grows_with_the_step_and_decides_the_next():
 
 def test_a_first_step_is_neither_huge_nor_nothing():
     x, t = np.array([[1.0, 0.2, 0.0], [0.0, 0.0, 0.0]]), np.zeros(2)
-    first = first_length(slope, t, x, slope(t, x, False), 1e-8, 1e-10)
+    first = first_length(pendulum, t, x, pendulum(t, x, False), 1e-8, 1e-10)
     assert (first > 1e-6).all() and (first < 1).all()
     still = first_length(lambda t, x, e: 0 * x, t, x, 0 * x, 1e-8, 1e-10)
     assert (still > 0).all() and np.isfinite(still).all()

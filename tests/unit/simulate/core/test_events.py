@@ -158,7 +158,7 @@ def test_events_change_no_sample():
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_all_crossings_of_random_cosines(seed):
     """A spring's motion A cos(w t + p) passes levels at times that are known in closed form."""
     rng = np.random.default_rng(seed)

@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.scalars import where
-from kinetree.simulate.core.integration import PATIENCE, WINDOW, Pace
+from kinetree.simulate.core.integration import Pace
+from kinetree.simulate.tuning import PACE_WINDOW, SLIDE_TRIES
 
 
 def cart(**joint):
@@ -71,7 +72,7 @@ def judged(steps, left, scale=1.0):
     """Whether repeated steps, (length, accepted), are found to slide along a jump."""
     pace, t, found = Pace(1, 1), 0.0, False
     row = np.array([0])
-    for k in range(WINDOW):
+    for k in range(PACE_WINDOW):
         h, good = steps[k % len(steps)]
         t += h * scale if good else 0.0
         given = (np.array([x]) for x in (t, h * scale, good, left * scale))
@@ -96,5 +97,5 @@ def test_only_short_steps_of_one_size_with_many_rejections_are_a_slide(scale):
 
 def test_a_slide_that_ends_soon_is_no_reason_to_stop():
     pace = sum(h for h, good in SLIDE if good) / len(SLIDE)  # time per step or trial
-    assert judged(SLIDE, 1.1 * PATIENCE * pace)
-    assert not judged(SLIDE, 0.9 * PATIENCE * pace)
+    assert judged(SLIDE, 1.1 * SLIDE_TRIES * pace)
+    assert not judged(SLIDE, 0.9 * SLIDE_TRIES * pace)

@@ -11,7 +11,7 @@ from kinetree.simulate import event
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
 GOAL = np.array([0.1, 0.2])
-METHODS = ("dop853", "rk4", "euler")
+METHODS = ("dop853", "rk4")
 
 
 def run(method, **options):

@@ -24,7 +24,7 @@ def roots_of(function, low=0.0, high=1.0, sides=None):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_all_roots_of_random_polynomials(seed):
     rng = np.random.default_rng(seed)
     roots = np.sort(rng.uniform(0, 1, rng.integers(1, 9)))

@@ -30,7 +30,7 @@ def test_a_planned_motion_brings_every_joint_to_its_goal(method):
     assert found.meta["stuck"] == () and found.meta["compiled"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["dop853", "implicit"])
 def test_a_step_to_a_goal_says_which_joints_stick(method):
     found = run(UR5E, controllers.ComputedTorque(GOAL), method)
     stuck = {x.joint: x for x in found.meta["stuck"]}

@@ -64,7 +64,7 @@ def test_what_bends_counts_and_what_depends_on_the_state_does_not():
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_random_conditions_against_a_dense_grid(seed):
     """Where the condition changes on a fine grid, a switch was found, and nowhere else."""
     rng = np.random.default_rng(seed)

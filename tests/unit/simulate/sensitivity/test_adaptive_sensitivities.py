@@ -11,8 +11,9 @@ from kinetree.kernels.free import free_values
 from kinetree.scalars import sin
 from kinetree.simulate import signal
 from kinetree.simulate.core.events import event
-from kinetree.simulate.core.fixed_steps import METHODS, fixed_steps
-from kinetree.simulate.core.setup import Arguments, read_plan, read_setup
+from kinetree.simulate.core.fixed_steps import fixed_steps
+from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.setup import read_setup
 
 ARM = kt.robots.ur5e()
 Q0, DQ0 = np.array([0.2, -1.2, 1.0, -0.5, 0.3, 0.1]), np.array([0.4, -0.3, 0.5, 0.2, -0.6, 1.0])
@@ -198,9 +199,9 @@ def test_a_batch_of_nothing_is_refused(method):
 
 
 def test_a_loop_leaves_its_first_state_as_it_was():
-    setup = read_setup(ARM.model, Arguments(q0=Q0, dq0=DQ0))
-    plan = read_plan(ARM.model, "rk4", 0.02, 0.01, "ignore")
-    steps, before = fixed_steps(ARM.model, setup, METHODS["rk4"], plan), setup.x0.copy()
+    run = Run(model=ARM.model, q0=Q0, dq0=DQ0, duration=0.02, dt=0.01, method="rk4")
+    setup = read_setup(run)
+    steps, before = fixed_steps(run, setup), setup.x0.copy()
     with Progress("", 1.0, False) as bar:
-        steps.run(setup, plan, bar)
+        steps.run(run, setup, bar)
     assert np.array_equal(setup.x0, before)

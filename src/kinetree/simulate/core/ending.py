@@ -1,0 +1,194 @@
+"""How a simulation ends: with the arrays of its motion, or with a SimulationError."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.simulate.core.closure import constraint_results, singular_end
+from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
+from kinetree.simulate.core.outcome import Outcome
+from kinetree.simulate.core.run import ADAPTIVE, Run
+from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.core.verification import unbounded_law
+
+Record = TypeVar("Record")
+# times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
+MakeRecord = Callable[[Array, dict[str, Any], dict[str, Any]], Record]
+
+
+def recorded(
+    run: Run, setup: Setup, outcome: Outcome, note: str | None, make: MakeRecord[Record]
+) -> Record:
+    """Return the record, or raise a SimulationError with the part of it before.
+
+    note: why forces come from Python. Violations that are to be listed are in its meta.
+    """
+    meta = setup.described(run, note, outcome.counts)
+    t = outcome.times[outcome.kept]
+
+    def record(count: int) -> Record:
+        arrays = {
+            name: x[:count].reshape(count, *setup.batch, x.shape[-1])
+            for name, x in outcome.records.items()
+        }
+        state = _memory(setup, arrays)
+        state |= constraint_results(setup.model, arrays, outcome.xp)
+        if "tau" not in arrays:
+            arrays["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, setup.model.n))
+        return make(t[:count], arrays, meta | state)
+
+    noted = violations(run, setup, outcome)
+    lost = [v for v in noted if v.by is None]
+    broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
+    wrong = noted if run.limits == "stop" else sorted(lost + broken, key=lambda v: v.t)
+    if wrong and (run.limits == "stop" or broken or not setup.batch):
+        first = wrong[0]
+        before = _finite_rows(outcome, int(np.searchsorted(t, first.t, "left")))
+        limit, cause = first.by is not None and first.quantity != CLOSURE, None
+        if not limit:
+            rollout = int(np.ravel_multi_index(first.rollout, setup.batch)) if setup.batch else 0
+            last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
+            cause = unbounded_law(setup, outcome, before, first.t, rollout)
+            cause = cause or singular_end(setup.model, np.asarray(last, float))
+        error = SimulationError(explanation(first, meta, len(wrong), cause))
+        error.violations = tuple(wrong) if limit else ()
+        if before:
+            error.trajectory = record(before)
+        raise error
+    if lost:
+        _hold_lost(outcome, lost, setup.batch)
+    if run.limits == "record":
+        meta["violations"] = tuple(noted)
+    return record(len(t))
+
+
+def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Entries of `meta` with controls, commands and states of controller, actuators and drives.
+
+    They are taken out of the records.
+    """
+    meta, actuation, z = dict[str, Any](), setup.acting.actuation, arrays.pop("z", None)
+    size = setup.controller_size
+    if z is not None and size:
+        meta["controller_state"] = z[..., :size]
+    if setup.sampling is not None and setup.sampling.controller.initial is not None:
+        meta["controller_state"] = setup.sampling.final()
+    if actuation is None:
+        return meta
+    if z is not None:
+        meta |= actuation.named_parts(setup.model, z[..., size:])
+    if "controls" in arrays:
+        u = arrays.pop("controls")
+        meta["controls"] = {x: u[..., k] for k, x in enumerate(setup.model.actuator_names)}
+    if "command" in arrays:
+        meta["command"] = arrays.pop("command")
+    return meta
+
+
+def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
+    """Joint forces that were not recorded because they are constant."""
+    xp, tau = outcome.xp, setup.external.constants.get("tau")
+    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau[0])
+    return xp.broadcast_to(constant.astype(outcome.records["q"].dtype), shape)
+
+
+def violations(run: Run, setup: Setup, outcome: Outcome) -> list[Violation]:
+    """All violations, the earliest first; only rollouts that have any leave the GPU."""
+    chosen, size = outcome.xp.flatnonzero((outcome.first >= 0).any(axis=1)), setup.space.size
+    rows = on_cpu(chosen)
+    first, amount = on_cpu(outcome.first[chosen]), on_cpu(outcome.amount[chosen])
+    listed: list[Violation] = []
+    for b, j in np.argwhere(first >= 0):
+        t = float(outcome.times[first[b, j]])
+        at = np.unravel_index(rows[b], setup.batch) if setup.batch else ()
+        rollout = tuple(int(k) for k in at)
+        if j < size:
+            joint, quantity = _state_entry(setup, int(j))
+            listed.append(Violation(t, joint, quantity, None, rollout))
+        else:
+            bound, by = run.bounds[j - size], -float(amount[b, j])
+            listed.append(Violation(t, bound.joint, bound.quantity, by, rollout, bound.unit))
+    return sorted(listed, key=lambda v: (v.t, v.rollout))
+
+
+def _state_entry(setup: Setup, j: int) -> tuple[str, str]:
+    """Joint and quantity of an entry of the state."""
+    nq, n = setup.model.nq, setup.model.n
+    if j < nq:
+        return setup.model.coordinate_names[j], "position"
+    if j < nq + n:
+        return setup.model.dof_names[j - nq], "velocity"
+    return f"entry {j - nq - n} of the state of controller, actuators and drives", "value"
+
+
+def _finite_rows(outcome: Outcome, count: int) -> int:
+    """How many of the first `count` rows are finite, accelerations and forces included."""
+    for x in outcome.records.values():
+        finite = outcome.xp.isfinite(x[:count]).all((1, 2))
+        count = count if finite.all() else int(finite.argmin())
+    return count
+
+
+def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ...]) -> None:
+    """Let rollouts of a batch that ran away stand still where they were last finite."""
+    xp, records = outcome.xp, outcome.records
+    rows = np.unique([np.ravel_multi_index(v.rollout, batch) for v in lost])
+    at, count = xp.asarray(rows), len(outcome.kept)
+    finite = np.ones((count, len(rows)), bool)
+    for x in records.values():
+        finite &= on_cpu(xp.isfinite(x[:, at]).all(-1))
+    end = np.where(finite.all(0), count, finite.argmin(0))
+    number = np.arange(count)[:, None]
+    last = xp.asarray(np.minimum(number, np.maximum(end - 1, 0)))
+    for name, x in records.items():
+        part = x[:, at]
+        if name in ("q", "z"):
+            part = part[last, xp.asarray(np.arange(len(rows)))]
+            part[xp.asarray(np.broadcast_to(end == 0, finite.shape))] = 0
+        else:
+            part[xp.asarray(number >= end)] = 0
+        x[:, at] = part
+
+
+def explanation(
+    first: Violation, meta: Mapping[str, Any], count: int, cause: str | None = None
+) -> str:
+    """Why a simulation ended, and what to do; cause: the sentence for a law or a position."""
+    more = f" ({count} such events in all)" if count > 1 else ""
+    if cause is not None:
+        way = cause
+    elif first.quantity == CLOSURE:
+        way = "Take smaller steps, and look for a position in which the mechanism is singular."
+    elif first.by is not None:
+        way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
+    elif "jammed" in meta:
+        return _endless(meta, first.rollout)
+    elif meta["method"] == ADAPTIVE:
+        way = "Look for forces that grow with the motion, and for masses near zero."
+    else:
+        way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."
+    return f"the simulation ended at {first}{more}. {way}"
+
+
+def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
+    """Why steps became too short to go on, and what to do."""
+    joint, force = meta["jammed_joint"], meta["jammed_drive"]
+    if force:
+        way = (
+            "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
+            f"force falls from {force} to 0. Let the curve end at zero force, or take method='rk4'."
+        )
+    else:
+        way = (
+            "Describe dry friction as the robot's own (with_friction), make the law smooth about "
+            "its switch, or take method='rk4'."
+        )
+    where = f" in rollout {list(rollout)}" if rollout else ""
+    return (
+        f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
+        f"short to go on: forces jump back and forth, or change without end, most at joint "
+        f"{joint!r}. {way}"
+    )
