@@ -9,7 +9,7 @@ from kinetree import Builder, Friction, Robot, algorithms, robots
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.testing import CheckFailure, check_robot
-from kinetree.testing.agreement import KERNELS
+from kinetree.testing.laws import KERNELS
 
 FEW = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_forces")
 LARGE = ("humanoid",)  # some of its kernels take many seconds to compile

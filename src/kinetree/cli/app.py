@@ -9,13 +9,12 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Group, Parameter
 
-from kinetree import __version__
+from kinetree import __version__, robots
 from kinetree.cli.arguments import Json, option
 
-ROBOTS = """ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot (cart_pole, delta,
-double_pendulum, five_bar, four_bar, hand, humanoid, iiwa_14, panda, planar_2r, puma_560, quadruped,
-rp, scara, slider_crank, spatial_3r, two_arms, ur5e), or a module of the package robot_descriptions,
-such as panda_description."""
+ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
+({", ".join(robots.__all__)}), or a module of the package robot_descriptions, such as
+panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate: a
 joint left its limits and --limits is stop; watch: there is a contact); 2 wrong usage, input or
@@ -66,7 +65,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "The program itself": {
         "demo": ("demo:demo", ""),
-        "bench": ("bench:bench", "[ROBOT]"),
     },
 }
 
@@ -77,7 +75,7 @@ def usage(words: str, arguments: str) -> str:
 
 
 GROUPS = {name: Group(name, sort_key=k) for k, name in enumerate(COMMANDS)}
-OWN = GROUPS["The program itself"]
+ITSELF = GROUPS["The program itself"]
 for title, commands in COMMANDS.items():
     for k, (name, (target, arguments)) in enumerate(commands.items()):
         app.command(
@@ -86,12 +84,12 @@ for title, commands in COMMANDS.items():
         )  # fmt: skip
 
 cache_app = App(
-    name="cache", help="The compiled code that kinetree keeps on disk.", group=OWN,
+    name="cache", help="The compiled code that kinetree keeps on disk.", group=ITSELF,
     help_epilogue=CODES,
     usage="Usage: kinetree cache COMMAND [OPTIONS]",
 )  # fmt: skip
 app.command(cache_app)
-app["--help"].group = app["--version"].group = OWN
+app["--help"].group = app["--version"].group = ITSELF
 
 
 @cache_app.command(name="info", usage=usage("cache info", ""))
@@ -110,17 +108,17 @@ def cache_info(*, json: Json = False) -> None:
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
 
-    found = cache.info()
+    stored = cache.info()
     if json:
         names = ("enabled", "entries", "size", "limit")
-        print_json({"folder": str(found.folder)} | {x: getattr(found, x) for x in names})
+        print_json({"folder": str(stored.folder)} | {x: getattr(stored, x) for x in names})
         return
     screen = console()
-    screen.print(f"folder   {found.folder}", soft_wrap=True)
-    screen.print(f"cache    {'on' if found.enabled else 'off (KINETREE_CACHE=0)'}")
-    screen.print(f"entries  {found.entries}")
-    limit = f"{found.limit / 2**20:.0f} MiB"
-    screen.print(f"size     {found.size / 2**20:.1f} MiB of at most {limit}")
+    screen.print(f"folder   {stored.folder}", soft_wrap=True)
+    screen.print(f"cache    {'on' if stored.enabled else 'off (KINETREE_CACHE=0)'}")
+    screen.print(f"entries  {stored.entries}")
+    limit = f"{stored.limit / 2**20:.0f} MiB"
+    screen.print(f"size     {stored.size / 2**20:.1f} MiB of at most {limit}")
 
 
 @cache_app.command(name="clear", usage=usage("cache clear", ""))
@@ -147,7 +145,7 @@ def cache_clear(*, json: Json = False) -> None:
         console().print(f"{counted(removed, 'entry')} removed")
 
 
-@app.command(group=OWN, usage=usage("completion", "[SHELL]"))
+@app.command(group=ITSELF, usage=usage("completion", "[SHELL]"))
 def completion(
     shell: Annotated[
         Literal["bash", "zsh", "fish"] | None, Parameter(help="The running shell if left out.")

@@ -1,6 +1,5 @@
 """`kinetree demo`: the exercises of the course, computed next to the printed results."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
 from kinetree.cli.tables import console
-from kinetree.robot import Robot
+from kinetree.robots.exercises import EXERCISES, Exercise
 
 TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
 
@@ -38,49 +37,9 @@ def demo(*, json: Json = False, degrees: Degrees = False) -> None:
         demonstrate(console())
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """One case: the motion, and the joint forces printed without and with gravity."""
-
-    label: str
-    robot: Robot
-    q: tuple[float, ...]
-    dq: tuple[float, ...]
-    ddq: tuple[float, ...]
-    printed: tuple[str, ...] | None  # no gravity
-    printed_gravity: tuple[str, ...] | None
-
-
-def exercises() -> list[Exercise]:
-    """The five cases; q in rad and m."""
-    from kinetree import robots
-
-    arm, slide, spatial = robots.planar_2r(), robots.rp(), robots.spatial_3r()
-    deg = np.pi / 180
-    return [
-        Exercise("2.1  2R", arm, (20 * deg, 40 * deg), (0.2, 0.15), (0.1, 0.085), None, None),
-        Exercise(
-            "2.2  2R", arm, (90 * deg, 45 * deg), (-0.8, 0.35), (-0.4, 0.1),
-            ("-12.3727", "0.2878"), ("-65.0917", "-52.4313"),
-        ),
-        Exercise(
-            "3.1  RP", slide, (20 * deg, 0.2 - 0.6), (0.08, 0.03), (0.1, 0.01),
-            ("4.0374", "-0.0245"), ("217.9039", "20.1068"),
-        ),
-        Exercise(
-            "3.2  RP", slide, (120 * deg, 0.6 - 0.6), (-0.4, -0.08), (-0.1, -0.01),
-            ("-4.1276", "-2.5560"), ("-129.6956", "48.4183"),
-        ),
-        Exercise(
-            "4.1  3R", spatial, (20 * deg, 40 * deg, 10 * deg), (0.2, 0.15, -0.2), (0.1, 0.085, 0),
-            ("5.1128", "1.3712", "0.1532"), ("5.1128", "104.1829", "6.7743"),
-        ),
-    ]  # fmt: skip
-
-
 def forces(exercise: Exercise, gravity: bool = True) -> Array:
     """Joint forces by the compiled kernel; by the textbook's recursion if LLVM is missing."""
-    robot = exercise.robot if gravity else exercise.robot.with_gravity((0, 0, 0))
+    robot = exercise.make() if gravity else exercise.make().with_gravity((0, 0, 0))
     state = exercise.q, exercise.dq, exercise.ddq
     if llvm_problem() is None:
         return robot.inverse_dynamics(*state)
@@ -95,18 +54,22 @@ def demonstrate(screen: Console) -> None:
         justify = "left" if column == "exercise" else "right"
         table.add_column(column, justify=justify, overflow="fold")
     agreement = 0.0
-    for exercise in exercises():
+    for exercise in EXERCISES:
         free, tau = forces(exercise, gravity=False), forces(exercise)
         agreement = max(agreement, disagreement(exercise))
-        for i, joint in enumerate(exercise.robot.model.joint_names):
+        joints = exercise.make().model.joint_names
+        printed = [
+            text.split() or ["-"] * len(tau) for text in (exercise.no_gravity, exercise.gravity)
+        ]
+        for i, joint in enumerate(joints):
             table.add_row(
-                exercise.label if i == 0 else "",
+                exercise.name if i == 0 else "",
                 joint,
                 f"{free[i]:.4f}",
-                "-" if exercise.printed is None else exercise.printed[i],
+                printed[0][i],
                 f"{tau[i]:.4f}",
-                "-" if exercise.printed_gravity is None else exercise.printed_gravity[i],
-                end_section=i == exercise.robot.n - 1,
+                printed[1][i],
+                end_section=i == len(joints) - 1,
             )
     screen.print(table)
     if llvm_problem() is None:
@@ -123,19 +86,22 @@ def demonstrate(screen: Console) -> None:
 
 def document(degrees: bool) -> dict[str, Any]:
     """The exercises as JSON; results in full precision."""
-    found: list[dict[str, Any]] = []
-    for x in exercises():
-        model, state = x.robot.model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
-        found.append(
-            {"label": x.label, "robot": model.name, "joints": list(model.dof_names)}
+    documents: list[dict[str, Any]] = []
+    for x in EXERCISES:
+        model, state = x.make().model, {"q": x.q, "dq": x.dq, "ddq": x.ddq}
+        documents.append(
+            {"label": x.name, "robot": model.name, "joints": list(model.dof_names)}
             | {name: np.array(y) / factors(model, name, degrees) for name, y in state.items()}
             | {"units": {name: units(model, name, degrees) for name in (*state, "tau")}}
             | {"tau_no_gravity": forces(x, gravity=False), "tau": forces(x)}
-            | {"printed_no_gravity": x.printed, "printed": x.printed_gravity}
+            | {
+                "printed_no_gravity": x.no_gravity.split() or None,
+                "printed": x.gravity.split() or None,
+            }
         )
     return {
-        "exercises": found,
-        "disagreement": max(map(disagreement, exercises())),
+        "exercises": documents,
+        "disagreement": max(map(disagreement, EXERCISES)),
         "computed_by": "kernel" if llvm_problem() is None else "textbook",
     }
 
@@ -145,7 +111,7 @@ def disagreement(exercise: Exercise) -> float:
     state = exercise.q, exercise.dq, exercise.ddq
     tau = forces(exercise)
     forms = [
-        algorithms.inverse_dynamics(exercise.robot.model, *state, formulation=name)
+        algorithms.inverse_dynamics(exercise.make().model, *state, formulation=name)
         for name in algorithms.FORMULATIONS
     ]
     return float(max(np.abs(form - tau).max() for form in forms) / np.abs(tau).max())

@@ -1,6 +1,6 @@
 """Checks that users run: of their own robot, and of this installation of kinetree."""
 
-from kinetree.testing.battery import check_robot
+from kinetree.testing.check import check_robot
 from kinetree.testing.conformance import Conformance, ConformanceFailure, Finding, run_conformance
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 

@@ -1,91 +1,95 @@
-"""Check: a law as a measurement at one state; `carry_out` runs it over all states."""
+"""check_robot: all laws and agreements on random states of one robot."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from numbers import Real
 
-from kinetree.base.arrays import ArrayLike
-from kinetree.errors import SingularityError
-from kinetree.testing.case import EPS, Case, size
-from kinetree.testing.report import FAILED, PASSED, SKIPPED, CheckLine
+import numpy as np
 
-OPERATIONS = 4  # rounding errors that a link may add to a result, in norm; one is typical
-DIFFERENCES = 60  # truncation and rounding of a difference of order six, in units of eps^(6/7)
+from kinetree.base.arrays import is_numeric
+from kinetree.errors import InputError, NameLookupError
+from kinetree.model.constrain import without_constraints
+from kinetree.model.model import numbers_of
+from kinetree.robot import Robot
+from kinetree.testing.case import random_cases
+from kinetree.testing.laws import (
+    AGREEMENT,
+    CHECKS,
+    KERNEL_GROUP,
+    KERNELS,
+    LAWS,
+    carry_out,
+    kernel_checks,
+)
+from kinetree.testing.report import SKIPPED, CheckLine, CheckReport
 
-
-class NotApplicable(Exception):
-    """The check does not apply to this robot; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """An error relative to the compared terms, its limit, and the origin of the limit."""
-
-    error: float
-    limit: float
-    origin: str
-
-
-@dataclass(frozen=True)
-class Check:
-    """A law of `group`, measured at one state; `inverts` is True if it needs an inverse of M."""
-
-    group: str
-    law: str
-    measure: Callable[[Case], Measured]
-    inverts: bool = False
+GROUPS = (LAWS, AGREEMENT, KERNEL_GROUP)
 
 
-def rounding(case: Case, error: ArrayLike, scale: float) -> Measured:
-    """An error that only rounding may cause; `scale` is the size of the terms."""
-    links = len(case.model.links)
-    return Measured(
-        ratio(error, scale), OPERATIONS * (links + 4) * EPS, f"rounding over {links} links"
-    )
+def check_robot(
+    robot: Robot,
+    *,
+    states: int = 4,
+    seed: int = 0,
+    tolerance: float | Mapping[str, float] = 1.0,
+    kernel_names: Sequence[str] | None = None,
+) -> CheckReport:
+    """Check a robot as kinetree's own tests do; failures are reported, not raised.
+
+        report = kinetree.testing.check_robot(robot)
+        print(report)
+        report.raise_if_failed()
+
+    There are three groups of checks: the laws of mechanics (M symmetric and positive definite,
+    dM/dt - 2 C skew, g the gradient of U, the balance of power and others); the agreement of the
+    four formulations and of the algorithms for M and ddq; and the compiled kernels against the
+    direct evaluation. Checks that do not apply to the robot are skipped, with the reason.
+
+    Args:
+        robot: the robot, with numbers for all its data.
+        states: number of random states, drawn within the joint limits.
+        seed: of the random numbers; the same seed gives the same states.
+        tolerance: factor on all limits, dimensionless, or one for each of the groups "laws",
+            "agreement" and "kernels".
+        kernel_names: kernels to compile and compare, some of the names in
+            `kinetree.testing.laws.KERNELS`; all of them when None. Compiling all of them for
+            a humanoid takes half a minute.
+    """
+    if not isinstance(robot, Robot):
+        raise InputError(
+            f"check_robot was given a {type(robot).__name__}; expected a Robot. Write "
+            "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
+        )
+    without_constraints(robot.model, "check_robot")
+    if not all(is_numeric(np.asarray(x)) for _, x in numbers_of(robot.model)):
+        raise InputError(
+            f"{robot.name!r} has symbols or other objects instead of numbers; expected floats. "
+            "Replace them first, e.g. with model.astype(float)."
+        )
+    if not isinstance(states, int) or states < 1:
+        raise InputError(f"states is {states!r}; expected a whole number, 1 or more.")
+    factors = _factors(tolerance)
+    names = tuple(KERNELS) if kernel_names is None else tuple(kernel_names)
+    for name in names:
+        if name not in KERNELS:
+            raise NameLookupError(
+                f"there is no kernel {name!r} to check; expected some of {', '.join(KERNELS)}."
+            )
+    cases = random_cases(robot, states, seed)
+    checks = [*CHECKS, *kernel_checks(robot, cases, names)]
+    if robot.n == 0:
+        lines = [CheckLine(x.group, x.law, SKIPPED, reason="no joint moves") for x in checks]
+    else:
+        lines = [carry_out(check, cases, factors[check.group]) for check in checks]
+    return CheckReport(robot.name, robot.n, states, seed, tuple(lines))
 
 
-def differences(error: ArrayLike, scale: float) -> Measured:
-    """An error that also contains the truncation of differences of order six."""
-    return Measured(
-        ratio(error, scale), DIFFERENCES * EPS ** (6 / 7), "differences of order 6: eps^(6/7)"
-    )
-
-
-def inverting(case: Case, error: ArrayLike) -> Measured:
-    """An error of accelerations, in which M^-1 magnifies the rounding of the joint forces."""
-    plain = rounding(case, error, size(case.ddq))
-    grown = plain.limit * case.scatter / size(case.ddq)
-    return Measured(plain.error, grown, f"rounding through M^-1, cond(M) = {case.condition:.1e}")
-
-
-def ratio(error: ArrayLike, scale: float) -> float:
-    """Size of the error over the scale; 0 / 0 is 0."""
-    length = size(error)
-    if length == 0:
-        return 0.0
-    return length / scale if scale > 0 else float("inf")
-
-
-def carry_out(check: Check, cases: Sequence[Case], factor: float) -> CheckLine:
-    """The line of a check: its worst state, or the reason why it was skipped or failed."""
-    worst, worst_line = -1.0, CheckLine(check.group, check.law, SKIPPED, reason="no states")
-    try:
-        for case in cases:
-            found = check.measure(case)
-            limit = found.limit * factor
-            fine = found.error <= limit
-            line = CheckLine(
-                check.group, check.law, PASSED if fine else FAILED,
-                found.error, limit, found.origin, case.index,
-            )  # fmt: skip
-            share = 0.0 if found.error == 0 else found.error / max(limit, 1e-300)
-            if share > worst:
-                worst, worst_line = share, line
-    except NotApplicable as reason:
-        return CheckLine(check.group, check.law, SKIPPED, reason=str(reason))
-    except SingularityError as error:
-        status = SKIPPED if check.inverts else FAILED
-        return CheckLine(check.group, check.law, status, reason=str(error))
-    except Exception as error:  # a check that cannot be carried out is a finding, not a crash
-        reason = f"raised {type(error).__name__}: {error}"
-        return CheckLine(check.group, check.law, FAILED, reason=reason)
-    return worst_line
+def _factors(tolerance: float | Mapping[str, float]) -> dict[str, float]:
+    chosen = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(GROUPS, tolerance)
+    for group, factor in chosen.items():
+        if group not in GROUPS:
+            raise NameLookupError(
+                f"there is no group {group!r} of checks; expected some of {', '.join(GROUPS)}."
+            )
+        if not isinstance(factor, Real) or not factor > 0:
+            raise InputError(f"tolerance of {group!r} is {factor!r}; expected a number above 0.")
+    return dict.fromkeys(GROUPS, 1.0) | {group: float(factor) for group, factor in chosen.items()}

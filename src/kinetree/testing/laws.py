@@ -1,6 +1,13 @@
-"""Laws of mechanics that every robot satisfies, whatever its numbers."""
+"""Laws of mechanics, agreement of algorithms, and kernels, each as an error at one state.
 
-from collections.abc import Callable
+A law returns a `Measured`: its error relative to the terms that it compares, and the limit that
+rounding, or the truncation of differences, explains. `CHECKS` is the table of the laws; `carry_out`
+takes one over all states.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -8,23 +15,69 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import load_friction_forces
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import SingularityError
+from kinetree.robot import Robot
 from kinetree.spatial import unskew
 from kinetree.testing.case import EPS, Case, size
-from kinetree.testing.check import (
-    Check,
-    Measured,
-    NotApplicable,
-    differences,
-    inverting,
-    ratio,
-    rounding,
-)
+from kinetree.testing.report import FAILED, PASSED, SKIPPED, CheckLine
 
-GROUP = "laws"
+LAWS, AGREEMENT, KERNEL_GROUP = "laws", "agreement", "kernels"
+OPERATIONS = 4  # rounding errors that a link may add to a result, in norm; one is typical
+DIFFERENCES = 60  # truncation and rounding of a difference of order six, in units of eps^(6/7)
 STEP = EPS ** (1 / 7)  # of differences: truncation h^6 equals rounding eps / h
 Value = TypeVar("Value", float, Array)
+
+
+class NotApplicable(Exception):
+    """The law does not apply to this robot; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An error relative to the compared terms, its limit, and the origin of the limit."""
+
+    error: float
+    limit: float
+    origin: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """A law of `group`, measured at one state; `inverts` is True if it needs an inverse of M."""
+
+    group: str
+    law: str
+    measure: Callable[[Case], Measured]
+    inverts: bool = False
+
+
+def ratio(error: ArrayLike, scale: float) -> float:
+    """Size of the error over the scale; 0 / 0 is 0."""
+    length = size(error)
+    if length == 0:
+        return 0.0
+    return length / scale if scale > 0 else float("inf")
+
+
+def rounding(case: Case, error: ArrayLike, scale: float) -> Measured:
+    """An error that only rounding may cause; `scale` is the size of the terms."""
+    links = len(case.model.links)
+    limit = OPERATIONS * (links + 4) * EPS
+    return Measured(ratio(error, scale), limit, f"rounding over {links} links")
+
+
+def differences(error: ArrayLike, scale: float) -> Measured:
+    """An error that also contains the truncation of differences of order six."""
+    limit = DIFFERENCES * EPS ** (6 / 7)
+    return Measured(ratio(error, scale), limit, "differences of order 6: eps^(6/7)")
+
+
+def inverting(case: Case, error: ArrayLike) -> Measured:
+    """An error of accelerations, in which M^-1 magnifies the rounding of the joint forces."""
+    plain = rounding(case, error, size(case.ddq))
+    limit = plain.limit * case.scatter / size(case.ddq)
+    return Measured(plain.error, limit, f"rounding through M^-1, cond(M) = {case.condition:.1e}")
 
 
 def derivative(f: Callable[[float], Value], rate: float = 1.0) -> Value:
@@ -40,8 +93,7 @@ def derivative(f: Callable[[float], Value], rate: float = 1.0) -> Value:
 def symmetric(case: Case) -> Measured:
     """M = M^T, by composite bodies and by Jacobians (the former mirrors its blocks by design)."""
     M = algorithms.mass_matrix_by_jacobians(case.model, case.q)
-    error = max(size(M - M.T), size(case.M - case.M.T))
-    return rounding(case, error, size(M))
+    return rounding(case, max(size(M - M.T), size(case.M - case.M.T)), size(M))
 
 
 def positive_definite(case: Case) -> Measured:
@@ -71,9 +123,8 @@ def mass_matrix_rate(case: Case) -> Measured:
     """dM/dt in closed form is the derivative of M along dq."""
 
     def M(t: float) -> Array:
-        return algorithms.mass_matrix(
-            case.model, algorithms.integrate(case.model, case.q, case.dq * t)
-        )
+        q_t = algorithms.integrate(case.model, case.q, case.dq * t)
+        return algorithms.mass_matrix(case.model, q_t)
 
     rate = 2 * case.turning + size(case.dq)
     error = algorithms.mass_matrix_rate(case.model, case.q, case.dq) - derivative(M, rate)
@@ -82,25 +133,23 @@ def mass_matrix_rate(case: Case) -> Measured:
 
 def gravity_gradient(case: Case) -> Measured:
     """g and springs are the gradient of the potential energy along every degree of freedom."""
-    gradient: list[float] = []
-    for e in np.eye(case.model.n):
 
-        def U(t: float, e: Array = e) -> float:
-            return algorithms.potential_energy(
-                case.model, algorithms.integrate(case.model, case.q, e * t)
-            )
+    def U(t: float, e: Array) -> float:
+        q_t = algorithms.integrate(case.model, case.q, e * t)
+        return algorithms.potential_energy(case.model, q_t)
 
-        gradient.append(derivative(U, case.turning_at(e)))
-    error = algorithms.gravity_forces(case.model, case.q) - np.array(gradient)
-    error = error + algorithms.spring_forces(case.model, case.q)
+    axes = np.eye(case.model.n)
+    gradient = np.array([derivative(partial(U, e=e), case.turning_at(e)) for e in axes])
+    g = algorithms.gravity_forces(case.model, case.q)
+    error = g - gradient + algorithms.spring_forces(case.model, case.q)
     return differences(error, case.weights + size(case.joint_springs) + case.heights)
 
 
 def gravity_both_ways(case: Case) -> Measured:
     """An upward acceleration of the base and weights on all links give the same forces."""
-    error = algorithms.gravity_forces(case.model, case.q)
-    error = error - algorithms.gravity_forces_by_wrenches(case.model, case.q)
-    return rounding(case, error, case.weights)
+    g = algorithms.gravity_forces(case.model, case.q)
+    by_weights = algorithms.gravity_forces_by_wrenches(case.model, case.q)
+    return rounding(case, g - by_weights, case.weights)
 
 
 def power(case: Case) -> Measured:
@@ -113,17 +162,17 @@ def power(case: Case) -> Measured:
 
     rate = 2 * case.turning + size(dq) + size(ddq)
     friction = case.friction * dq
-    brought = sum(case.F_ext[i] @ case.J[i] @ dq for i in model.links)
-    error = case.tau @ dq - derivative(energy, rate) - friction.sum() + brought
+    pushed = sum(case.F_ext[i] @ case.J[i] @ dq for i in model.links)
+    error = case.tau @ dq - derivative(energy, rate) - friction.sum() + pushed
     stored = (size(case.M) * size(dq) ** 2 + case.heights) * max(rate, 1)
     return differences(error, stored + (case.forces + case.pushes) * size(dq))
 
 
 def kinetic_energy(case: Case) -> Measured:
     """The energies of all links add up to dq^T M dq / 2."""
-    error = algorithms.kinetic_energy(case.model, case.q, case.dq)
-    error = error - case.dq @ case.M @ case.dq / 2
-    return rounding(case, error, float(np.abs(case.dq) @ np.abs(case.M) @ np.abs(case.dq)) / 2)
+    by_links = algorithms.kinetic_energy(case.model, case.q, case.dq)
+    scale = float(np.abs(case.dq) @ np.abs(case.M) @ np.abs(case.dq)) / 2
+    return rounding(case, by_links - case.dq @ case.M @ case.dq / 2, scale)
 
 
 def sum_of_terms(case: Case) -> Measured:
@@ -146,32 +195,159 @@ def undone(case: Case) -> Measured:
 def jacobian(case: Case) -> Measured:
     """J_b of the tool is the twist that differences of its pose give, column by column."""
     model, q = case.model, case.q
+
+    def pose(t: float, e: Array) -> Array:
+        return algorithms.pose(model, algorithms.integrate(model, q, e * t))
+
     T_sb = algorithms.pose(model, q)
-    R_bs = T_sb[:3, :3].T
     J = algorithms.body_jacobian(model, q)
     worst, scale = 0.0, size(J) + size(T_sb[:3, 3])
     for k, e in enumerate(np.eye(model.n)):
-
-        def pose(t: float, e: Array = e) -> Array:
-            return algorithms.pose(model, algorithms.integrate(model, q, e * t))
-
         rate = max(case.turning_at(e), 1)
-        dT = R_bs @ derivative(pose, rate)[:3]
+        dT = T_sb[:3, :3].T @ derivative(partial(pose, e=e), rate)[:3]
         twist = np.concatenate([unskew((dT[:, :3] - dT[:, :3].T) / 2), dT[:, 3]])
         worst = max(worst, ratio(J[:, k] - twist, scale * rate))
     return differences(worst, 1.0)
 
 
-LAWS = [
-    Check(GROUP, "M is symmetric", symmetric),
-    Check(GROUP, "M is positive definite", positive_definite),
-    Check(GROUP, "dM/dt is the derivative of M", mass_matrix_rate),
-    Check(GROUP, "dM/dt - 2 C is skew-symmetric", skew),
-    Check(GROUP, "g + springs is the gradient of the potential energy", gravity_gradient),
-    Check(GROUP, "g is the same by acceleration and by weights", gravity_both_ways),
-    Check(GROUP, "kinetic energy is dq M dq / 2", kinetic_energy),
-    Check(GROUP, "power in = rate of energy + friction - wrenches", power),
-    Check(GROUP, "tau = M ddq + C dq + g + springs + friction - J^T F", sum_of_terms),
-    Check(GROUP, "forward dynamics undoes inverse dynamics", undone, inverts=True),
-    Check(GROUP, "J_b of the tool is the derivative of its pose", jacobian),
+def formulation(case: Case, name: str) -> Measured:
+    """Compare tau of a formulation of the book with that of the Tree, under wrenches."""
+    tau = algorithms.inverse_dynamics(
+        case.model, case.q, case.dq, case.ddq, case.F_ext, formulation=name
+    )
+    return rounding(case, tau - case.tau, case.forces + case.pushes)
+
+
+def other_mass_matrix(case: Case, name: str) -> Measured:
+    """Compare M of another algorithm with that of composite bodies."""
+    return rounding(case, getattr(algorithms, name)(case.model, case.q) - case.M, size(case.M))
+
+
+def other_forward_dynamics(case: Case, name: str) -> Measured:
+    """Compare ddq of another algorithm with that of composite bodies."""
+    follower = next((joint.name for joint in case.model.joints if joint.follows is not None), None)
+    if follower is not None and name.endswith("articulated_bodies"):
+        raise NotApplicable(
+            f"joint {follower!r} follows another, which this algorithm does not support"
+        )
+    ddq = algorithms.forward_dynamics(case.model, case.q, case.dq, case.tau, case.F_ext)
+    other = getattr(algorithms, name)(case.model, case.q, case.dq, case.tau, case.F_ext)
+    return inverting(case, other - ddq)
+
+
+CHECKS = [
+    Check(LAWS, "M is symmetric", symmetric),
+    Check(LAWS, "M is positive definite", positive_definite),
+    Check(LAWS, "dM/dt is the derivative of M", mass_matrix_rate),
+    Check(LAWS, "dM/dt - 2 C is skew-symmetric", skew),
+    Check(LAWS, "g + springs is the gradient of the potential energy", gravity_gradient),
+    Check(LAWS, "g is the same by acceleration and by weights", gravity_both_ways),
+    Check(LAWS, "kinetic energy is dq M dq / 2", kinetic_energy),
+    Check(LAWS, "power in = rate of energy + friction - wrenches", power),
+    Check(LAWS, "tau = M ddq + C dq + g + springs + friction - J^T F", sum_of_terms),
+    Check(LAWS, "forward dynamics undoes inverse dynamics", undone, inverts=True),
+    Check(LAWS, "J_b of the tool is the derivative of its pose", jacobian),
+    *(
+        Check(AGREEMENT, f"tau: {name} formulation = Tree", partial(formulation, name=name))
+        for name in algorithms.FORMULATIONS
+    ),
+    *(
+        Check(
+            AGREEMENT,
+            f"M: {way} = composite bodies",
+            partial(other_mass_matrix, name=f"mass_matrix_by_{way.lower().replace(' ', '_')}"),
+        )
+        for way in ("Jacobians", "inverse dynamics")
+    ),
+    *(
+        Check(
+            AGREEMENT,
+            f"ddq: {way} = composite bodies",
+            partial(other_forward_dynamics, name=f"forward_dynamics_by_{way.replace(' ', '_')}"),
+            inverts=True,
+        )
+        for way in ("inverse dynamics", "articulated bodies")
+    ),
 ]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A kernel: its arguments, and the size of its terms; None: it inverts M."""
+
+    arguments: tuple[str, ...]
+    scale: Callable[[Case], float] | None
+
+
+KERNELS = {
+    "inverse_dynamics": Compared(("q", "dq", "ddq"), lambda case: case.forces),
+    "inverse_dynamics with F_ext": Compared(
+        ("q", "dq", "ddq", "F_ext"), lambda case: case.forces + case.pushes
+    ),
+    "forward_dynamics": Compared(("q", "dq", "tau_alone"), None),
+    "mass_matrix": Compared(("q",), lambda case: size(case.M)),
+    "coriolis_matrix": Compared(
+        ("q", "dq"), lambda case: size(case.M) * (case.turning + size(case.dq))
+    ),
+    "gravity_forces": Compared(("q",), lambda case: case.weights),
+    "bias_forces": Compared(("q", "dq"), lambda case: case.forces),
+    "spring_forces": Compared(("q",), lambda case: size(case.joint_springs)),
+    "body_jacobian": Compared(
+        ("q",), lambda case: size(algorithms.body_jacobian(case.model, case.q))
+    ),
+    "space_jacobian": Compared(
+        ("q",), lambda case: size(algorithms.space_jacobian(case.model, case.q))
+    ),
+    "kinetic_energy": Compared(("q", "dq"), lambda case: size(case.M) * size(case.dq) ** 2),
+    "potential_energy": Compared(("q",), lambda case: case.heights),
+}
+
+
+def kernel_checks(robot: Robot, cases: Sequence[Case], names: Sequence[str]) -> list[Check]:
+    """One check for each kernel of KERNELS in `names`."""
+    batches: dict[str, Array] = {}
+
+    def measure(case: Case, name: str) -> Measured:
+        """Compare a kernel, called for one state and for all, with the direct evaluation."""
+        quantity, compared = name.partition(" ")[0], KERNELS[name]
+        arguments = [getattr(case, argument) for argument in compared.arguments]
+        direct = getattr(algorithms, quantity)(case.model, *arguments)
+        alone = getattr(robot, quantity)(*arguments)
+        if np.shape(alone) != np.shape(direct):
+            raise TypeError(f"the kernel gave shape {np.shape(alone)}, expected {np.shape(direct)}")
+        if name not in batches:
+            columns = [np.array([getattr(x, a) for x in cases]) for a in compared.arguments]
+            batches[name] = getattr(robot, quantity)(*columns)
+        error = max(size(alone - direct), size(batches[name][case.index] - direct))
+        if compared.scale is None:
+            return inverting(case, error)
+        return rounding(case, error, compared.scale(case))
+
+    return [
+        Check(
+            KERNEL_GROUP, f"robot.{name}", partial(measure, name=name), KERNELS[name].scale is None
+        )
+        for name in names
+    ]
+
+
+def carry_out(check: Check, cases: Sequence[Case], factor: float) -> CheckLine:
+    """The line of a check: its worst state, or the reason why it was skipped or failed."""
+    line = partial(CheckLine, check.group, check.law)
+    worst, worst_line = -1.0, line(SKIPPED, reason="no states")
+    try:
+        for case in cases:
+            measured = check.measure(case)
+            limit = measured.limit * factor
+            share = 0.0 if measured.error == 0 else measured.error / max(limit, 1e-300)
+            if share > worst:
+                status = PASSED if measured.error <= limit else FAILED
+                worst_line = line(status, measured.error, limit, measured.origin, case.index)
+                worst = share
+    except NotApplicable as reason:
+        return line(SKIPPED, reason=str(reason))
+    except SingularityError as error:
+        return line(SKIPPED if check.inverts else FAILED, reason=str(error))
+    except Exception as error:  # a check that cannot be carried out is a finding, not a crash
+        return line(FAILED, reason=f"raised {type(error).__name__}: {error}")
+    return worst_line

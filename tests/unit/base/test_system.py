@@ -323,7 +323,6 @@ def test_ctrl_c_is_kept_from_helper_programs(on, name, monkeypatch):
 
 # Platform tests outside of the module, with the reason for each exception
 WORDS = {
-    ("cli/bench.py", "platform.system"): "a word in the record of a benchmark",
     ("backends/llvm/engine.py", "platform.system"): "a word in an error message",
     ("views/movie.py", "os.umask"): "exists on every system",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.cli.demo import exercises
+from kinetree.robots.exercises import EXERCISES
 
 # every number that the course prints
 PRINTED = """
@@ -51,8 +51,8 @@ def test_demo_prints_every_number_of_the_course(program):
             assert shown.count(number) == 4  # printed and computed, with gravity and without
         else:
             assert shown.count(number) == 2
-    for exercise in exercises():
-        assert exercise.label in found.stdout
+    for exercise in EXERCISES:
+        assert exercise.name in found.stdout
     agreement = re.search(r"differ from it by at most (\S+),", found.stdout.replace("\n", " "))
     assert float(agreement[1]) < 1e-14
 

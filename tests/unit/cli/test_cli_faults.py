@@ -63,8 +63,6 @@ CASES = {
     "check planar_2r": "TRAJECTORY is missing: kinetree check ROBOT TRAJECTORY",
     "check planar_2r nope.csv": "there is no file nope.csv",
     "check planar_2r in.csv": "line 1: columns without names; expected a first line",
-    "bench planar_2r --batch 0": "expected numbers from 1",
-    "bench nobody": "there is no robot 'nobody'",
     "identify planar_2r nope.csv -o x.urdf": "nope.csv is not a file",
     "completion tcsh": "SHELL is 'tcsh'",
     "--bogus": "there is no option --bogus; the command comes first. See kinetree --help.",
@@ -82,7 +80,6 @@ CASES = {
     "view planar_2r --port 8123.6": "--port is '8123.6'; expected a whole number",
     "report planar_2r --samples 20.5": "--samples is '20.5'; expected a whole number",
     "equations planar_2r --digits 2.5": "--digits is '2.5'; expected a whole number",
-    "bench planar_2r --batch 8 16.5": "--batch is '16.5'; expected a whole number",
     "info quadruped --floating": "expected a robot that stands. Leave out --floating.",
     "simulat planar_2r": "Did you mean 'simulate'?",
 }  # fmt: skip

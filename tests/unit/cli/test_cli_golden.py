@@ -203,8 +203,8 @@ def test_texts_are_as_stored(ready, name, width):
 def test_every_command_that_prints_has_a_golden_text():
     typed = {line.split()[0] for lines in COMMANDS.values() for line in lines}
     listed = {name for name in app.resolved_commands() if not name.startswith("-")}
-    # bench prints times; view, report and render write files; completion prints a script
-    assert listed - typed == {"bench", "view", "report", "render", "completion"}
+    # view, report and render write files; completion prints a script
+    assert listed - typed == {"view", "report", "render", "completion"}
 
 
 def test_no_stored_text_has_python_or_cut_names():

@@ -39,7 +39,7 @@ def examples(page):
 
 
 def test_every_command_that_was_promised_is_there():
-    promised = "demo info id fd terms explain equations export simulate check bench view cache"
+    promised = "demo info id fd terms explain equations export simulate check view cache"
     listed = {name for name in app.resolved_commands() if not name.startswith("-")}
     assert set(promised.split()) | {"identify", "watch", "completion"} <= listed
 

@@ -249,25 +249,6 @@ def test_identify_prints_friction_and_payload(program):
     assert "payload: the data show none on the tool" in " ".join(known.split())
 
 
-def test_bench_measures(program):
-    found = program.json("bench rp --batch 16 --no-peers")
-    assert found["n"] == 2 and found["notes"] == []
-    for x in found["quantities"].values():
-        assert x["operations"] > 0 and list(x["kernel"]) == ["1", "16"] and x["peers"] == {}
-        times = (x["compile"], x["load"], x["direct"], *x["kernel"].values())
-        assert all(y > 0 for y in times)
-
-
-def test_bench_times_peers_that_agree(program):
-    pytest.importorskip("pinocchio")
-    pytest.importorskip("mujoco")
-    found = program.json("bench ur5e --batch 16")
-    for x in found["quantities"].values():
-        assert set(x["peers"]) == {"Pinocchio", "MuJoCo"} and all(x["peers"].values())
-    told = program.json("bench quadruped --batch 1")
-    assert any("several degrees of freedom" in x for x in told["notes"])
-
-
 def test_the_cache_as_json(with_own_cache):
     program = with_own_cache
     program("id rp")

@@ -24,7 +24,7 @@ BLOCK = f'<robot name="block"><link name="block">{BODY}</link></robot>'
 COMMANDS = {
     "info": "", "id": "", "fd": "", "terms": "", "explain": "", "simulate": "--duration 0.01",
     "equations": "--quantity g", "export": "gravity_forces", "check": "motion.csv",
-    "bench": "--no-peers --batch 2", "identify": "motion.csv -o found.urdf",
+    "identify": "motion.csv -o found.urdf",
     "report": "-o page.html --samples 10", "watch": "motion.csv",
     "render": "-o arm.png --size 32x24",
 }  # fmt: skip

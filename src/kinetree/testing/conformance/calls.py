@@ -3,7 +3,11 @@
 Every way must give the bits of a call with one state.
 """
 
+import hashlib
+import os
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,15 +17,16 @@ import numpy as np
 from kinetree import robots
 from kinetree.backends.call.threads import GRAIN, PIECES, cut, threads
 from kinetree.base.arrays import Array
+from kinetree.testing.conformance import processes
 from kinetree.testing.conformance.machine import has_llvm
-from kinetree.testing.conformance.record import Finding, compared, equal, skipped
+from kinetree.testing.conformance.record import Choice, Finding, compared, equal, skipped
 
-ROBOT = "panda"
 KERNELS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy")
-MOST = 1000  # states of the largest batch; fewer where kernels are interpreted
-FEW = 40
-MANY = 20_011  # states that several threads share; a prime, so that pieces end unevenly
-COUNTS = (1, 2, 3, 4, 7)  # of threads
+LARGEST_BATCH = 1000  # states
+INTERPRETED_BATCH = 40  # states, where kernels are interpreted
+SHARED_BATCH = 20_011  # states that several threads share; a prime, so that pieces end unevenly
+THREAD_COUNTS = (1, 2, 3, 4, 7)
+SINGLE_CALLS = "the bits of single calls"
 Arrays = tuple[Array, ...]
 
 
@@ -31,10 +36,12 @@ def states(size: int, inputs: int, n: int) -> Arrays:
     return tuple(((k * (7919 + 104 * m) + 1231 * m) % 4001 - 2000) / 1024 for m in range(inputs))
 
 
-def kernel_of(name: str) -> tuple[Any, int]:
-    """Return a compiled kernel of the robot, and its number of joints."""
-    robot = getattr(robots, ROBOT)()
-    return robot.compile(name).wait(), robot.n
+def panda(name: str, size: int, dtype: str = "float64") -> tuple[Any, Arrays]:
+    """Return a compiled kernel of the Panda, and its arguments for some states."""
+    robot = robots.panda()
+    kernel: Any = robot.compile(name).wait()
+    arguments = states(size, len(kernel.graph.inputs), robot.n)
+    return kernel, tuple(x.astype(dtype) for x in arguments)
 
 
 def differing(found: Array, expected: Array) -> str:
@@ -53,55 +60,31 @@ def differing(found: Array, expected: Array) -> str:
 
 def same(name: str, found: Array, expected: Array) -> Finding:
     """Return the finding of a comparison of all bits."""
-    return equal(name, "the bits of single calls", differing(found, expected) or
-                 "the bits of single calls")  # fmt: skip
+    return equal(name, SINGLE_CALLS, differing(np.asarray(found), expected) or SINGLE_CALLS)
 
 
-def alone(kernel: Any, given: Arrays) -> Array:
+def alone(kernel: Any, arguments: Arrays) -> Array:
     """Return the results of one call for each state."""
-    return np.array([kernel(*(x[k] for x in given)) for k in range(len(given[0]))])
+    return np.array([kernel(*(x[k] for x in arguments)) for k in range(len(arguments[0]))])
 
 
-def batches() -> Iterator[Finding]:
+def batch_sizes(_: Choice) -> Iterator[Finding]:
     """Check batches of every size, in float64 and float32."""
-    most = MOST if has_llvm() else FEW
+    most = LARGEST_BATCH if has_llvm() else INTERPRETED_BATCH
     for name in KERNELS:
-        kernel, n = kernel_of(name)
         for dtype in ("float64", "float32"):
-            given = tuple(x.astype(dtype) for x in states(most, len(kernel.graph.inputs), n))
-            single = alone(kernel, given)
+            kernel, arguments = panda(name, most, dtype)
+            single = alone(kernel, arguments)
             wrong = ""
             for size in range(1, most + 1):
                 # from another state at every size, so that lanes and tails change places
                 part = slice(most - size, most)
-                differs = differing(kernel(*(x[part] for x in given)), single[part])
+                differs = differing(kernel(*(x[part] for x in arguments)), single[part])
                 if differs:
                     wrong = f"with {size} states, {differs}"
                     break
-            fine = "the bits of single calls"
             title = f"{name}, {dtype}: batches of 1 to {most} states"
-            yield compared(title, not wrong, fine, wrong or fine)
-
-
-def layouts() -> Iterator[Finding]:
-    """Check arrays with other strides, orders, alignments and shapes."""
-    size = 60
-    for name in KERNELS[:3]:
-        kernel, n = kernel_of(name)
-        given = states(size, len(kernel.graph.inputs), n)
-        single = alone(kernel, given)
-        for title, change in LAYOUTS.items():
-            yield same(f"{name}: {title}", kernel(*map(change, given)), single)
-        backwards = kernel(*(x[::-1] for x in given))
-        yield same(f"{name}: in the opposite order", backwards, single[::-1])
-        grid = kernel(*(x.reshape(5, 12, n) for x in given))
-        yield same(f"{name}: two leading axes", grid.reshape(single.shape), single)
-        lists = kernel(*(x[0].tolist() for x in given))
-        yield same(f"{name}: lists of numbers", np.asarray(lists), single[0])
-        if len(given) > 1:
-            first = kernel(given[0][:1], *given[1:])
-            expected = alone(kernel, (np.repeat(given[0][:1], size, axis=0), *given[1:]))
-            yield same(f"{name}: one position for all states", first, expected)
+            yield compared(title, not wrong, SINGLE_CALLS, wrong or SINGLE_CALLS)
 
 
 def spread(x: Array) -> Array:
@@ -119,142 +102,145 @@ def misaligned(x: Array) -> Array:
     return moved
 
 
-def locked(x: Array) -> Array:
-    """Return a copy that may not be written."""
-    copy = x.copy()
-    copy.flags.writeable = False
-    return copy
-
-
 LAYOUTS: dict[str, Callable[[Array], Array]] = {
     "columns first in memory": np.asfortranarray,
     "every second row and column": spread,
     "at an odd address": misaligned,
-    "arrays that may not be written": locked,
     "bytes in the opposite order": lambda x: x.astype(x.dtype.newbyteorder()),
+    "two leading axes": lambda x: x.reshape(5, 12, -1),
 }
 
 
-def outputs() -> Iterator[Finding]:
-    """Check `out=`: other layouts, and an array that is also an argument."""
-    kernel, n = kernel_of("inverse_dynamics")
-    given = states(60, 3, n)
-    single = alone(kernel, given)
-    wide = np.full((120, 2 * n), np.nan)
-    for title, out in (
-        ("an array", np.empty_like(single)),
-        ("columns first in memory", np.empty_like(single, order="F")),
-        ("every second row and column", wide[::2, ::2]),
-    ):
-        result = kernel(*given, out=out)
-        yield same(f"out= with {title}", np.array(result), single)
-        returned = "the given array" if result is out else "another array"
-        yield equal(f"out= with {title} is returned", "the given array", returned)
+def layouts(_: Choice) -> Iterator[Finding]:
+    """Check arrays with other strides, orders, alignments and shapes, also of `out=`."""
+    for name in KERNELS[:3]:
+        kernel, arguments = panda(name, 60)
+        single = alone(kernel, arguments)
+        for title, change in LAYOUTS.items():
+            found = np.asarray(kernel(*map(change, arguments)))
+            yield same(f"{name}: {title}", found.reshape(single.shape), single)
+        lists = kernel(*(x[0].tolist() for x in arguments))
+        yield same(f"{name}: lists of numbers", lists, single[0])
+    kernel, arguments = panda("inverse_dynamics", 60)
+    single = alone(kernel, arguments)
+    wide = np.full((120, 2 * single.shape[1]), np.nan)
+    kernel(*arguments, out=wide[::2, ::2])
+    yield same("out= with every second row and column", wide[::2, ::2], single)
     untouched = bool(np.isnan(wide[1::2]).all() and np.isnan(wide[:, 1::2]).all())
-    state = "as before" if untouched else "changed"
-    yield equal("numbers between the rows of out=", "as before", state)
-    both = given[2].copy()
-    yield same("out= is an argument", np.array(kernel(given[0], given[1], both, out=both)), single)
+    yield equal("numbers between the rows of out= stay", True, untouched)
+    both = arguments[2].copy()
+    kernel(*arguments[:2], both, out=both)
+    yield same("out= is an argument", both, single)
 
 
-def first_answers() -> Iterator[Finding]:
+def first_answers(_: Choice) -> Iterator[Finding]:
     """Check that a large kernel gives the same bits before and after it is compiled."""
     if not has_llvm():
         yield skipped("answers before a kernel is compiled", "kernels are interpreted")
         return
     robot = robots.quadruped()
     kernel = robot.compile("forward_dynamics")
-    q = np.zeros(robot.model.nq)
-    q[0] = 1.0  # a unit quaternion
-    (dq, tau) = states(1, 2, robot.n)
-    before = np.array(kernel(q, dq[0], tau[0]))
-    after = np.array(kernel.wait()(q, dq[0], tau[0]))
+    q = np.eye(1, robot.model.nq)[0]  # a unit quaternion, and zeros
+    dq, tau = (x[0] for x in states(1, 2, robot.n))
+    before = np.array(kernel(q, dq, tau))
+    after = np.array(kernel.wait()(q, dq, tau))
     yield same("quadruped, forward_dynamics: before and after it is compiled", before, after)
 
 
-def thread_counts() -> Iterator[Finding]:
-    """Check large batches on several numbers of threads."""
+def thread_counts(_: Choice) -> Iterator[Finding]:
+    """Check large batches on several numbers of threads, and the pieces of a batch."""
     for name in KERNELS[:2]:
-        kernel, n = kernel_of(name)
-        given = states(MANY if has_llvm() else FEW, len(kernel.graph.inputs), n)
+        kernel, arguments = panda(name, SHARED_BATCH if has_llvm() else INTERPRETED_BATCH)
         with threads(1):
-            one = kernel(*given)
+            one = kernel(*arguments)
         some = slice(None, None, 97)
-        yield same(f"{name}: one thread", one[some], alone(kernel, tuple(x[some] for x in given)))
-        for count in COUNTS[1:]:
-            with threads(count):
-                yield same(f"{name}: {count} threads", kernel(*given), one)
+        single = alone(kernel, tuple(x[some] for x in arguments))
+        yield same(f"{name}: one thread", one[some], single)
+        for count in THREAD_COUNTS[1:]:
             out = np.full_like(one, np.nan)
             with threads(count):
-                kernel(*given, out=out)
-            yield same(f"{name}: {count} threads with out=", out, one)
-
-
-def pieces() -> Iterator[Finding]:
-    """Check that the pieces of a batch have every state once."""
-    for count in COUNTS:
-        wrong = ""
-        for size in (1, GRAIN - 1, GRAIN, GRAIN + 1, 1000, 4096, MANY):
+                kernel(*arguments, out=out)
+            yield same(f"{name}: {count} threads", out, one)
+    for count in THREAD_COUNTS:
+        wrong: list[str] = []
+        for size in (1, GRAIN - 1, GRAIN, GRAIN + 1, 1000, 4096, SHARED_BATCH):
             seen = np.zeros(size, int)
             for part in cut(size, count * PIECES):
                 seen[part] += 1
-            if (seen != 1).any() and not wrong:
-                at = int(np.argmax(seen != 1))
-                wrong = f"state {at} of {size} in {seen[at]} pieces"
-        title = f"{count} threads: states of the pieces"
-        yield compared(title, not wrong, "every state in one piece", wrong or "every state once")
+            at = int(np.argmax(seen != 1))
+            if seen[at] != 1:
+                wrong.append(f"state {at} of {size} in {seen[at]} pieces")
+        once = "every state in one piece"
+        yield equal(f"{count} threads: states of the pieces", once, "; ".join(wrong) or once)
 
 
-def concurrent_calls() -> Iterator[Finding]:
-    """Check one kernel that eight threads call at the same time."""
+def concurrent_use(_: Choice) -> Iterator[Finding]:
+    """Check a kernel that eight threads call, and kernels that four threads compile, at once."""
+    kernel, arguments = panda("inverse_dynamics", 8 * 50)
+    single = alone(kernel, arguments)
+    parts = [tuple(x[50 * k : 50 * k + 50] for x in arguments) for k in range(8)]
+
+    def compiled(name: str) -> Array:
+        robot = robots.ur5e()
+        return getattr(robot, name)(*states(20, 2 if name == "bias_forces" else 1, robot.n))
+
+    names = ("mass_matrix", "gravity_forces", "bias_forces", "body_jacobian")
     try:
         with ThreadPoolExecutor(8) as pool:
-            for name in KERNELS[:2]:
-                kernel, n = kernel_of(name)
-                given = states(8 * 50, len(kernel.graph.inputs), n)
-                single = alone(kernel, given)
-
-                def work(k: int, kernel: Any = kernel, given: Arrays = given) -> Array:
-                    return alone(kernel, tuple(x[50 * k : 50 * k + 50] for x in given))
-
-                found = np.concatenate(list(pool.map(work, range(8))))
-                yield same(f"{name}: called by 8 threads at once", found, single)
+            called = np.concatenate(list(pool.map(lambda part: alone(kernel, part), parts)))
+            together = list(pool.map(compiled, names))
     except RuntimeError as problem:  # a Python without threads
         if sys.platform != "emscripten":
             raise
         yield skipped("calls by several threads", str(problem))
-
-
-def concurrent_compilations() -> Iterator[Finding]:
-    """Check kernels that four threads compile at the same time, each for itself."""
-    names = ("mass_matrix", "gravity_forces", "bias_forces", "body_jacobian")
-
-    def work(name: str) -> Array:
-        robot = robots.ur5e()
-        given = states(20, 2 if name == "bias_forces" else 1, robot.n)
-        return getattr(robot, name)(*given)
-
-    try:
-        with ThreadPoolExecutor(len(names)) as pool:
-            together = list(pool.map(work, names))
-    except RuntimeError as problem:
-        if sys.platform != "emscripten":
-            raise
-        yield skipped("kernels compiled by several threads", str(problem))
         return
+    yield same("inverse_dynamics: called by 8 threads at once", called, single)
     for name, found in zip(names, together, strict=True):
-        yield same(f"ur5e, {name}: compiled by 4 threads at once", found, work(name))
+        yield same(f"ur5e, {name}: compiled by 4 threads at once", found, compiled(name))
 
 
-CALL_PARTS: dict[str, Callable[[], Iterator[Finding]]] = {
-    "batch sizes": batches,
-    "layouts": layouts,
-    "out=": outputs,
-    "first answers": first_answers,
-}
-THREAD_PARTS: dict[str, Callable[[], Iterator[Finding]]] = {
-    "thread counts": thread_counts,
-    "pieces": pieces,
-    "concurrent calls": concurrent_calls,
-    "concurrent compilations": concurrent_compilations,
-}
+def bits() -> str:
+    """Return a hash of results of a kernel on one and on two threads."""
+    kernel, arguments = panda("inverse_dynamics", 5000)
+    digest = hashlib.sha256()
+    for count in (1, 2):
+        with threads(count):
+            digest.update(np.ascontiguousarray(kernel(*arguments)).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def print_forked() -> None:
+    """Print the hash in this process, in its forked child, and in this process again."""
+    warnings.simplefilter("ignore")  # Python warns of forks while there are threads
+    print(bits(), flush=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            print(bits(), flush=True)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    print(bits())
+
+
+def other_processes(_: Choice) -> Iterator[Finding]:
+    """Check that a new process, its forked child, and the process afterwards have the same bits."""
+    if not processes.available():
+        yield skipped("other processes", "this Python starts no processes")
+        return
+    expected = bits()
+    fork = hasattr(os, "fork") and sys.platform != "darwin"
+    call = "print_forked()" if fork else "print(bits())"
+    with tempfile.TemporaryDirectory() as folder:
+        ended = processes.run(["-c", f"from {__name__} import *; {call}"], folder)
+    names = ("a new process", "its forked child", "a process after it forked")
+    found = [*ended.out.split(), *[ended.how] * 3]
+    for name, text in zip(names[: 3 if fork else 1], found, strict=False):
+        yield equal(f"bits of {name}", expected, text)
+    if not fork:
+        yield skipped("bits of a forked process", "this system has no safe fork")
+
+
+CALLS = (batch_sizes, layouts, first_answers)
+THREADS = (thread_counts, concurrent_use)
+PROCESSES = (other_processes,)

@@ -4,8 +4,9 @@ import getpass
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -13,10 +14,25 @@ from kinetree.base.tables import counted
 from kinetree.errors import KinetreeError
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
-MOST_SHOWN = 8  # failures that the text shows; JSON has all
-LONGEST = 600  # characters of an expected or found text that are kept
+MAX_SHOWN = 8  # failures that the text shows; JSON has all
+MAX_TEXT = 600  # characters of an expected or found text that are kept
 WIDTH = 79
 REPORT = "Please report it and attach the output of `python -m kinetree.testing --json`."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Options of a run.
+
+    Args:
+        everything: compare all of the table of bits.
+        cuda: also check CUDA kernels.
+        own_cache: variables of the environment that choose the user's cache.
+    """
+
+    everything: bool = False
+    cuda: bool = False
+    own_cache: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
 
 class ConformanceFailure(KinetreeError, AssertionError):
@@ -44,6 +60,9 @@ class Finding:
     advice: str = ""
     group: str = ""
     seconds: float = 0.0
+
+
+Part = Callable[[Choice], Iterator[Finding]]
 
 
 def compared(
@@ -78,26 +97,29 @@ def broken(name: str, error: BaseException) -> Finding:
 
 def _short(value: object) -> str:
     text = str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} ..."
 
 
 @cache
 def private_texts() -> tuple[tuple[str, str], ...]:
     """Return texts that name this user or folders of this machine, and what replaces them."""
-    found = [(str(Path(__file__).resolve().parents[2]), "<kinetree>")]
-    found += [(os.path.realpath(tempfile.gettempdir()), "<temporary folder>")]
-    found += [(tempfile.gettempdir(), "<temporary folder>"), (os.getcwd(), "<current folder>")]
+    temporary = tempfile.gettempdir()
+    texts = {
+        str(Path(__file__).resolve().parents[2]): "<kinetree>",
+        os.getcwd(): "<current folder>",
+    }
     # also the usual ones, where a variable chooses another
-    found += [(folder, "<temporary folder>") for folder in ("/tmp", "/var/tmp")]
-    found += [(sys.prefix, "<Python>"), (sys.base_prefix, "<Python>")]
+    for folder in (os.path.realpath(temporary), temporary, "/tmp", "/var/tmp"):
+        texts[folder] = "<temporary folder>"
+    texts |= {sys.prefix: "<Python>", sys.base_prefix: "<Python>"}
     try:
-        found += [(str(Path.home()), "<home>"), (getpass.getuser(), "<user>")]
+        texts |= {str(Path.home()): "<home>", getpass.getuser(): "<user>"}
     except (RuntimeError, KeyError, OSError, ImportError):  # an account without a name or a folder
         pass
     # the longest first, so that a folder inside of another keeps its own name; "root" and other
     # short names stand inside of ordinary words
-    found = [x for x in found if len(x[0]) > 4 or x[0] == "/tmp"]
-    return tuple(sorted(found, key=lambda x: -len(x[0])))
+    kept = [x for x in texts.items() if len(x[0]) > 4 or x[0] == "/tmp"]
+    return tuple(sorted(kept, key=lambda x: -len(x[0])))
 
 
 def without_paths(text: str) -> str:
@@ -168,7 +190,16 @@ class Conformance:
 
     def summaries(self) -> list[GroupSummary]:
         """Return the numbers of each group."""
-        return [_summary(name, title, self.findings) for name, title in self.groups.items()]
+        summaries: list[GroupSummary] = []
+        for name, title in self.groups.items():
+            findings = [x for x in self.findings if x.group == name]
+            skips = [x.found for x in findings if x.outcome == SKIPPED]
+            failed = sum(x.outcome == FAILED for x in findings)
+            seconds = round(sum(x.seconds for x in findings), 3)
+            reason = skips[0] if skips else "no checks"
+            checks = len(findings) - len(skips)
+            summaries.append(GroupSummary(name, title, checks, failed, len(skips), seconds, reason))
+        return summaries
 
     def raise_if_failed(self) -> None:
         """Raise ConformanceFailure, with the record as its message, if the run was not fine."""
@@ -201,10 +232,10 @@ class Conformance:
 
     def _verdict(self) -> Iterable[str]:
         failures = [public(x) for x in self.failures]
-        for finding in failures[:MOST_SHOWN]:
+        for finding in failures[:MAX_SHOWN]:
             yield from _lines(finding)
-        if len(failures) > MOST_SHOWN:
-            yield f"and {counted(len(failures) - MOST_SHOWN, 'more failure')}: --json lists all"
+        if len(failures) > MAX_SHOWN:
+            yield f"and {counted(len(failures) - MAX_SHOWN, 'more failure')}: --json lists all"
             yield ""
         numbers = f"{counted(self.checks, 'check')} in {self.seconds:.0f} s"
         if self.skipped:
@@ -231,21 +262,8 @@ def public(finding: Finding) -> Finding:
     )
 
 
-def _summary(name: str, title: str, findings: Iterable[Finding]) -> GroupSummary:
-    own = [x for x in findings if x.group == name]
-    missing = [x for x in own if x.outcome == SKIPPED]
-    reason = missing[0].found if missing else "no checks"
-    failed = sum(x.outcome == FAILED for x in own)
-    seconds = sum(x.seconds for x in own)
-    return GroupSummary(
-        name, title, len(own) - len(missing), failed, len(missing), round(seconds, 3), reason
-    )
-
-
 def _lines(finding: Finding) -> Iterable[str]:
     """Lines of a failure, in the width of a terminal; texts of several lines keep their lines."""
-    import textwrap
-
     yield f"FAILED  {finding.group}: {finding.name}"
     for label, text in (("expected", finding.expected), ("found", finding.found)):
         rows = [

@@ -5,7 +5,7 @@ is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from kinetree.views.workbench.state import State
 
 HOLD, FOLLOW, GO, FLOAT, RELEASE = "hold", "follow", "go", "float", "release"
 SWINGING = ("pendulum", "pole", "acrobot")  # in names of robots that are made to swing freely
-SHARE = 0.35  # of the way to a limit that a gentle motion uses
-WIDEST = {True: 0.15, False: 0.5}  # amplitude of a gentle motion: extents of a slide, rad
-CALM = 0.4  # of the speed limit
-READY = 0.8  # of the duration: when a motion to a target arrives
-TRIALS = 6  # halvings of an amplitude that the constraints do not allow
+# bounds of a gentle motion: shares of the way to a limit and of the speed limit, and its largest
+# amplitude, in rad for a hinge and in extents of the robot for a slide
+LIMIT_SHARE, SPEED_SHARE = 0.35, 0.4
+LARGEST_ANGLE, LARGEST_SLIDE = 0.5, 0.15
+ARRIVAL = 0.8  # of the duration: when a motion to a target arrives
+MAX_HALVINGS = 6  # of an amplitude that the constraints do not allow
 Motion = tuple[Array, Array, Array]
 
 
@@ -46,8 +47,13 @@ class Preset:
 
 
 def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
-    found = {"kd": {"value": kd, "low": 0.0, "high": 5 * max(kd, 4.0)}}
-    return ({"kp": {"value": kp, "low": 0.0, "high": 6 * kp}} if kp else {}) | found
+    damping = {"kd": {"value": kd, "low": 0.0, "high": 5 * max(kd, 4.0)}}
+    return ({"kp": {"value": kp, "low": 0.0, "high": 6 * kp}} if kp else {}) | damping
+
+
+# the defaults of kinetree.controllers.ComputedTorque, the same at every door
+_DEFAULTS = {x.name: x.default for x in fields(controllers.ComputedTorque)}
+DEFAULT_GAINS = _gains(float(_DEFAULTS["kp"]), float(_DEFAULTS["kd"]))
 
 
 FIXED = (
@@ -64,14 +70,14 @@ FIXED = (
         "Follow a motion",
         "Motors follow a gentle sine, or go to the target, inside the limits: computed torque.",
         4.0,
-        _gains(100.0, 20.0),
+        DEFAULT_GAINS,
     ),
     Preset(
         GO,
         "Go to rest",
         "Motors bring the robot to its position of rest, or to the target: computed torque.",
         3.0,
-        _gains(100.0, 20.0),
+        DEFAULT_GAINS,
     ),
     Preset(
         FLOAT,
@@ -89,7 +95,7 @@ ON_FREE_BASE = (
         "There is no ground, so gravity is off. Motors move the joints by a gentle sine with PD "
         "control, and the free base reacts.",
         4.0,
-        _gains(100.0, 20.0),
+        DEFAULT_GAINS,
         weightless=True,
     ),
     Preset(
@@ -199,7 +205,7 @@ def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:
     way = np.zeros(state.robot.nq)
     way[coords] = goal[coords] - state.q[coords]
     start = np.where(np.isin(np.arange(len(way)), coords), state.q, goal)
-    rate, T = np.zeros(state.robot.n), READY * law.duration
+    rate, T = np.zeros(state.robot.n), ARRIVAL * law.duration
     rate[dofs] = way[coords] / T
 
     def reference(t: Scalar) -> Motion:
@@ -235,24 +241,24 @@ def moved(model: Model) -> tuple[list[int], list[int]]:
 
     Of a robot with constraints they are the independent ones, and the others follow.
     """
-    own = model.constraints
     joints = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
-    if own is not None:
-        joints = [x for x in joints if x.dofs[0] in own.independent]
+    if model.constraints is not None:
+        joints = [x for x in joints if x.dofs[0] in model.constraints.independent]
     return [x.coords[0] for x in joints], [x.dofs[0] for x in joints]
 
 
 def amplitudes(law: Law, state: State, coords: list[int], dofs: list[int], w: float) -> Array:
     """Signed amplitudes of the moved joints, towards the side with more room."""
-    bounds, found = bounds_of(state.robot.model), list[float]()
+    bounds, signed = bounds_of(state.robot.model), list[float]()
     for c, d in zip(coords, dofs, strict=True):
         room = bounds.upper[d] - state.q[c], state.q[c] - bounds.lower[d]
         sign, most = (1.0, room[0]) if room[0] >= room[1] else (-1.0, room[1])
         slides = bool(bounds.sliding[d])
-        widest = WIDEST[slides] * (law.extent if slides else 1.0)
-        calm = CALM * bounds.velocity[d] * 2 / w  # the largest rate is half the amplitude times w
-        found.append(sign * max(min(widest, SHARE * most, calm), 0.0))
-    return np.array(found)
+        widest = LARGEST_SLIDE * law.extent if slides else LARGEST_ANGLE
+        # the largest rate is half the amplitude times w
+        calm = SPEED_SHARE * bounds.velocity[d] * 2 / w
+        signed.append(sign * max(min(widest, LIMIT_SHARE * most, calm), 0.0))
+    return np.array(signed)
 
 
 def allowed(robot: Robot, q: Array, amplitude: Array, coords: list[int]) -> Array:
@@ -260,7 +266,7 @@ def allowed(robot: Robot, q: Array, amplitude: Array, coords: list[int]) -> Arra
     if robot.model.constraints is None:
         return amplitude
     names = [x.name for x in robot.model.joints if x.follows is None and x.coords[0] in coords]
-    for _ in range(TRIALS):
+    for _ in range(MAX_HALVINGS):
         try:
             near = np.array(q, float)
             for share in (0.25, 0.5, 0.75, 1.0):

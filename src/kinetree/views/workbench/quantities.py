@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.quantities import DECLARED
 from kinetree.base.arrays import Array
 from kinetree.errors import KinetreeError
 from kinetree.kernels.memo import remembered
@@ -25,36 +26,26 @@ log.addHandler(logging.NullHandler())
 THREAD = "kinetree workbench compiler"  # name of a thread that compiles
 Quantity = Callable[..., Any]
 
-PLAIN: dict[str, Quantity] = {
-    "link_poses": algorithms.forward_kinematics,
-    "mass_matrix": algorithms.mass_matrix,
-    "inverse_dynamics": algorithms.inverse_dynamics,
-    "loaded_inverse_dynamics": algorithms.inverse_dynamics,  # with F_ext: another kernel
-    "coriolis_forces": algorithms.coriolis_forces,
-    "gravity_forces": algorithms.gravity_forces,
-    "spring_forces": algorithms.spring_forces,
-    "friction_forces": algorithms.friction_forces,
-    "kinetic_energy": algorithms.kinetic_energy,
-    "potential_energy": algorithms.potential_energy,
-    "center_of_mass": algorithms.center_of_mass,
-}
-PLAIN_CONSTRAINED: dict[str, Quantity] = {
-    "constraint_errors": algorithms.constraint_errors,
-    "constraint_jacobian": algorithms.constraint_jacobian,
-    "constraint_bias": algorithms.constraint_bias,
-    "constrained_inverse_dynamics": algorithms.constrained_inverse_dynamics,
-    "loaded_constrained_inverse_dynamics": algorithms.constrained_inverse_dynamics,
-}
+NAMES = (
+    "link_poses", "mass_matrix", "inverse_dynamics", "coriolis_forces", "gravity_forces",
+    "spring_forces", "friction_forces", "kinetic_energy", "potential_energy", "center_of_mass",
+)  # fmt: skip
+CONSTRAINED_NAMES = (
+    "constraint_errors", "constraint_jacobian", "constraint_bias", "constrained_inverse_dynamics",
+)  # fmt: skip
+LOADED = "loaded_"  # begins the name of a kernel with F_ext, which is another one
 
 
 def quantity(robot: Robot, name: str) -> Quantity:
     """A function of a robot: its kernel, or the plain function while there is no kernel yet."""
-    found = _ready(robot.model).get(name)
-    return found or partial((PLAIN | PLAIN_CONSTRAINED)[name], robot.model)
+    kernel = _ready(robot.model).get(name)
+    # the declaration of link_poses traces forward_kinematics, which has no other name yet
+    plain = {"link_poses": "forward_kinematics"}.get(name, name.removeprefix(LOADED))
+    return kernel or partial(getattr(algorithms, plain), robot.model)
 
 
 def _ready(model: Model) -> dict[str, Quantity]:
-    """Kernels of a model that are compiled, by the names of PLAIN."""
+    """Kernels of a model that are compiled, by name."""
     return remembered(model, ("workbench", "ready"), dict[str, Quantity])
 
 
@@ -83,28 +74,26 @@ def kernels(robot: Robot) -> Iterator[tuple[str, Callable[[], Quantity]]]:
     model = robot.model
     if not robot.n:  # there is no kernel for a robot that cannot move
         return
-    q, zero = closed_rest(robot)[0], np.zeros(robot.n)
+    rates = dict.fromkeys(("dq", "ddq"), np.zeros(robot.n))
+    state: dict[str, Array] = {"q": closed_rest(robot)[0], **rates}
     F_ext = np.zeros((len(model.links), 6))
-    arguments: dict[str, tuple[Array, ...]] = {
-        "friction_forces": (zero,),
-        **dict.fromkeys(("inverse_dynamics", "constrained_inverse_dynamics"), (q, zero, zero)),
-        "loaded_inverse_dynamics": (q, zero, zero, F_ext),
-        "loaded_constrained_inverse_dynamics": (q, zero, zero, F_ext),
-        **dict.fromkeys(("coriolis_forces", "kinetic_energy", "constraint_bias"), (q, zero)),
-    }
-    own = PLAIN | (PLAIN_CONSTRAINED if model.constraints is not None else {})
-    for name in own:
+    names = NAMES + (CONSTRAINED_NAMES if model.constraints is not None else ())
+    for name in names:
         if name == "spring_forces" and not model.springs:
             continue
         if name == "center_of_mass" and not has_mass(model):
             continue
+        arguments = [state[x] for x in DECLARED[name].inputs]
+        yield name, partial(_called, robot, name, *arguments)
+        if name.endswith("inverse_dynamics"):
+            yield LOADED + name, partial(_called, robot, name, *arguments, F_ext)
 
-        def called(name: str = name) -> Quantity:
-            kernel: Quantity = getattr(robot, name.removeprefix("loaded_"))
-            kernel(*arguments.get(name, (q,)))
-            return kernel
 
-        yield name, called
+def _called(robot: Robot, name: str, *arguments: Array) -> Quantity:
+    """The kernel of a quantity, after a first call, which compiles it."""
+    kernel: Quantity = getattr(robot, name)
+    kernel(*arguments)
+    return kernel
 
 
 def has_mass(model: Model) -> bool:
