@@ -17,11 +17,12 @@ errors that come in lumps, as where friction changes its sign, are no evidence. 
 explains does not count there, or no fault would be larger than the number of blocks allows. Where
 even a plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
 
-A fault phi below the limit moves beta by v phi, v = W^+ D. Intervals allow for it: they get v v^T
-times the mean of phi^2, given the recording, if phi = 0 and phi ~ N(0, P^2) are equally likely
-beforehand, P the deviation in `ALLOWED`. With s the standard error of phi and z = phi / s, the
-second has the odds s / sqrt(s^2 + P^2) exp(z^2 c / 2), c = P^2 / (P^2 + s^2), and the mean of phi^2
-is then c s^2 + (c phi)^2. A recording that decides adds next to nothing; one that cannot, P^2 / 2.
+A fault phi moves beta by v phi, v = W^+ D. Intervals allow for clocks and zeros that are not found:
+the covariance gets v v^T times the mean of phi^2, given the recording. Beforehand, phi has the
+deviation P of `ALLOWED`; with s its standard error, z = phi / s and c = P^2 / (P^2 + s^2), that is
+c s^2 (1 + c z^2). Where the recording can decide, phi = 0 is as likely beforehand, and the mean is
+less by its share: the odds are sqrt(1 - c) exp(c z^2 / 2). A zero that no force depends on moves
+the frame of a link and counts as none.
 """
 
 from collections.abc import Sequence
@@ -163,17 +164,17 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     for x, part, error, square in zip(hypotheses, parts, errors, squares, strict=True):
         if x.kind in ALLOWED and x.D.shape[-1] == 1 and (len(square) or x.kind == "time-scale"):
             v = np.linalg.lstsq(W, X[:, r + part.start], rcond=SMALL**2)[0] / length[:r]
-            open_ = PLAUSIBLE[x.kind] < (limit + POWER) * error
-            size = _mean_square(float(square.sum()), error, ALLOWED[x.kind], open_)
+            undecided = PLAUSIBLE[x.kind] < (limit + POWER) * error
+            size = _mean_square(float(square.sum()), error, ALLOWED[x.kind], undecided)
             spread += size * np.outer(v, v)
     return _Scan(z, np.array(errors), limit, spread)
 
 
-def _mean_square(evidence: float, s: float, P: float, open_: bool) -> float:
+def _mean_square(evidence: float, s: float, P: float, undecided: bool) -> float:
     """Mean of phi^2, given evidence z^2 and the standard error s of phi; see the head."""
     c = P**2 / (P**2 + s**2)
     odds = np.sqrt(1 - c) * np.exp(min(evidence * c / 2, LARGEST))
-    return float((1.0 if open_ else odds / (1 + odds)) * c * s**2 * (1 + c * evidence))
+    return float((1.0 if undecided else odds / (1 + odds)) * c * s**2 * (1 + c * evidence))
 
 
 def _evidence(U: Array, e: Array, n: int) -> Array:
