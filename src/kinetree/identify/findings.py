@@ -6,7 +6,8 @@ from typing import Literal
 Kind = Literal[
     "time-scale", "clock-jitter", "encoder-zero", "gravity-compensated", "friction-compensated",
     "sticking", "saturation", "swapped-channels", "gear-ratio", "payload-change", "drift",
-    "pattern", "misfit", "unphysical", "worse", "reading", "unsteady", "uneven", "coloured",
+    "gravity-direction", "external-force", "pattern", "misfit", "unphysical", "worse", "reading",
+    "unsteady", "uneven", "coloured",
     "outliers", "offset", "lag", "gains", "excitation", "not tested", "check",
 ]  # fmt: skip
 
@@ -20,7 +21,8 @@ class Finding:
             are not those of their times), "encoder-zero", "gravity-compensated" and
             "friction-compensated" (tau lacks them), "sticking" (a joint slides too little),
             "saturation", "swapped-channels", "gear-ratio" (tau or q of a joint has another scale),
-            "payload-change" and "drift" (of friction) during the recording, "pattern" (errors
+            "payload-change" and "drift" (of friction) during the recording, "gravity-direction",
+            "external-force" (a constant one on a link), "pattern" (errors
             depend on the motion), "misfit" (errors of no known cause), "unphysical" (no possible
             robot has the base parameters), "worse" (than the description), "reading" (another sign,
             unit or order of joints fits better), "unsteady" (noise changes), "uneven" (errors

@@ -19,13 +19,15 @@ from itertools import combinations
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.identify.band import bands_of
+from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.equations import linear_rows
 from kinetree.identify.identification import Identification
 from kinetree.identify.least_squares import stacked
-from kinetree.identify.recording import joined_recordings
+from kinetree.identify.recording import Recording, joined_recordings
+from kinetree.identify.unknowns import in_blocks
 from kinetree.model.bounds import bounds_of
 
+Motion = tuple[Array, ...]  # q, dq, ddq
 ROWS, STRETCHES = 3000, 4  # rows in which hypotheses are compared, in stretches of the recording
 CLIP = 4.0  # noise at which errors are clipped: outliers have a warning of their own
 NEGLIGIBLE = 3e-4  # of a joint's force: smaller errors, as those of filters, are no evidence
@@ -59,6 +61,7 @@ class Rows:
         breaks: lengths of the stretches without a gap.
         q, dq, ddq: motion at the rows, each of shape (rows, n), rad or m, per s and s^2.
         time: of the rows, shape (rows,), dimensionless, 0 to 1.
+        data: the samples from which the low-pass makes the rows.
     """
 
     result: Identification
@@ -69,6 +72,7 @@ class Rows:
     dq: Array
     ddq: Array
     time: Array
+    data: Recording
 
     @cached_property
     def solution(self) -> tuple[Array, Array]:
@@ -91,6 +95,15 @@ class Rows:
         count = len(self.linear)
         whole[..., :count] = self.result.sought.regressor(q, dq, ddq)[..., self.linear]
         return whole
+
+    def forces(self, motion: Motion) -> Array:
+        """Joint forces of the fit at each sample of another motion, (T, n), without shapes."""
+        beta, sought = self.solution[0][: len(self.linear)], self.result.sought
+        return in_blocks(lambda *x: sought.regressor(*x)[..., self.linear] @ beta, *motion)
+
+    def low_passed(self, samples: Array) -> Array:
+        """Rows of samples of `data`, (T, ...), in the band of W and y."""
+        return in_band(self.data, samples, self.result.cutoff)
 
     @cached_property
     def unfiltered(self) -> Array:
@@ -118,7 +131,7 @@ def comparison_rows(result: Identification) -> Rows:
     t = data.t[at]
     rows = Rows(
         result, W, y, tuple(band.rows for band in bands), data.q[at], data.dq[at], data.ddq[at],
-        (t - t[0]) / max(float(t[-1] - t[0]), 1e-300),
+        (t - t[0]) / max(float(t[-1] - t[0]), 1e-300), data,
     )  # fmt: skip
     error = y - rows.predicted
     limit = CLIP * 1.4826 * np.median(np.abs(error), axis=0)
@@ -178,41 +191,47 @@ def list_hypotheses(rows: Rows) -> list[Hypothesis]:
     Args:
         rows: the rows of the result.
     """
-    return [*_of_motion(rows), *_of_time(rows), *_of_forces(rows)]
+    return [
+        *_of_motion(rows), *_of_surroundings(rows), *_of_time(rows), *_of_forces(rows)
+    ]  # fmt: skip
 
 
 def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
     """Another scale of time, other zeros and other gears; not for quaternions."""
-    n, q, dq, ddq = rows.result.robot.n, rows.q, rows.dq, rows.ddq
-    names, beta = rows.result.robot.model.dof_names, rows.solution[0]
+    n, names = rows.result.robot.n, rows.result.robot.model.dof_names
+    measured = rows.data.q, rows.data.dq, rows.data.ddq
+    plain = rows.forces(measured)
 
     def moved(
-        kind: str, dofs: tuple[int, ...], motion: Callable[[float], tuple[Array, Array, Array]],
+        kind: str, dofs: tuple[int, ...], motion: Callable[[Motion, float], Motion],
         text: Callable[[float, float], str],
     ) -> Hypothesis:  # fmt: skip
         def at(phi: float) -> Array:
-            return rows.W + rows.columns(*motion(phi)) - rows.unfiltered
+            changed = motion((rows.q, rows.dq, rows.ddq), phi)
+            return rows.W + rows.columns(*changed) - rows.unfiltered
 
-        D = ((at(STEP) - rows.W) @ beta / STEP)[..., None]
+        D = rows.low_passed((rows.forces(motion(measured, STEP)) - plain) / STEP)[..., None]
         return Hypothesis(kind, dofs, D, text, at)
 
     yield moved(
-        "time-scale", (), lambda x: (q, dq * (1 + x), ddq * (1 + x) ** 2),
+        "time-scale", (), lambda m, x: (m[0], m[1] * (1 + x), m[2] * (1 + x) ** 2),
         lambda x, s: f"the clock runs {abs(x):.2%} (+- {2 * s:.1%}) {'slow' if x < 0 else 'fast'}: "
         f"gravity and inertia agree if rates are {1 + x:.4g} times those recorded",
     )  # fmt: skip
-    natural = rows.result.sought.natural
-    for j in range(n if q.shape == dq.shape else 0):
+    natural, zeros = rows.result.sought.natural, list[Array]()
+    for j in range(n if rows.q.shape == rows.dq.shape else 0):
         one, name = np.eye(n)[j], names[j]
         unit, length = ("m", natural.length) if natural.sliding[j] else ("rad", 1.0)
-        yield moved(
-            "encoder-zero", (j,), lambda x, one=length * one: (q + x * one, dq, ddq),
+        zero = moved(
+            "encoder-zero", (j,), lambda m, x, one=length * one: (m[0] + x * one, *m[1:]),
             lambda x, s, name=name, unit=unit, length=length: f"the zero of {name!r} is off: "
             f"{x * length:.3g} {unit} (+- {2 * s * length:.1g}) added to q explains the forces",
         )  # fmt: skip
+        zeros.append(zero.D)
+        yield zero
         yield moved(
             "gear-ratio", (j,),
-            lambda x, one=one: (q * (1 + x * one), dq * (1 + x * one), ddq * (1 + x * one)),
+            lambda m, x, one=one: tuple(y * (1 + x * one) for y in m),
             lambda x, s, name=name: f"q of {name!r} has another scale: {1 + x:.4g} times q "
             f"(+- {2 * s:.1g}) explains the forces. Is its gear ratio right?",
         )  # fmt: skip
@@ -221,6 +240,55 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
             lambda x, s, name=name: f"tau of {name!r} is {1 + x:.4g} (+- {2 * s:.1g}) times what "
             "the other joints say. Is its gear ratio, or the gain of its sensor, right?",
             lambda x, one=one: rows.W * (1 + x * one)[:, None],
+        )  # fmt: skip
+        late = -np.gradient(plain[:, j], rows.data.t)
+        yield Hypothesis(
+            "lag", (j,), rows.low_passed(late[:, None] * one)[..., None],
+            lambda x, s, name=name: f"tau of {name!r} is {1e3 * abs(x):.3g} ms (+- {2e3 * s:.1g}) "
+            f"{'later' if x > 0 else 'earlier'} than that of the other joints",
+        )  # fmt: skip
+    if len(zeros) > 1:
+        yield Hypothesis(
+            "encoder-zero",
+            (),
+            np.concatenate(zeros, axis=-1),
+            lambda x, s: (
+                "zeros of several joints are off: constants added to their q explain the forces"
+            ),
+        )
+
+
+def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
+    """Another direction of gravity, and a constant force on the last link of a branch."""
+    model, q = rows.result.robot.model, rows.data.q
+    if q.shape != rows.data.dq.shape:
+        return
+    m, com = np.asarray(model.m, float), np.asarray(model.com, float)
+    leaves = sorted(set(range(len(m))) - set(model.parent))
+
+    def places(q: Array) -> Array:
+        """Centres of mass of the leaves and first moment of all links in {s}, (T, k + 1, 3)."""
+        T = rows.result.robot.link_poses(q)
+        x = np.einsum("tiab,ib->tia", T[..., :3, :3], com) + T[..., :3, 3]
+        return np.concatenate([x[:, leaves], np.einsum("i,tia->ta", m, x)[:, None]], axis=1)
+
+    turns = STEP * np.eye(model.n)
+    slopes = [(places(q + turn) - places(q - turn)) / (2 * STEP) for turn in turns]
+    J = np.stack(slopes, axis=1).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
+    g = np.asarray(model.gravity[3:], float)
+    size = float(np.linalg.norm(g))
+    if size > 0:
+        level = np.linalg.svd(g[None])[2][1:].T * size  # two directions across gravity
+        yield Hypothesis(
+            "gravity-direction", (), rows.low_passed(-J[-1] @ level),
+            lambda x, s: "gravity has another direction: is the base tilted against the "
+            "description?",
+        )  # fmt: skip
+    for link, own in zip(leaves, J[:-1], strict=True):
+        yield Hypothesis(
+            "external-force", (), rows.low_passed(-own),
+            lambda x, s, name=model.link_names[link]: f"a constant force acts on {name!r}: does a "
+            "cable, a hose or a contact pull at it?",
         )  # fmt: skip
 
 

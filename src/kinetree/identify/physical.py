@@ -18,7 +18,7 @@ and in m.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,7 +47,8 @@ class Estimate:
 
     deviation: their standard deviations given data and prior, (p,). learned: share of the prior's
     variance that the data have removed, (p,), 0 if they have no information. rounds: iterations.
-    distance: from the base parameters, squared, in units of their covariance.
+    distance: from the base parameters, squared, in units of their covariance. gain: change of the
+    unknowns with the linear base parameters, (p, k), bounds aside.
     """
 
     x: Array
@@ -55,6 +56,15 @@ class Estimate:
     learned: Array
     rounds: int
     distance: float
+    gain: Array
+
+    def widened(self, spread: Array) -> "Estimate":
+        """The estimate with another covariance of base parameters and shapes, (r, r), added."""
+        p, k = self.gain.shape
+        shapes = len(self.x) - p
+        G = np.zeros((len(self.x), len(spread)))
+        G[:p, :k], G[p:, len(spread) - shapes :] = self.gain, np.eye(shapes)
+        return replace(self, deviation=np.sqrt(self.deviation**2 + np.diag(G @ spread @ G.T)))
 
 
 def consistent(
@@ -86,7 +96,7 @@ def consistent(
     R = R * np.append(scale, 1.0) / units.forces[:, None, None]
     linear = list(base.kept[: base.r - len(sought.shapes)])
     own = scale[linear]
-    count = len(linear)
+    count, widths = len(linear), own
     V = found.covariance[:count, :count] / np.outer(own, own)
     largest = float(np.sqrt((R[..., -1] ** 2).sum(axis=1) / T).max(initial=0)) or 1.0
     floor = FINEST * largest
@@ -119,6 +129,7 @@ def consistent(
         begin=np.concatenate([*pairs, u[10 * links :]]),
     )  # fmt: skip
     covariance = np.linalg.inv(A.T @ A)
+    gain = scale[:, None] * (covariance @ data.T @ root) / widths
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
@@ -133,7 +144,7 @@ def consistent(
     signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
-    return Estimate(x * scale, deviation * scale, learned, rounds, distance)
+    return Estimate(x * scale, deviation * scale, learned, rounds, distance, gain)
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:

@@ -16,6 +16,13 @@ G is divided by the variance of U^T e over blocks of rows, in terms of that of i
 errors that come in lumps, as where friction changes its sign, are no evidence. The part of e that D
 explains does not count there, or no fault would be larger than the number of blocks allows. Where
 even a plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
+
+A fault phi moves beta by v phi, v = W^+ D. Intervals allow for clocks and zeros that are not found:
+the covariance gets v v^T times the mean of phi^2, given the recording. Beforehand, phi has the
+deviation P of `ALLOWED`; with s its standard error, z = phi / s and c = P^2 / (P^2 + s^2), that is
+c s^2 (1 + c z^2). Where the recording can decide, phi = 0 is as likely beforehand, and the mean is
+less by its share: the odds are sqrt(1 - c) exp(c z^2 / 2). A zero that no force depends on moves
+the frame of a link and counts as none.
 """
 
 from collections.abc import Sequence
@@ -41,6 +48,8 @@ FLOOR = 0.3  # of the noise of a joint, which is white at least by that
 BLIND = 1e-9  # squared share of a column beside those of W: less is rounding
 POWER = 2.0  # z above the limit at which a fault is accepted in 97 % of recordings
 PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1, "offset": 0.01}  # of phi
+ALLOWED = {"time-scale": 0.1, "encoder-zero": 0.02}  # deviation of phi that intervals allow for
+LARGEST = 100.0  # logarithm of odds, beyond which they are the same
 SMALL = 1e-5  # singular values, relative to the largest, that count as zero: far above rounding
 CLOSER = 6  # hypotheses that are fitted and compared by their likelihood
 UNNAMED = 0.5  # of the gain of a hypothesis without a cause, beside those with one
@@ -57,11 +66,13 @@ class Examined:
         explanations: the accepted hypotheses, the first one with the largest gain.
         blind: hypotheses that a plausible fault would not make visible.
         limit: z above which a hypothesis is accepted.
+        spread: covariance of beta by faults that are neither accepted nor excluded, (r, r).
     """
 
     explanations: tuple[Explanation, ...]
     blind: tuple[Hypothesis, ...]
     limit: float
+    spread: Array
 
 
 def examine(rows: Rows) -> Examined:
@@ -70,7 +81,7 @@ def examine(rows: Rows) -> Examined:
     Args:
         rows: the equations of a result.
     """
-    hypotheses = list_hypotheses(rows)
+    hypotheses, first = list_hypotheses(rows), rows
     scan = _scan(rows, hypotheses)
     blind = tuple(
         x
@@ -99,7 +110,8 @@ def examine(rows: Rows) -> Examined:
             and not (best.kind == "misfit" and x.kind == "time-scale")
         ]
         scan = _scan(rows, hypotheses, scan.limit)
-    return Examined(tuple(accepted), blind, scan.limit)
+    r = len(first.solution[0])
+    return Examined(tuple(accepted), blind, scan.limit, scan.spread[:r, :r])
 
 
 def _promising(hypotheses: Sequence[Hypothesis], z: Array, limit: float) -> list[int]:
@@ -113,11 +125,12 @@ def _promising(hypotheses: Sequence[Hypothesis], z: Array, limit: float) -> list
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """z of each hypothesis, standard errors of phi, and the limit of z."""
+    """z of each hypothesis, standard errors of phi, the limit of z, and `Examined.spread`."""
 
     z: Array
     errors: Array
     limit: float
+    spread: Array
 
 
 def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = None) -> _Scan:
@@ -136,7 +149,8 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     variance = float(left @ left) / max(len(e) - Q.shape[1] - every.shape[1], 1)
     scaled = e / np.sqrt(max(variance, 1e-300))
     n = rows.y.shape[1]
-    z = np.array([_normal(_evidence(U, scaled, n)) if U.shape[1] else -np.inf for U in bases])
+    squares = [_evidence(U, scaled, n) for U in bases]
+    z = np.array([_normal(x) if len(x) else -np.inf for x in squares])
     if limit is None:
         twins = np.random.default_rng(SEED).normal(size=(len(e), TWINS))
         largest = np.full(TWINS, -np.inf)
@@ -144,7 +158,23 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
             if U.shape[1]:
                 largest = np.maximum(largest, _normal((U.T @ twins) ** 2))
         limit = float(np.quantile(largest, 1 - FALSE_ALARMS))
-    return _Scan(z, np.array(errors), limit)
+    length = np.linalg.norm(X, axis=0)
+    length = np.where(length > 0, length, 1)
+    W, spread = X[:, :r] / length[:r], np.zeros((r, r))
+    for x, part, error, square in zip(hypotheses, parts, errors, squares, strict=True):
+        if x.kind in ALLOWED and x.D.shape[-1] == 1 and (len(square) or x.kind == "time-scale"):
+            v = np.linalg.lstsq(W, X[:, r + part.start], rcond=SMALL**2)[0] / length[:r]
+            undecided = PLAUSIBLE[x.kind] < (limit + POWER) * error
+            size = _mean_square(float(square.sum()), error, ALLOWED[x.kind], undecided)
+            spread += size * np.outer(v, v)
+    return _Scan(z, np.array(errors), limit, spread)
+
+
+def _mean_square(evidence: float, s: float, P: float, undecided: bool) -> float:
+    """Mean of phi^2, given evidence z^2 and the standard error s of phi; see the head."""
+    c = P**2 / (P**2 + s**2)
+    odds = np.sqrt(1 - c) * np.exp(min(evidence * c / 2, LARGEST))
+    return float((1.0 if undecided else odds / (1 + odds)) * c * s**2 * (1 + c * evidence))
 
 
 def _evidence(U: Array, e: Array, n: int) -> Array:
@@ -154,6 +184,8 @@ def _evidence(U: Array, e: Array, n: int) -> Array:
     blocks of rows, beside the part that the hypothesis explains, show how much they vary.
     """
     along = U.T @ e
+    if not len(along):
+        return along
     rest = U * (e - U @ along)[:, None]
     sums = np.add.reduceat(rest, np.arange(0, len(e), ALIKE * n))
     return along**2 / max(1.0, float((sums**2).sum()) / len(along))

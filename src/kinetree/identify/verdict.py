@@ -32,7 +32,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
-from kinetree.identify.checks import MOST
+from kinetree.identify.checks import MOST, least_motion
 from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
@@ -54,7 +54,14 @@ SOME = 400  # samples at which variances are shared out
 IMPOSSIBLE = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
 POOR = 0.05  # of a joint's force: smaller errors of the fit refute other readings of the recording
 MOVED = 0.5  # standard errors by which a hypothesis may move a parameter that is given
-WRONG = ("time-scale", "encoder-zero", "gravity-compensated", "swapped-channels", "reading")
+WRONG = (
+    "time-scale",
+    "encoder-zero",
+    "gravity-compensated",
+    "swapped-channels",
+    "gravity-direction",
+    "reading",
+)
 RUBS = ("viscous", "coulomb", "static", "size")  # unknowns that are friction
 UNSEEN = {
     "time-scale": "this recording cannot show whether the clock is right",
@@ -76,14 +83,14 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     """
     rows = comparison_rows(found)
     examined = examine(rows)
-    facts = list(found.train.findings)
+    coloured = list(_coloured(found))
+    facts = [*found.train.findings, *_stuck(found, _joints_of(x.finding for x in coloured))]
     explained = [
         x
         for x in (_finding(found, y) for y in examined.explanations)
         if not any(x.joints and set(x.joints) <= set(fact.joints) for fact in facts)
     ]
     negative, places = _negative_friction(found)
-    coloured = list(_coloured(found))
     others = [*_unphysical(found), *compared(found), *_unsteady(found), *_uneven(found)]
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
@@ -108,8 +115,10 @@ def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Id
     if 2 * len(withheld) > found.base.r:
         withheld = set(range(found.base.r))
     return replace(
-        found, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld))
-    )
+        found, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld)),
+        fit=replace(found.fit, covariance=found.fit.covariance + examined.spread),
+        estimate=found.estimate.widened(examined.spread),
+    )  # fmt: skip
 
 
 def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: bool) -> bool:
@@ -234,6 +243,21 @@ def _unphysical(found: Identification) -> Iterator[Finding]:
             "unphysical", joints,
             f"no physically possible robot explains {listing(joints, MOST)}: its errors are up to "
             f"{ratio:.3g} times those of the base parameters",
+        )  # fmt: skip
+
+
+def _stuck(found: Identification, coloured: set[str]) -> Iterator[Finding]:
+    """A finding on joints that never move and have errors that are not noise."""
+    train, names = found.train, found.robot.model.dof_names
+    if train.q.shape != train.dq.shape:
+        return
+    still = np.ptp(train.q, axis=0) < least_motion(found.sought.natural)
+    joints = tuple(x for x, rests in zip(names, still, strict=True) if rests and x in coloured)
+    if joints:
+        yield Finding(
+            "sticking", joints,
+            f"{listing(joints, MOST)} never {'move' if len(joints) > 1 else 'moves'}, and errors "
+            "there are not noise: friction at rest has any value up to its largest one",
         )  # fmt: skip
 
 

@@ -39,14 +39,16 @@ def test_every_joint_has_every_hypothesis_in_its_own_force():
             own.setdefault(x.kind, []).append(x)
         else:
             all_at_once.setdefault(x.kind, []).append(x)
-    assert set(own) == {"encoder-zero", "gear-ratio", "offset", "drift", "saturation", "pattern"}
+    assert set(own) == {
+        "encoder-zero", "gear-ratio", "lag", "offset", "drift", "saturation", "pattern"
+    }  # fmt: skip
     for kind, found in own.items():
         asked = [x.dofs for x in found]
         if kind == "offset":  # of joints whose fit has none
             assert len(set(asked)) == len(asked)
             continue
         assert [asked.count((j,)) for j in range(n)] == [len(found) // n] * n
-        if kind in ("drift", "saturation", "pattern"):
+        if kind in ("lag", "drift", "saturation", "pattern"):
             for x in found:
                 touched = np.abs(x.D).max(axis=(0, 2)) > 0
                 np.testing.assert_array_equal(np.flatnonzero(touched), x.dofs)
