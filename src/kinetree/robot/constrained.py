@@ -209,7 +209,7 @@ class Constrained(RobotCore):
         """Distance of positions from singular ones: 0 there, 0.01 to 1 at typical positions.
 
         The smallest eigenvalue of A = J M^-1 J^T, each row divided by its typical length. Results
-        of constrained dynamics are good to rounding above 1e-6. Below about 4e-9, 6e-5 rad from a
+        of constrained dynamics are good to rounding above 1e-6. Below about 3e-8, 2e-4 rad from a
         dead centre, they are not a number; in between their relative error is below 1e-5.
 
         Args:

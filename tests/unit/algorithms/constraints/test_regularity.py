@@ -96,7 +96,7 @@ def test_dead_centres_give_not_a_number_instead_of_wrong_numbers(crank):
         algorithms.reduced_dynamics(robot.model, q, rest)
 
 
-@pytest.mark.parametrize("crank", [0.5, 1e-2, 1e-3, 1e-4, np.pi - 1e-4])
+@pytest.mark.parametrize("crank", [0.5, 1e-2, 1e-3, 3e-4, np.pi - 3e-4])
 def test_next_to_a_dead_centre_results_are_those_of_the_other_coordinate(crank):
     """With n = d slide/d crank: N = N_x / n, M_r = M_x / n^2 and tau = tau_x / n."""
     robot, other, q = engine(crank)

@@ -37,15 +37,19 @@ def data(robot, q, dq):
     return J, gamma, algorithms.mass_matrix(tree, q), algorithms.bias_forces(tree, q, dq)
 
 
-def accelerations(robot, q, dq, tau):
-    """ddq of M ddq - J^T lambda = tau - h, J ddq = -gamma."""
+def solution(robot, q, dq, tau):
+    """ddq and lambda of M ddq - J^T lambda = tau - h, J ddq = -gamma."""
     J, gamma, M, h = data(robot, q, dq)
     n, m = robot.n, len(J)
     top = np.concatenate([M, -J.T], axis=1)
     low = np.concatenate([J, np.zeros((m, m), int)], axis=1)
     right = matrix([[x] for x in (*(precise(tau) - h), *(-gamma))])
     found = mpmath.lu_solve(matrix(np.concatenate([top, low])), right)
-    return np.array([float(found[i]) for i in range(n)])
+    return np.split(np.array([float(x) for x in found]), [n])
+
+
+def accelerations(robot, q, dq, tau):
+    return solution(robot, q, dq, tau)[0]
 
 
 def motor_forces(robot, q, dq, ddq):
@@ -157,6 +161,30 @@ def test_every_finite_number_next_to_a_singular_position_is_right(place):
                 assert np.isfinite(ddq).all() and np.isfinite(tau).all()
             if e < 1e-6:
                 assert np.isnan(tau).any()
+
+
+def test_forces_of_equal_bars_are_right_beside_their_singular_position():
+    """The margin limits pivots; here the smallest eigenvalue is much smaller than each of them."""
+    builder = kt.Builder("engine", gravity=(0, -9.81, 0)).link("base")
+    for name, m, com in (("crank", 1, 0.4), ("rod", 0.7, 0.4), ("slide", 2, 0.0)):
+        builder.link(name, m=m, com=(com, 0, 0), I_com=0.02 * np.eye(3))
+    builder.joint("crank", "revolute", "base", "crank")
+    builder.joint("rod", "revolute", "crank", "rod", at=(0.8, 0, 0)).frame(
+        "tip", "rod", (0.8, 0, 0)
+    )
+    builder.joint("slide", "prismatic", "base", "slide", axis=(1, 0, 0))
+    robot = builder.build().constrained({"pin": Loop("slide", "tip", "axis")}, actuated=["crank"])
+    finite = []
+    with mpmath.workdps(50):
+        for e in np.geomspace(3e-5, 1e-3, 40):
+            q = np.array([np.pi / 2 + e, -np.pi - 2 * e, -1.6 * np.sin(e)])
+            dq, tau = 0.02 * np.array([1, -2, -1.6 * np.cos(e)]), np.array([-3.7, 0, 0])
+            ddq, lam, _ = robot.constrained_forward_dynamics(q, dq, tau)
+            expected = solution(robot, q, dq, tau)
+            forces = lam[list(robot.model.constraints.basis)]
+            assert right(ddq, expected[0]) and right(forces, expected[1]), e
+            finite.append(np.isfinite(ddq).all())
+    assert any(finite) and not all(finite)
 
 
 @pytest.mark.parametrize("e", [1e-6, 0.0])
