@@ -54,13 +54,16 @@ class Program:
     def command(self, line):
         return [sys.executable, "-W", "error", "-m", "kinetree", *words_of(line)]
 
-    def __call__(self, line, stdin="", code=0, **environment):
-        """What a command line gives; its exit code is as expected, and there is no traceback."""
+    def __call__(self, line, stdin="", code=0, no_reader=False, **environment):
+        """What a command line gives; its exit code is as expected, and there is no traceback.
+
+        no_reader: standard output is a pipe that nothing reads any more.
+        """
         if hasattr(os, "fork"):
             words = words_of(line)
             answer = self._server.ask(
                 words=words, stdin=stdin, folder=str(self.folder),
-                environment=self.environment | environment,
+                environment=self.environment | environment, no_reader=no_reader,
             )  # fmt: skip
             found = subprocess.CompletedProcess(words, *answer)
         else:

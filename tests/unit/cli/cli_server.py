@@ -49,6 +49,10 @@ def serve():
     for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
         streams = [tempfile.TemporaryFile() for _ in range(3)]
+        if request["no_reader"]:
+            reader, writer = os.pipe()
+            os.close(reader)
+            streams[1] = os.fdopen(writer, "wb")
         streams[0].write(request["stdin"].encode())
         streams[0].seek(0)
         number = os.fork()
@@ -57,8 +61,9 @@ def serve():
         code = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
         texts = []
         for stream in streams:
-            stream.seek(0)
-            texts.append(stream.read().decode())
+            if stream.seekable():
+                stream.seek(0)
+            texts.append(stream.read().decode() if stream.readable() else "")
             stream.close()
         print(json.dumps([code, *texts[1:]]), flush=True)
 

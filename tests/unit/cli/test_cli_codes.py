@@ -75,6 +75,13 @@ def test_negative_verdicts_have_code_1(ready):
 @posix
 @pytest.mark.parametrize("line", PRINTING)
 def test_a_reader_that_is_gone_gives_code_141(ready, line):
+    ready(line, code=141, no_reader=True)
+
+
+@posix
+@pytest.mark.parametrize("line", ["info panda", "--help"])
+def test_a_process_of_its_own_gives_code_141_too(ready, line):
+    """Python writes what is left in the buffers when it ends."""
     reader, writer = os.pipe()
     os.close(reader)
     run = subprocess.run(
