@@ -41,8 +41,13 @@ class Case:
 
 
 @pytest.fixture(params=SEEDS, ids=lambda seed: f"robot{seed}", scope="module")
-def case(request):
-    return Case(request.param)
+def seed(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def case(seed):
+    return Case(seed)
 
 
 def relative(x, y):
