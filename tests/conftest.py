@@ -72,6 +72,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         test = function_of(item)
         keep = test not in kept_seeds or params(item)["seed"] in kept_seeds[test]
+        keep = keep and (options.many or item.get_closest_marker("many") is None)
         count[test] += keep
         (kept if keep and count[test] <= amount.cases else dropped).append(item)
         if hasattr(item.obj, "hypothesis") and count[test] == 1:

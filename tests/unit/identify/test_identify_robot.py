@@ -132,7 +132,9 @@ def test_point_masses_and_sliding_joints_can_be_described():
     assert exists(found.robot.model) and np.all(found.error() < 0.07)
 
 
-@pytest.mark.parametrize("name", ["planar_2r", "scara", "ur5e", "hand"])
+@pytest.mark.parametrize(
+    "name", ["planar_2r", "scara", "ur5e", pytest.param("hand", marks=pytest.mark.many)]
+)
 def test_robots_without_friction_are_found_as_quickly(name):
     """The best friction is then zero or would be negative, at the edge of the possible."""
     true = getattr(kt.robots, name)()
