@@ -212,7 +212,7 @@ for k in range(int(sys.argv[1])):
 """
 
 
-def test_sixteen_processes_share_a_cache_while_some_are_killed(folder, monkeypatch):
+def test_eight_processes_share_a_cache_while_some_are_killed(folder, monkeypatch):
     # a bound that three entries break, so that entries also vanish while others read them
     monkeypatch.setenv("KINETREE_CACHE_SIZE", "8K")
     running = [
@@ -222,7 +222,7 @@ def test_sixteen_processes_share_a_cache_while_some_are_killed(folder, monkeypat
             stderr=subprocess.PIPE,
             text=True,
         )
-        for k in range(16)
+        for k in range(8)
     ]
     for k, process in enumerate(running):
         if k % 4 == 0:
