@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from attack_case import law, note
 from attack_plants import close
-from laws_files import folder, random_mjcf, words
+from laws_files import random_mjcf, words
 
 import kinetree as kt
 from kinetree import convert
@@ -98,12 +98,9 @@ def read(text):
     model = mujoco.MjModel.from_xml_string(text)
     flag = mujoco.mjtDisableBit
     model.opt.disableflags |= flag.mjDSBL_CONSTRAINT | flag.mjDSBL_AUTORESET
-    with folder() as path:
-        (path / "robot.xml").write_text(text)
-        with warnings.catch_warnings():  # of servos that are unstable, which MuJoCo steps as well
-            warnings.filterwarnings("ignore", ".*push away from their goal", kt.KinetreeWarning)
-            robot = kt.load(path / "robot.xml")
-    return robot, model
+    with warnings.catch_warnings():  # of servos that are unstable, which MuJoCo steps as well
+        warnings.filterwarnings("ignore", ".*push away from their goal", kt.KinetreeWarning)
+        return kt.load_string(text), model
 
 
 class Run:

@@ -53,27 +53,28 @@ def law_written_urdf_reads_back(rng):
         friction=(lambda i: kt.Friction(float(viscous[i]), float(coulomb[i]))) if rub else None,
     )
     text = robot.to_urdf()
-    with folder() as path:
-        (path / "robot.urdf").write_text(text)
-        again = kt.load(path / "robot.urdf")
-    same_robot(again, robot, rng, 1e-11)
-    model = pin.buildModelFromXML(text)
-    data = model.createData()
-    q, dq, ddq = rng.normal(size=(3, robot.n))
-    theirs = np.zeros((2, model.nv))
-    angles = pin.neutral(model)
-    for i, name in enumerate(robot.model.dof_names):
-        joint = model.joints[model.getJointId(name)]
-        theirs[:, joint.idx_v] = dq[i], ddq[i]
-        if joint.nq == 2:
-            angles[joint.idx_q : joint.idx_q + 2] = np.cos(q[i]), np.sin(q[i])
-        else:
-            angles[joint.idx_q] = q[i]
+    same_robot(kt.load_string(text), robot, rng, 1e-11)
+    motion = rng.normal(size=(3, robot.n))
     smooth = robot.with_friction({name: kt.Friction() for name in robot.model.joint_names})
-    tau = smooth.inverse_dynamics(q, dq, ddq)
-    found = pin.rnea(model, data, angles, *theirs)
-    order = [model.joints[model.getJointId(name)].idx_v for name in robot.model.dof_names]
-    close(found[order], tau, 1e-9 * size(tau), "tau by Pinocchio")
+    tau = smooth.inverse_dynamics(*motion)
+    found = pinocchio_inverse(pin.buildModelFromXML(text), robot.model.dof_names, *motion)
+    close(found, tau, 1e-9 * size(tau), "tau by Pinocchio")
+
+
+def pinocchio_inverse(model, names, q, dq, ddq):
+    """tau by rnea of a model of revolute and prismatic joints, in the order of the names."""
+    import pinocchio as pin
+
+    angles, rates, order = pin.neutral(model), np.zeros((2, model.nv)), []
+    for i, name in enumerate(names):
+        joint = model.joints[model.getJointId(name)]
+        order.append(joint.idx_v)
+        rates[:, joint.idx_v] = dq[i], ddq[i]
+        continuous = joint.nq == 2
+        angles[joint.idx_q : joint.idx_q + joint.nq] = (
+            (np.cos(q[i]), np.sin(q[i])) if continuous else q[i]
+        )
+    return pin.rnea(model, model.createData(), angles, *rates)[order]
 
 
 def law_written_mjcf_reads_back(rng):
@@ -82,10 +83,7 @@ def law_written_mjcf_reads_back(rng):
 
     robot = chain(rng, int(rng.integers(1, 5)))
     text = robot.to_mjcf()
-    with folder() as path:
-        (path / "robot.xml").write_text(text)
-        again = kt.load(path / "robot.xml")
-    same_robot(again, robot, rng)
+    same_robot(kt.load_string(text), robot, rng)
     model = mujoco.MjModel.from_xml_string(text)
     q, dq, ddq = rng.normal(size=(3, robot.n))
     tau = robot.inverse_dynamics(q, dq, ddq)
@@ -221,9 +219,7 @@ def law_random_mjcf_against_mujoco(rng):
     text = random_mjcf(rng)
     note(rng, text=text)
     model = mujoco.MjModel.from_xml_string(text)
-    with folder() as path:
-        (path / "robot.xml").write_text(text)
-        robot = kt.load(path / "robot.xml")
+    robot = kt.load_string(text)
     assert robot.n == model.nv
     order = mujoco_order(model, robot.model.dof_names)
     q, dq, ddq = rng.normal(size=(3, robot.n))
@@ -247,9 +243,7 @@ def law_free_and_ball_joints_of_mjcf_against_mujoco(rng):
     )
     note(rng, text=text)
     model = mujoco.MjModel.from_xml_string(text)
-    with folder() as path:
-        (path / "robot.xml").write_text(text)
-        robot = kt.load(path / "robot.xml")
+    robot = kt.load_string(text)
     data = mujoco.MjData(model)
     p, place = unit(rng.normal(size=4), (1, 0, 0, 0)), rng.normal(size=3)
     w, v, da = rng.normal(size=(3, 3))
@@ -313,28 +307,16 @@ def law_random_urdf_against_pinocchio(rng):
         names.append(f"link{i}")
     text += "</robot>"
     note(rng, text=text)
-    floating = rng.random() < 0.3
     with folder() as path:
         (path / "robot.urdf").write_text(text)
         robot = kt.load(path / "robot.urdf")
-        free = kt.load(path / "robot.urdf", floating=True) if floating else None
+    free = kt.load_string(text, floating=True) if rng.random() < 0.3 else None
     model = pin.buildModelFromXML(text)
     if robot.n == 0:
         assert model.nv == 0
         return
     q, dq, ddq = rng.normal(size=(3, robot.n))
-    angles, rates = pin.neutral(model), np.zeros((2, model.nv))
-    order = []
-    for i, name in enumerate(robot.model.dof_names):
-        joint = model.joints[model.getJointId(name)]
-        order.append(joint.idx_v)
-        rates[:, joint.idx_v] = dq[i], ddq[i]
-        if joint.nq == 2:
-            angles[joint.idx_q : joint.idx_q + 2] = np.cos(q[i]), np.sin(q[i])
-        else:
-            angles[joint.idx_q] = q[i]
-    data = model.createData()
-    tau = pin.rnea(model, data, angles, *rates)[order]
+    tau = pinocchio_inverse(model, robot.model.dof_names, q, dq, ddq)
     close(robot.inverse_dynamics(q, dq, ddq), tau, 1e-10 * size(tau), "tau")
     if free is not None:
         zero = np.zeros(6)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from attack_plants import body
 
 import kinetree as kt
 
@@ -123,17 +124,6 @@ def turn(rng: Any, straight: bool) -> Any:
         return R * np.linalg.det(R)
     Q = np.linalg.qr(rng.normal(size=(3, 3)) + 0.1 * np.eye(3))[0]
     return Q * np.sign(np.linalg.det(Q))
-
-
-def body(rng: Any) -> Any:
-    """Mass, centre and inertia of six mass points."""
-    points, masses = rng.normal(size=(6, 3)) * 0.12 + 0.01, rng.uniform(0.1, 0.5, 6)
-    points = points + 0.05 * np.vstack([np.eye(3), -np.eye(3)])  # never flat, even when simplified
-    m = masses.sum()
-    com = masses @ points / m
-    d = points - com
-    I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses, d, strict=True))
-    return float(m), com, (I + I.T) / 2
 
 
 def robot_of(

@@ -8,17 +8,14 @@ Cases run in worker processes; one that exceeds the limit of its law is ended an
 """
 
 import argparse
-import datetime
 import fnmatch
 import json
 import logging
 import multiprocessing as mp
 import multiprocessing.connection
 import os
-import platform
 import secrets
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -325,12 +322,11 @@ class Attack:
 
     def record(self) -> dict[str, Any]:
         """The run as data."""
+        sys.path.insert(0, str(Path(__file__).parents[2]))
+        from benchmarks import machine
+
         return {
-            "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "commit": commit(),
-            "machine": machine(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
+            **machine.describe(),
             "seed": self.options.seed,
             "minutes": round((time.monotonic() - self.started) / 60, 2),
             "jobs": self.options.jobs,
@@ -347,29 +343,6 @@ class Attack:
                 for name, t in self.tallies.items()
             },
         }
-
-
-def commit() -> str:
-    """Short name of the commit, with a plus sign where files differ from it."""
-    folder = Path(__file__).parent
-    try:
-        git = ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--exclude=*"]
-        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def machine() -> str:
-    """Processor and number of cores."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    return f"{name}, {os.cpu_count()} cores, {platform.system()}"
 
 
 def read_options(words: list[str] | None = None) -> argparse.Namespace:
