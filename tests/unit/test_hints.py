@@ -3,10 +3,10 @@
 import ast
 import importlib
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 import kinetree as kt
 
@@ -16,7 +16,6 @@ METHOD = re.compile(r"(?<![\w.])(robot|model)\.([A-Za-z_]\w*)(?=\(|`)")
 CALLED = re.compile(r"(?<![\w.])([a-z]+(?:_[a-z0-9]+)+)\(")
 FILES = (".py", ".md", ".toml", ".json", ".cu")
 MODULES = sorted(SOURCE.rglob("*.py"))
-IDS = [path.relative_to(SOURCE).as_posix() for path in MODULES]
 
 
 @cache
@@ -31,6 +30,11 @@ def strings(tree: ast.AST) -> list[tuple[int, str]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
+
+
+def each(walk: Callable[[ast.AST], Iterable[Any]]) -> Iterator[tuple[Path, Any]]:
+    """Pairs of a module's path and something that `walk` finds in its syntax tree."""
+    return ((path, x) for path in MODULES for x in walk(parsed(path)))
 
 
 @cache
@@ -67,32 +71,30 @@ def attributes() -> dict[str, set[str]]:
     return {"robot": set(dir(robot)), "model": set(dir(robot.model))}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_every_dotted_name_in_messages_and_docstrings_exists(path):
+def test_every_dotted_name_in_messages_and_docstrings_exists():
     wrong = []
-    for line, text in strings(parsed(path)):
+    for path, (line, text) in each(strings):
         for found in DOTTED.finditer(text):
             if Path(found[0]).suffix not in FILES and not exists(found[1]):
-                wrong.append(f"{path.name}:{line}: {found[0]}")
+                wrong.append(f"{path}:{line}: {found[0]}")
         for found in METHOD.finditer(text):
             if found[2] not in attributes()[found[1]]:
-                wrong.append(f"{path.name}:{line}: {found[0]}()")
-    assert not wrong, wrong
+                wrong.append(f"{path}:{line}: {found[0]}()")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_functions_that_errors_tell_to_call_are_within_reach(path):
+def test_functions_that_errors_tell_to_call_are_within_reach():
     """A function of ours without a dotted name must be one of kt, or the one that raises."""
     wrong = []
-    for node in ast.walk(parsed(path)):
+    for path, node in each(ast.walk):
         if not isinstance(node, ast.Raise):
             continue
         for line, text in strings(node):
             for found in CALLED.finditer(text):
                 places = functions().get(found[1], set())
                 if places and path not in places and not hasattr(kt, found[1]):
-                    wrong.append(f"{path.name}:{line}: {found[0]})")
-    assert not wrong, wrong
+                    wrong.append(f"{path}:{line}: {found[0]})")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_a_name_that_is_not_there_is_noticed():
