@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from cli_program import Server
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ImportWarning)
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -195,6 +197,14 @@ def quick_programs(compiled):
         "KINETREE_TESTS_QUICK": str(QUICK),
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
     }
+
+
+@pytest.fixture(scope="session")
+def server():
+    """One process that runs the command lines of all tests."""
+    process = Server()
+    yield process
+    process.close()
 
 
 @pytest.fixture

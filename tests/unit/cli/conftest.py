@@ -1,14 +1,8 @@
-"""One process that runs the program for all tests, and one folder for the tests of a file."""
+"""One folder for the tests of a file, in which the program runs."""
 
 import pytest
-from cli_program import Program, Server
 
-
-@pytest.fixture(scope="session")
-def server():
-    found = Server()
-    yield found
-    found.close()
+from cli_program import Program
 
 
 @pytest.fixture(scope="module")

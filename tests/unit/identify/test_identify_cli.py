@@ -1,15 +1,13 @@
 """`kinetree identify` as a program: a robot that fits, one paragraph for an error."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_drives
 
 import kinetree as kt
+from cli_program import Program
 from kinetree.cli.identify import friction_choices, read_gains, read_loads
 from kinetree.errors import InputError
 from kinetree.motion import write_csv
@@ -30,17 +28,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def program(folder, *arguments):
-    command = [sys.executable, "-W", "error", "-m", "kinetree", "identify", *arguments]
-    found = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, timeout=120, encoding="utf-8",
-        env=os.environ | {"COLUMNS": "100"},
-    )  # fmt: skip
-    assert "Traceback" not in found.stdout + found.stderr
-    return found
+@pytest.fixture
+def program(server):
+    """Run `kinetree identify` in a folder."""
+    return lambda folder, *words: Program(folder, server)(["identify", *words], code=None)
 
 
-def test_the_program_writes_a_robot_that_fits_and_exists(folder):
+def test_the_program_writes_a_robot_that_fits_and_exists(program, folder):
     pytest.importorskip("mujoco")
     found = program(folder, "arm.urdf", "data.csv", "-o", "out.xml", "--report", "report")
     assert found.returncode == 0, found.stderr
@@ -59,7 +53,7 @@ def test_the_program_writes_a_robot_that_fits_and_exists(folder):
     assert np.abs(robot.gravity_forces(q) - TRUE.gravity_forces(q)).max() < NOISE
 
 
-def test_what_is_wrong_is_one_paragraph_and_exit_code_two(folder):
+def test_what_is_wrong_is_one_paragraph_and_exit_code_two(program, folder):
     cases = {
         ("arm.urdf", "none.csv", "-o", "o.urdf"): "none.csv is not a file",
         ("arm.urdf", "data.csv", "-o", "o.txt"): "ends with .urdf, .xml or .mjcf",
@@ -118,7 +112,7 @@ def test_payloads_and_gains_are_read_from_words():
             read_gains(words)
 
 
-def test_currents_of_two_recordings_give_gains_and_a_verdict(folder):
+def test_currents_of_two_recordings_give_gains_and_a_verdict(program, folder):
     rng, gain = np.random.default_rng(1), np.array([0.05, 0.04, 0.1])
     loads = {"bare.csv": TRUE, "loaded.csv": TRUE.with_payload(2.0, (0, 0, 0.1))}
     for k, (name, robot) in enumerate(loads.items()):
@@ -143,7 +137,7 @@ def test_currents_of_two_recordings_give_gains_and_a_verdict(folder):
     assert all(now < before for now, before, _ in rows)
 
 
-def test_a_recording_that_is_not_usable_is_exit_code_one_and_the_robot_is_written(folder):
+def test_a_recording_that_is_not_usable_is_exit_code_one_and_the_robot_is_written(program, folder):
     lines = (folder / "data.csv").read_text(encoding="utf-8").splitlines()
     head = lines[0].split(",")
     turned = [head]
@@ -170,7 +164,7 @@ def test_a_recording_that_is_not_usable_is_exit_code_one_and_the_robot_is_writte
     assert data["friction"][0]["margin"] is None
 
 
-def test_the_numbers_of_a_law_are_printed_with_margins_and_units(folder):
+def test_the_numbers_of_a_law_are_printed_with_margins_and_units(program, folder):
     motion, rng = arm_motion(TRUE), np.random.default_rng(0)
     laws = {"lift": kt.Friction(1, 2, stribeck=kt.Stribeck(4, 0.3)), "turn": kt.Friction(load=0.2)}
     sticky = spatial_arm().with_friction(laws)
@@ -189,7 +183,7 @@ def test_the_numbers_of_a_law_are_printed_with_margins_and_units(folder):
     assert "Stribeck" in found.stderr  # MJCF has no words for it
 
 
-def test_the_report_is_one_page_or_a_folder(folder):
+def test_the_report_is_one_page_or_a_folder(program, folder):
     found = program(folder, "arm.urdf", "data.csv", "-o", "out.urdf", "--report", "page.html")
     assert found.returncode == 0 and "report  page.html" in found.stdout
     page = (folder / "page.html").read_text(encoding="utf-8")
