@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.base.tables import short_number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError
 from kinetree.motion import (
     Trajectory,
     cubic,
@@ -267,3 +267,24 @@ def test_free_bases_have_no_time_optimal_motions():
     motion = Trajectory(t=[0, 1, 2], q=q, dq=zero, ddq=zero, model=robot.model)
     with pytest.raises(InputError, match="time-optimal scaling takes joints of one degree of free"):
         kt.motion.time_optimal(robot, motion)
+
+
+@pytest.mark.parametrize(("q", "cause"), [(0.0, "gravity alone needs 29.43"),
+                                          (1.0, "gravity and springs need 79.43")])  # fmt: skip
+def test_the_load_of_a_spring_is_named_in_the_report(q, cause):
+    """50 N/m that rest at 0, and 3 kg to be carried."""
+    robot = lift(effort=20.0)
+    if q:
+        robot = robot.with_springs({"rise": kt.Spring(50.0)})
+    still = Trajectory(t=[0, 1], q=[[q], [q]], dq=np.zeros((2, 1)), ddq=np.zeros((2, 1)),
+                       model=robot.model)  # fmt: skip
+    report = robot.check(still)
+    assert f"{cause} N on 'rise'" in str(report) and f"{cause} N" in report._repr_html_()
+    assert report.slower is None
+
+
+def test_a_line_through_a_singularity_is_refused_there():
+    robot = kt.robots.double_pendulum()
+    q0 = np.array([0.3, 1.0])
+    with pytest.raises(SingularityError, match=r"at t = 0\.5 s the line passes a singularity"):
+        straight_line(robot, q0, -robot.pose(q0)[:3, 3], 1.0, part="position")
