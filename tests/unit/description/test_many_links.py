@@ -64,7 +64,9 @@ def test_a_long_chain_has_every_link_of_its_file(snake):
 
 
 def test_a_long_chain_reaches_as_far_as_its_links_together(snake):
-    np.testing.assert_allclose(kt.algorithms.pose(snake.model, np.zeros(MANY))[:3, 3], [MANY / 10, 0, 0])
+    np.testing.assert_allclose(
+        kt.algorithms.pose(snake.model, np.zeros(MANY))[:3, 3], [MANY / 10, 0, 0]
+    )
     z = [link.place.X[:3, 2].astype(float) for link in lean_model(snake.model).links]
     np.testing.assert_allclose(z[0::2], np.tile([0, 0, 1], (MANY // 2, 1)), atol=1e-15)
     np.testing.assert_allclose(z[1::2], np.tile([0, 1, 0], (MANY // 2, 1)), atol=1e-15)
