@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import kinetree as kt
@@ -60,13 +60,16 @@ def public() -> dict[str, Callable[..., Any]]:
             for name in thing.__all__:
                 add(f"{path}.{name}", getattr(thing, name))
         elif inspect.isclass(thing):
-            if issubclass(thing, BaseException) or typing.is_typeddict(thing):
+            is_known = any(x is thing for x in found.values())
+            if is_known or issubclass(thing, BaseException) or typing.is_typeddict(thing):
                 return
             found[path] = thing
             for name in dir(thing):
                 member = inspect.getattr_static(thing, name)
                 if not name.startswith("_") and not isinstance(member, property):
                     if callable(method := getattr(thing, name, None)):
+                        if isinstance(member, FunctionType) and "self" not in parameters_of(member):
+                            method = MethodType(member, thing)  # a function of a module, too
                         found[f"{path}.{name}"] = method
         elif callable(thing):
             found[path] = thing
@@ -77,6 +80,11 @@ def public() -> dict[str, Callable[..., Any]]:
         add(name, getattr(importlib.import_module(module), name))
     own = {id(thing): path for path, thing in reversed(found.items())}  # each of them once
     return {path: thing for path, thing in found.items() if own[id(thing)] == path}
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """Names of all parameters of a function, that of a bound object included."""
+    return list(inspect.signature(getattr(function, "__func__", function)).parameters)
 
 
 def parameters(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -50,7 +50,7 @@ TESTS = {
         "tests/attacks/test_*laws*.py",
         "tests/backends/cuda/test_cuda_rollout_host.py",
     ),
-    "motion": ("tests/attacks/test_*motion*.py", "tests/attacks/test_*trajector*.py"),
+    "motion": ("tests/laws/test_friction_laws.py", "tests/unit/base/test_tables.py"),
     "controllers": ("tests/laws/test_simulation_control.py", "tests/attacks/test_*control*.py"),
     "identify": (
         "tests/laws/test_inertial_parameters.py",
@@ -76,11 +76,9 @@ TESTS = {
         "tests/attacks/test_*base_parameters*.py",
     ),
     "description": (
-        "tests/unit/test_loading.py",
-        "tests/attacks/test_*file*.py",
-        "tests/attacks/test_*xacro*.py",
-        "tests/attacks/test_*mjcf*.py",
-        "tests/attacks/test_*urdf*.py",
+        "tests/unit/test_loading*.py",
+        "tests/security/test_readers.py",
+        "tests/security/test_xacro_files.py",
     ),
     "parallel": ("tests/attacks/test_*parallel*.py", "tests/attacks/test_*stud*.py"),
     "tensors": ("tests/attacks/test_*tensor*.py",),

@@ -272,9 +272,7 @@ def _content(text: str | bytes) -> str:
     from kinetree.description.source import decode
     from kinetree.description.xml import clip
 
-    if not isinstance(text, str | bytes):
-        raise InputError(f"text is {type(text).__name__}; expected the text of a robot file.")
-    content = decode(text, THE_TEXT) if isinstance(text, bytes) else text
+    content = decode(text, THE_TEXT)
     if "<" not in content and content.strip() and len(content) < 1000:
         raise InputError(
             f"text is {clip(content)!r}, which is not XML; expected the content of a robot file. "

@@ -139,8 +139,12 @@ def path_text(path: str | os.PathLike[str]) -> str:
     return place
 
 
-def decode(data: bytes, file: str) -> str:
+def decode(data: str | bytes, file: str) -> str:
     """Text of an XML file, by its byte order mark, its declared encoding, or as UTF-8."""
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, bytes):
+        raise InputError(f"text is {type(data).__name__}; expected the text of a robot file.")
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _decoded(data[len(mark) :], encoding, file)

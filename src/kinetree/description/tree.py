@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from kinetree.base.tables import show
 from kinetree.description.records import JointDescription, LinkDescription
-from kinetree.errors import ModelError, NameLookupError
+from kinetree.errors import ModelError, NameLookupError, ParseError
 
 MOST_NAMES = 8  # in one message
 
@@ -29,14 +29,22 @@ def check_tree(
     roots = [link for link in links if link.name not in parents]
     if len(roots) > 1:
         places = [f" ({root.where})" if root.where else "" for root in roots]
-        pairs = list(zip(roots, places, strict=True))[:MOST_NAMES]
-        found = ", ".join(f"{show(root.name)}{place}" for root, place in pairs)
-        more = f" and {len(roots) - MOST_NAMES} more" if len(roots) > MOST_NAMES else ""
+        named = [f"{show(root.name)}{place}" for root, place in zip(roots, places, strict=True)]
         raise ModelError(
-            f"{_at(roots[1].where)}{len(roots)} links have no parent: {found}{more}; expected one "
-            "root. Connect the others by joints (of type 'fixed' if they do not move)."
+            f"{_at(roots[1].where)}{len(roots)} links have no parent: {listed(named)}; expected "
+            "one root. Connect the others by joints (of type 'fixed' if they do not move)."
         )
     return roots[0].name
+
+
+def check_file_tree(
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
+) -> None:
+    """`check_tree` for readers of files, whose errors are ParseErrors."""
+    try:
+        check_tree(links, joints, robot)
+    except (ModelError, NameLookupError) as error:
+        raise ParseError(str(error)) from None
 
 
 def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
@@ -50,6 +58,12 @@ def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
                 "own name."
             )
         first[name] = where
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The first names of a message, with the number of the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

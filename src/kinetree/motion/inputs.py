@@ -6,7 +6,6 @@ from typing import SupportsFloat
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.containers import describe, has_labels
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
@@ -51,9 +50,6 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
     Raises:
         InputError: there is no robot, or its joints are not those of the record.
     """
-    if not isinstance(record, Record):
-        shown = describe(record) if has_labels(record) else repr(record)[:60]
-        raise InputError(f"{purpose} got {shown}; expected {Record._in_words}.")
     model = record.model if robot is None else getattr(robot, "model", robot)
     if model is None:
         raise InputError(

@@ -29,6 +29,24 @@ def test_the_balance_closes_with_the_fourth_power_of_the_step(make):
     assert worst[1] < 2e-6 and worst[0] / worst[1] > 8
 
 
+def test_losses_to_load_friction_close_the_balance():
+    """A lift up and down: friction is a share of the load, another one when the load drives."""
+    robot = lift()
+    (joint,) = robot.model.joint_names
+    rubbing = robot.with_friction({joint: kt.Friction(load=(0.25, 0.2))})
+    up, down = quintic([0], [2], 3, robot=rubbing), quintic([2], [0], 3, robot=rubbing)
+    for motion, losses in ((up, 0.25), (down, 0.2)):
+        balance = motion.energy()
+        assert balance.losses[-1] == pytest.approx(losses * MASS * GRAVITY * 2, rel=1e-6)
+        assert np.abs(balance.defect).max() < 1e-6
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3), "motion.csv", None])
+def test_other_values_than_a_trajectory_are_refused(wrong):
+    with pytest.raises((InputError, TypeError), match="Trajectory"):
+        kt.motion.energy_balance(wrong, lift())
+
+
 def test_a_balance_needs_a_robot():
     with pytest.raises(InputError, match=r"pass robot=\.\.\."):
         quintic([0], [1], 1).energy()

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.base.tables import short_number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError
 from kinetree.motion import (
     Trajectory,
     cubic,
@@ -19,12 +19,9 @@ from kinetree.motion import (
     straight_line,
     trapezoid,
 )
-from kinetree.motion.curve.between import Interpolant, _bending, _overshoot, _range, _two_jumps
-from kinetree.motion.curve.splines import quintic_coefficients
 from kinetree.motion.energy import integral
 from kinetree.motion.limits.check import mean
 from kinetree.motion.limits.report import share
-from kinetree.motion.plan.inverse_kinematics import _step
 from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 PANDA = kt.robots.panda()
@@ -83,18 +80,6 @@ def test_a_line_beyond_a_limit_is_refused_at_the_first_sample_beyond():
         straight_line(PANDA, PANDA_START, goal, 1.0, 0.02)
 
 
-def test_two_jumps_have_the_mean_and_the_spread_asked_for():
-    theta, spread = np.meshgrid(np.linspace(0.02, 0.98, 25), np.linspace(0.001, 1, 25))
-    spread = spread * theta * (1 - theta) * (1 - 1e-9)
-    first, second, left = _two_jumps(theta.ravel(), spread.ravel())
-    early = 1 - left  # share of the change at the first jump
-    assert np.all(first >= -1e-12) and np.all(second <= 1 + 1e-12) and np.all(second >= first)
-    middle = early * first + left * second
-    assert np.allclose(middle, theta.ravel(), atol=1e-9)
-    square = early * first**2 + left * second**2 - middle**2
-    assert np.allclose(square, spread.ravel(), atol=1e-9)
-
-
 @pytest.mark.parametrize("late", [False, True])
 def test_two_jumps_of_unequal_size_stay_within_the_interval(late):
     """Most of the change at one end, the rest far away: no ramp fits, nor two equal jumps."""
@@ -111,35 +96,6 @@ def test_two_jumps_of_unequal_size_stay_within_the_interval(late):
     assert np.allclose(speed, fine.dq[:, 0], atol=0.01)
     assert np.allclose(fine.q[-1], q[-1]) and np.allclose(np.diff(fine.q[:, 0]) * 1000,
                                                           fine.dq[:-1, 0], atol=0.01)  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_ranges_of_accelerations_are_those_of_dense_samples(seed):
-    rng = np.random.default_rng(seed)
-    h, states = rng.uniform(0.1, 2), rng.normal(size=6)
-    c = quintic_coefficients(h, *states)
-    x = np.linspace(0, h, 20001)
-    ddq = 2 * c[2] + 6 * c[3] * x + 12 * c[4] * x**2 + 20 * c[5] * x**3
-    low, high = _range([np.array(x) for x in c], np.array(h))
-    assert low == pytest.approx(ddq.min(), abs=1e-5) and high == pytest.approx(ddq.max(), abs=1e-5)
-    least, most = sorted((states[2], states[5]))
-    over = max(least - ddq.min(), ddq.max() - most, 0)
-    found = _overshoot([np.array(x) for x in c], np.array(h), states[2], states[5])
-    assert found == pytest.approx(over, abs=1e-5)
-
-
-def test_bending_is_that_of_either_side_and_not_of_the_interval_itself():
-    """h^2 / 4 of the second derivative of ddq: 2 for t^2, 0 beside a jump of constants."""
-    t = np.linspace(0, 1, 11)
-    zero = np.zeros((11, 1))
-    parabola = Interpolant(t, (t**4 / 12)[:, None], (t**3 / 3)[:, None], (t**2)[:, None])
-    assert np.allclose(_bending(parabola), 0.25 * 0.01 * 2)
-    jump = Interpolant(t, zero, zero, np.where(t < 0.45, 1.0, 3.0)[:, None])
-    assert np.allclose(_bending(jump), 0, atol=1e-12)
-    short = Interpolant(t[:2], zero[:2], zero[:2], np.array([[1.0], [2.0]]))
-    assert np.array_equal(_bending(short), [[0.0]])
-    three = Interpolant(t[:3], zero[:3], zero[:3], np.array([[0.0], [1.0], [5.0]]))
-    assert np.array_equal(_bending(three), [[0.0], [0.0]])
 
 
 def test_orientations_turn_at_constant_rate_between_samples():
@@ -254,13 +210,11 @@ def test_steps_of_inverse_kinematics_stop_at_limits_and_use_the_others():
     builder.joint("y", "prismatic", "one", "two", axis=(1, 0, 0), limits=kt.Limits(-2, 2))
     builder.frame("tip", "two", (0, 0, 0), tool=True)
     robot = builder.build()
-    J = np.array([[1.0, 1.0], [0, 0], [0, 0]])
-    found = _step(robot.model, np.zeros(2), J, np.array([1.0, 0, 0]), 1e-12)
-    assert np.allclose(found, [0.1, 0.9], atol=1e-6)
-    found = _step(robot.model, np.zeros(2), J, np.array([5.0, 0, 0]), 1e-12)
-    assert np.allclose(found, [0.1, 2.0])
-    q = robot.inverse_kinematics(kt.spatial.translation((1.5, 0, 0)), part="position")
-    assert q.sum() == pytest.approx(1.5, abs=1e-9) and abs(q[0]) <= 0.1
+    for goal in (0.15, 1.5, 2.05):
+        q = robot.inverse_kinematics(kt.spatial.translation((goal, 0, 0)), part="position")
+        assert q.sum() == pytest.approx(goal, abs=1e-9) and abs(q[0]) <= 0.1
+    with pytest.raises(InputError):
+        robot.inverse_kinematics(kt.spatial.translation((5, 0, 0)), part="position")
 
 
 def test_gravity_of_a_lift_in_the_report():
@@ -306,14 +260,6 @@ def test_free_bases_have_no_straight_lines():
         straight_line(robot, robot.neutral(), np.eye(4), 1.0)
 
 
-def test_rounding_is_that_of_the_larger_neighbour():
-    from kinetree.motion.curve.between import ROUNDING, _noise
-
-    t, zero = np.array([0, 0.1]), np.zeros((2, 1))
-    samples = Interpolant(t, np.array([[0.0], [3.0]]), np.array([[2.0], [0.0]]), zero)
-    assert _noise(samples)[0, 0] == pytest.approx(ROUNDING * (3 / 0.1 + 2) / 0.1)
-
-
 def test_free_bases_have_no_time_optimal_motions():
     robot = kt.robots.quadruped()
     q = np.stack([robot.neutral()] * 3)
@@ -321,3 +267,24 @@ def test_free_bases_have_no_time_optimal_motions():
     motion = Trajectory(t=[0, 1, 2], q=q, dq=zero, ddq=zero, model=robot.model)
     with pytest.raises(InputError, match="time-optimal scaling takes joints of one degree of free"):
         kt.motion.time_optimal(robot, motion)
+
+
+@pytest.mark.parametrize(("q", "cause"), [(0.0, "gravity alone needs 29.43"),
+                                          (1.0, "gravity and springs need 79.43")])  # fmt: skip
+def test_the_load_of_a_spring_is_named_in_the_report(q, cause):
+    """50 N/m that rest at 0, and 3 kg to be carried."""
+    robot = lift(effort=20.0)
+    if q:
+        robot = robot.with_springs({"rise": kt.Spring(50.0)})
+    still = Trajectory(t=[0, 1], q=[[q], [q]], dq=np.zeros((2, 1)), ddq=np.zeros((2, 1)),
+                       model=robot.model)  # fmt: skip
+    report = robot.check(still)
+    assert f"{cause} N on 'rise'" in str(report) and f"{cause} N" in report._repr_html_()
+    assert report.slower is None
+
+
+def test_a_line_through_a_singularity_is_refused_there():
+    robot = kt.robots.double_pendulum()
+    q0 = np.array([0.3, 1.0])
+    with pytest.raises(SingularityError, match=r"at t = 0\.5 s the line passes a singularity"):
+        straight_line(robot, q0, -robot.pose(q0)[:3, 3], 1.0, part="position")

@@ -6,11 +6,9 @@ import pytest
 import kinetree as kt
 from kinetree.errors import ShapeError
 from kinetree.model.bounds import bounds_of
-from kinetree.motion import Trajectory, sinusoid
+from kinetree.motion import Trajectory
 from kinetree.motion.curve.pieces import from_arrays
-from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.limits.report import cells
-from kinetree.motion.plan.path import _grid, _with_corners
 
 
 def cart(effort=5.0, velocity=1.0):
@@ -52,23 +50,6 @@ def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():
     bounds = bounds_of(kt.load_string(file).model)
     found = [bounds.lower, bounds.upper, bounds.velocity, bounds.effort]
     assert [x.tolist() for x in found] == [[-2.0], [2.0], [3.0], [4.0]]
-
-
-def test_corners_lie_between_samples_and_are_known_as_corners():
-    """A swing turns back where its cosine is zero, which no sample hits."""
-    motion = sinusoid([0.0, 1.0], [1.0, 2.0], 1.0, 1.0, 0.013, phase=0.3)
-    times, corners, (q, _, _) = _with_corners(motion, motion.t)
-    turns = (np.array([0.5, 1.5]) * np.pi - 0.3) / (2 * np.pi)
-    assert times[corners] == pytest.approx(turns, abs=1e-9)
-    assert len(times) == len(motion.t) + 2 and np.array_equal(q, motion.curve(times)[0])
-
-
-def test_two_joints_that_turn_back_together_give_one_place():
-    s = np.linspace(0, 1, 8)
-    bend = (s - 0.4) ** 2
-    sizes = np.random.default_rng(0).uniform(0.1, 3, 30)  # rounding differs from joint to joint
-    grid = _grid(cubic_spline(s, np.stack([s, *(size * bend for size in sizes)], 1)))
-    assert len(grid) == 9 and (np.diff(grid) > 1e-9).all()
 
 
 @pytest.mark.parametrize("end", ["first", "last"])

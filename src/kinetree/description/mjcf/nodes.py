@@ -55,7 +55,7 @@ def parse(data: bytes | str, file: str) -> list[Node]:
         data: the file's bytes, in any encoding that XML declares, or its text.
         file: its name, for messages.
     """
-    text = data if isinstance(data, str) else decode(data, file)
+    text = decode(data, file)
     beginning = text.lstrip("\ufeff \t\r\n")[:1]
     if beginning not in ("", "<"):
         # not the message of parse_xml, which would show the beginning of a file that may be secret

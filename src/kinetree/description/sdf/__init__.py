@@ -39,14 +39,14 @@ from kinetree.description.sdf.links import numbers_in, read_link, read_meshes
 from kinetree.description.sdf.loops import Loops
 from kinetree.description.sdf.models import Candidate, Reader, choose
 from kinetree.description.sdf.parts import SEPARATOR, WORLD, text_of
-from kinetree.description.sdf.structure import away_from, check_joints, trees
+from kinetree.description.sdf.structure import away_from, trees
 from kinetree.description.sdf.versions import Document, check_newest, document
 from kinetree.description.source import decode
-from kinetree.description.tree import MOST_NAMES
+from kinetree.description.tree import check_file_tree, listed
 from kinetree.description.urdf.parts import Part
 from kinetree.description.urdf.structure import follow
 from kinetree.description.xml import parse_xml, show
-from kinetree.errors import InputError, ParseError
+from kinetree.errors import ParseError
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
@@ -89,10 +89,8 @@ def read_sdf_text(
     model: str | None = None,
 ) -> RobotDescription:
     """Read the robot of an SDF text; `name` is the file in messages, others as of `read_sdf`."""
-    if not isinstance(text, str | bytes):
-        raise InputError(f"text is {type(text).__name__}; expected str or bytes.")
     findings = Findings()
-    root = parse_xml(decode(text, name) if isinstance(text, bytes) else text, name)
+    root = parse_xml(decode(text, name), name)
     files = Files(folders, findings)
     return _Robot(files, findings, mimic, floating).read(document(root, None), model)
 
@@ -152,7 +150,7 @@ class _Robot:
         if robot.is_static:
             self._stop(chosen)
         self._stand(chosen, world, frames)
-        check_joints(self.links, self.joints, chosen.name)
+        check_file_tree(self.links, self.joints, chosen.name)
         joints = [replace(j, mimic=None) for j in self.joints] if not self.mimic else self.joints
         closed = Loops([], self.findings, set()) if robot.is_static else loops
         return RobotDescription(
@@ -336,6 +334,4 @@ class _Robot:
 
 def _links(roots: Sequence[Frame]) -> str:
     """The words for some links."""
-    names = ", ".join(show(x.name) for x in roots[:MOST_NAMES])
-    more = f" and {len(roots) - MOST_NAMES} more" if len(roots) > MOST_NAMES else ""
-    return f"link{'s' if len(roots) > 1 else ''} {names}{more}"
+    return f"link{'s' if len(roots) > 1 else ''} {listed([show(x.name) for x in roots])}"

@@ -39,7 +39,7 @@ from kinetree.description.sdf.parts import (
     number_of,
     text_of,
 )
-from kinetree.description.urdf.parts import FAR, Part
+from kinetree.description.urdf.parts import Part, checked_range, friction_of
 from kinetree.description.xml import clip, show
 from kinetree.spatial.se3 import inverse
 
@@ -54,7 +54,6 @@ TYPES = {
     "fixed": FIXED,
 }
 TWO_AXES = ("universal", "revolute2")
-TWO_TURNS = 4 * math.pi + 0.01  # rad; more is rare, and mostly degrees
 REFUSED = {
     "gearbox": "a gearbox couples two joints and is no joint of a tree; use two revolute joints "
     "and <mimic> (SDF 1.11)",
@@ -114,16 +113,9 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
 
 def _type(joint: Part) -> str:
     word = joint.element.attributes.get("type")
-    expected = f"expected one of {', '.join(TYPES)}"
-    if word is None:
-        raise joint.fault(f"<joint> has no attribute 'type'; {expected}.")
     if word in REFUSED:
         raise joint.fault(f"type is {show(word)}: {REFUSED[word]}.")
-    if word not in TYPES:
-        meant = word.strip().lower()
-        hint = f" Was {meant!r} meant? (Case and blanks count.)" if meant in TYPES else ""
-        raise joint.fault(f"type is {show(word)}; {expected}.{hint}")
-    return word
+    return joint.choice("type", TYPES)
 
 
 def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
@@ -249,10 +241,7 @@ def _friction(axis: Part) -> Friction:
     if dynamics is None:
         return Friction()
     viscous, coulomb = number_of(dynamics, "damping", 0.0), number_of(dynamics, "friction", 0.0)
-    for tag, value in (("damping", viscous), ("friction", coulomb)):
-        if value < 0:
-            raise dynamics.fault(f"<{tag}> is {value:g}; expected >= 0 (it takes energy out).")
-    return Friction(viscous, coulomb)
+    return friction_of(dynamics, viscous, coulomb)
 
 
 def _springs(axes: dict[str, Part | None]) -> dict[str, Spring]:
@@ -289,14 +278,7 @@ def _limits(axis: Part, word: str) -> Limits:
         if lower != -inf or upper != inf:
             limit.note("continuous, so its lower and upper limits are ignored.")
         lower, upper = -inf, inf
-    if lower > upper or lower == inf or upper == -inf:
-        limit.warn(f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored.")
-        lower, upper = -inf, inf
-    largest = max([abs(x) for x in (lower, upper) if math.isfinite(x)], default=0.0)
-    if TYPES[word] == REVOLUTE and largest > TWO_TURNS:
-        limit.warn("limits are beyond two turns; angles are in radians, are these degrees?")
-    if TYPES[word] == PRISMATIC and largest > FAR:
-        limit.warn(f"limits are beyond {FAR:g} m; lengths are in metres, are these millimetres?")
+    lower, upper = checked_range(limit, TYPES[word], lower, upper)
     return Limits(lower, upper, rates["velocity"], rates["effort"])
 
 

@@ -6,14 +6,19 @@ warned about, since it may change the dynamics.
 """
 
 import math
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
 from kinetree.description.urdf.parts import FAR, LARGE_ANGLE, MAX_NAME, Part
+from kinetree.description.urdf.vocabulary import (
+    check_attributes,
+    check_no_text,
+    known_words,
+    near_word,
+)
 from kinetree.description.xml import Element, clip, show
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion, rpy
@@ -25,59 +30,46 @@ FLAGS = {"true": True, "1": True, "false": False, "0": False}
 ENDLESS = 1e16  # SDF's own default before 1.9; this and more means "no limit"
 
 
-@dataclass(frozen=True)
-class Known:
-    """Children and attributes of an element that are read, and children of other programs."""
-
-    children: frozenset[str]
-    attributes: frozenset[str]
-    others: frozenset[str]
-
-
-def _known(children: str = "", attributes: str = "", others: str = "") -> Known:
-    return Known(*(frozenset(text.split()) for text in (children, attributes, others)))
-
-
 INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 VOCABULARY = {
-    "sdf": _known("world model", "version", "light actor"),
-    "world": _known(
+    "sdf": known_words("world model", "version", "light actor"),
+    "world": known_words(
         "model include joint frame gravity",
         "name",
         "audio wind magnetic_field atmosphere gui physics scene light actor plugin road "
         "spherical_coordinates state population",
     ),
-    "model": _known(
+    "model": known_words(
         "static pose link joint frame model include",
         "name canonical_link placement_frame namespace",
         "self_collide allow_auto_disable plugin gripper enable_wind",
     ),
-    "include": _known("uri name pose static placement_frame", "merge", "plugin namespace"),
-    "link": _known(
+    "include": known_words("uri name pose static placement_frame", "merge", "plugin namespace"),
+    "link": known_words(
         "pose inertial gravity kinematic velocity_decay visual collision",
         "name",
         "self_collide must_be_base_link enable_wind sensor projector audio_sink audio_source "
         "battery light particle_emitter",
     ),
-    "velocity_decay": _known("linear angular"),
-    "inertial": _known("pose mass inertia", "auto", "density auto_inertia_params"),
-    "inertia": _known(" ".join(INERTIA)),
-    "joint": _known(
+    "velocity_decay": known_words("linear angular"),
+    "inertial": known_words("pose mass inertia", "auto", "density auto_inertia_params"),
+    "inertia": known_words(" ".join(INERTIA)),
+    "joint": known_words(
         "parent child pose axis axis2 thread_pitch screw_thread_pitch",
         "name type",
         "physics sensor gearbox_ratio gearbox_reference_body",
     ),
-    "axis": _known("xyz dynamics limit mimic"),
-    "axis2": _known("xyz dynamics limit mimic"),
-    "dynamics": _known("damping friction spring_reference spring_stiffness"),
-    "limit": _known("lower upper effort velocity", "", "stiffness dissipation"),
-    "mimic": _known("multiplier offset reference", "joint axis"),
-    "frame": _known("pose", "name attached_to"),
-    "pose": _known("", "relative_to frame rotation_format degrees"),
-    "xyz": _known("", "expressed_in"),
+    "axis": known_words("xyz dynamics limit mimic"),
+    "axis2": known_words("xyz dynamics limit mimic"),
+    "dynamics": known_words("damping friction spring_reference spring_stiffness"),
+    "limit": known_words("lower upper effort velocity", "", "stiffness dissipation"),
+    "mimic": known_words("multiplier offset reference", "joint axis"),
+    "frame": known_words("pose", "name attached_to"),
+    "pose": known_words("", "relative_to frame rotation_format degrees"),
+    "xyz": known_words("", "expressed_in"),
 }
 WITH_TEXT = ("pose", "xyz")
-LEAF = _known()
+LEAF = known_words()
 
 
 def part_of(element: Element, owner: str, findings: Findings) -> Part:
@@ -91,19 +83,11 @@ def part_of(element: Element, owner: str, findings: Findings) -> Part:
         if child.tag in known.others or (prefix and element.tag not in ("joint", "model")):
             findings.count(child, text)
         else:
-            near = "" if prefix or findings.is_full else _near(local, known.children)
+            near = "" if prefix or findings.is_full else near_word(local, known.children)
             findings.warn_together(child, f"{text}{near or '.'}", owner)
-    unknown = [key for key in element.attributes if key not in known.attributes and ":" not in key]
-    unknown = [key for key in unknown if key != "xmlns"]
-    if unknown:
-        names = ", ".join(map(show, unknown[:6]))
-        near = "" if findings.is_full else _near(unknown[0], known.attributes)
-        findings.warn_together(
-            element, f"{names} of <{element.tag}> is not read{near or '.'}", owner
-        )
-    if element.tag in VOCABULARY and element.tag not in WITH_TEXT and element.text.strip():
-        text = f"text {show(element.text.strip())} in <{element.tag}> is not read."
-        findings.warn_together(element, text, owner)
+    check_attributes(element, owner, known, findings)
+    if element.tag in VOCABULARY and element.tag not in WITH_TEXT:
+        check_no_text(element, owner, findings)
     return Part(element, owner, findings)
 
 
@@ -227,9 +211,3 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
             f"{'' if in_degrees else ', unless it has degrees=true'}."
         )
     return pose(rpy(*angles) if any(angles) else np.eye(3), np.array(p)), relative_to
-
-
-def _near(word: str, known: frozenset[str]) -> str:
-    """A hint at the word that was meant, if one is near."""
-    close = get_close_matches(word[:40].lower(), sorted(known), 1, 0.8)
-    return f"; was {close[0]!r} meant?" if close else ""

@@ -10,23 +10,13 @@ from dataclasses import replace
 
 from kinetree.description.findings import Findings
 from kinetree.description.joints import FIXED, SCREW_TYPES
-from kinetree.description.records import JointDescription, LinkDescription, Note
-from kinetree.description.tree import MOST_NAMES, check_tree
+from kinetree.description.records import JointDescription, Note
+from kinetree.description.tree import listed
 from kinetree.description.xml import show
-from kinetree.errors import ModelError, NameLookupError, ParseError
+from kinetree.errors import ParseError
 from kinetree.spatial.se3 import inverse, move_twist
 
 Neighbours = dict[str, list[tuple[str, JointDescription]]]
-
-
-def check_joints(
-    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
-) -> None:
-    """Raise ParseError unless links and joints form one tree."""
-    try:
-        check_tree(links, joints, robot)
-    except (ModelError, NameLookupError) as error:
-        raise ParseError(str(error)) from None
 
 
 def away_from(
@@ -95,11 +85,10 @@ def _neighbours(joints: Sequence[JointDescription]) -> Neighbours:
         a, b = top_of(group, joint.parent), top_of(group, joint.child)
         if a == b:
             loop = [joint, *_way(joined, joint.parent, joint.child)]
-            names = ", ".join(show(x.name) for x in loop[:MOST_NAMES])
-            more = f" and {len(loop) - MOST_NAMES} more" if len(loop) > MOST_NAMES else ""
+            names = listed([show(x.name) for x in loop])
             raise ParseError(
-                f"{joint.where}: the joints {names}{more} form a loop; expected a tree. Cut the "
-                "loop at one of them."
+                f"{joint.where}: the joints {names} form a loop; expected a tree. Cut the loop at "
+                "one of them."
             )
         group[a] = b
         joined.setdefault(joint.parent, []).append((joint.child, joint))

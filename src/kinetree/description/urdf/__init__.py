@@ -107,9 +107,7 @@ def read_urdf_text(
     text: str | bytes, *, name: str = "robot.urdf", mimic: bool = True
 ) -> RobotDescription:
     """Read the robot of a URDF text; `name` is the file in messages, `mimic` as of `read_urdf`."""
-    if not isinstance(text, str | bytes):
-        raise InputError(f"text is {type(text).__name__}; expected str or bytes.")
-    text = decode(text, name) if isinstance(text, bytes) else text
+    text = decode(text, name)
     root = parse_xml(text, name)
     findings = Findings()
     if text.lstrip("\ufeff")[:1].isspace() and "<?xml" in text[:4096]:

@@ -21,7 +21,13 @@ from kinetree.description.joints import (
     joint_screw,
 )
 from kinetree.description.records import JointDescription, Limits, Mimic
-from kinetree.description.urdf.parts import FAR, Part, named_part, origin_pose
+from kinetree.description.urdf.parts import (
+    Part,
+    checked_range,
+    friction_of,
+    named_part,
+    origin_pose,
+)
 from kinetree.description.xml import Element, show
 
 TYPES = {
@@ -33,8 +39,6 @@ TYPES = {
     "planar": PLANAR,
 }
 DEFAULT_AXIS = (1.0, 0.0, 0.0)
-TWO_TURNS = 4 * math.pi + 0.01  # rad; more is rare, and mostly degrees
-ENDLESS = 1e4  # rad; too many to be degrees, it means "no limit"
 NO_LIMIT = 1e30  # means "no limit" outright; urdfdom needs a number, and float32 can hold this one
 LIMITED = ("revolute", "prismatic")
 LIMITS = ("lower", "upper", "velocity", "effort")
@@ -43,7 +47,7 @@ LIMITS = ("lower", "upper", "velocity", "effort")
 def read_joint(element: Element, findings: Findings) -> JointDescription:
     """A joint, its screw axis in the child's frame."""
     joint = named_part(element, findings)
-    name, word = element.attributes["name"], _type(joint)
+    name, word = element.attributes["name"], joint.choice("type", TYPES)
     kind = TYPES[word]
     M_pc = origin_pose(joint.only("origin"))
     for child in element.children:
@@ -61,18 +65,6 @@ def read_joint(element: Element, findings: Findings) -> JointDescription:
         limits=_limits(joint, word),
         where=element.where,
     )
-
-
-def _type(joint: Part) -> str:
-    word = joint.element.attributes.get("type")
-    expected = f"expected one of {', '.join(TYPES)}"
-    if word is None:
-        raise joint.fault(f"<joint> has no attribute 'type'; {expected}.")
-    if word not in TYPES:
-        meant = word.strip().lower()
-        hint = f" Was {meant!r} meant? (Case and blanks count.)" if meant in TYPES else ""
-        raise joint.fault(f"type is {show(word)}; {expected}.{hint}")
-    return word
 
 
 def _end(joint: Part, tag: str) -> str:
@@ -111,11 +103,9 @@ def _friction(joint: Part, kind: str) -> Friction:
         if viscous or coulomb:
             dynamics.count("<dynamics> of a fixed joint has no effect: nothing moves")
         return Friction()
-    for key, value in (("damping", viscous), ("friction", coulomb)):
-        if value < 0:
-            raise dynamics.fault(f"{key} is {value:g}; expected >= 0 (it takes energy out).")
+    friction = friction_of(dynamics, viscous, coulomb)
     if kind in SCREW_TYPES:
-        return Friction(viscous, coulomb)
+        return friction
     if viscous or coulomb:
         dynamics.warn(f"<dynamics> of a {kind} joint is not used.")
     return Friction()
@@ -188,13 +178,4 @@ def _range(limit: Part, word: str, given: dict[str, float]) -> tuple[float, floa
         limit.warn_together(text)
     elif lower == upper == 0:
         limit.warn_together("lower and upper limit are both 0: the joint can only stand at 0.")
-    if lower > upper:
-        limit.warn(f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored.")
-        return -inf, inf
-    largest = max(abs(lower), abs(upper))
-    ends = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond"
-    if word == "revolute" and TWO_TURNS < largest < ENDLESS:
-        limit.warn(f"{ends} two turns; angles are in radians, are these degrees?")
-    if word == "prismatic" and FAR < largest < ENDLESS:
-        limit.warn(f"{ends} {FAR:g} m; lengths are in metres, are these millimetres?")
-    return lower, upper
+    return checked_range(limit, TYPES[word], lower, upper)

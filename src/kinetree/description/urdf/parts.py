@@ -6,12 +6,15 @@ not change its meaning (a length of 3000 m, an angle of 90 rad) is a warning.
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array, nearest_length
 from kinetree.description.findings import Findings, fault
+from kinetree.description.friction import Friction
+from kinetree.description.joints import PRISMATIC, REVOLUTE
 from kinetree.description.urdf.vocabulary import XACRO_HINT, check_words
 from kinetree.description.xml import Element, clip, show
 from kinetree.errors import ParseError
@@ -25,6 +28,8 @@ LARGEST = 1e60  # metres, kilograms, ...: squares and products of larger ones ov
 MAX_NAME = 1000
 FAR = 100.0  # metres; a joint or a centre of mass further away is most likely in millimetres
 LARGE_ANGLE = 2 * math.pi + 0.01  # rad; a larger roll, pitch or yaw is most likely in degrees
+TWO_TURNS = 4 * math.pi + 0.01  # rad; limits beyond are rare, and mostly degrees
+ENDLESS = 1e4  # rad or m; too many to be degrees or millimetres, it means "no limit"
 ZEROS = (0.0, 0.0, 0.0)
 
 
@@ -92,6 +97,18 @@ class Part:
         if _has_expression(value):
             text = f"{attribute} is {show(value)}, an unexpanded xacro expression; {XACRO_HINT}."
             raise self.fault(text)
+        return value
+
+    def choice(self, attribute: str, known: Collection[str]) -> str:
+        """A required attribute whose value is one of the known words."""
+        value = self.element.attributes.get(attribute)
+        expected = f"expected one of {', '.join(known)}"
+        if value is None:
+            raise self.fault(f"<{self.element.tag}> has no attribute {attribute!r}; {expected}.")
+        if value not in known:
+            meant = value.strip().lower()
+            hint = f" Was {meant!r} meant? (Case and blanks count.)" if meant in known else ""
+            raise self.fault(f"{attribute} is {show(value)}; {expected}.{hint}")
         return value
 
     def number(
@@ -186,6 +203,28 @@ def origin_pose(part: Part | None) -> Array:
     """Pose of an <origin>, shape (4, 4); the identity where it is absent."""
     R, p = read_origin(part)
     return pose(np.eye(3) if R is None else R, p)
+
+
+def friction_of(part: Part, viscous: float, coulomb: float) -> Friction:
+    """Friction of a <dynamics> element; ParseError for one that gives energy."""
+    for name, value in (("damping", viscous), ("friction", coulomb)):
+        if value < 0:
+            raise part.fault(f"{name} is {value:g}; expected >= 0 (it takes energy out).")
+    return Friction(viscous, coulomb)
+
+
+def checked_range(part: Part, kind: str, lower: float, upper: float) -> tuple[float, float]:
+    """Limits of a position, with a warning if they look wrong; infinite if they exclude all."""
+    if lower > upper or lower == math.inf or upper == -math.inf:
+        part.warn(f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored.")
+        return -math.inf, math.inf
+    largest = max((abs(x) for x in (lower, upper) if math.isfinite(x)), default=0.0)
+    ends = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond"
+    if kind == REVOLUTE and TWO_TURNS < largest < ENDLESS:
+        part.warn(f"{ends} two turns; angles are in radians, are these degrees?")
+    if kind == PRISMATIC and FAR < largest < ENDLESS:
+        part.warn(f"{ends} {FAR:g} m; lengths are in metres, are these millimetres?")
+    return lower, upper
 
 
 def _plain_numbers(text: str, count: int, largest: float) -> tuple[float, ...] | None:

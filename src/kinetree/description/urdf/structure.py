@@ -6,9 +6,9 @@ from dataclasses import replace
 from kinetree.description.findings import Findings
 from kinetree.description.joints import FIXED, SCREW_TYPES
 from kinetree.description.records import JointDescription, LinkDescription, Note
-from kinetree.description.tree import check_tree, suggestion
+from kinetree.description.tree import check_file_tree, suggestion
 from kinetree.description.xml import Element, show
-from kinetree.errors import ModelError, NameLookupError, ParseError
+from kinetree.errors import ParseError
 
 WORLD_NAME = "world"
 MIMIC_HINT = " Or read the file with mimic=False, so that all joints move on their own."
@@ -23,10 +23,7 @@ def check_structure(
             f"{root.place}: the robot has no <link>; expected at least one, in lower case and "
             "directly under <robot>. A xacro file must be expanded first."
         )
-    try:
-        check_tree(links, joints, root.tag)
-    except (ModelError, NameLookupError) as error:
-        raise ParseError(str(error)) from None
+    check_file_tree(links, joints, root.tag)
 
 
 def add_world(

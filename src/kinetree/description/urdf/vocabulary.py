@@ -23,40 +23,41 @@ class Known:
     matters: bool = False
 
 
-def _known(
+def known_words(
     children: str = "", attributes: str = "", others: str = "", matters: bool = True
 ) -> Known:
+    """The contents of an element, from words separated by blanks."""
     read, words, left = (frozenset(text.split()) for text in (children, attributes, others))
     return Known(read, words, left, matters)
 
 
 FOREIGN = "gazebo mujoco ros2_control sensor material plugin sdf"
 VOCABULARY = {
-    "robot": _known("link joint transmission frame", "name version", FOREIGN, matters=False),
-    "link": _known(
+    "robot": known_words("link joint transmission frame", "name version", FOREIGN, matters=False),
+    "link": known_words(
         "inertial visual collision",
         "name type",
         "contact sensor gravity kinematic self_collide audio_source surface verbose "
         "collision_checking self_collision_checking self_filter drake_compliance",
         matters=False,
     ),
-    "inertial": _known("origin mass inertia"),
-    "mass": _known("", "value"),
-    "inertia": _known("", "ixx ixy ixz iyy iyz izz"),
-    "origin": _known("", "xyz rpy quat_xyzw"),
-    "joint": _known(
+    "inertial": known_words("origin mass inertia"),
+    "mass": known_words("", "value"),
+    "inertia": known_words("", "ixx ixy ixz iyy iyz izz"),
+    "origin": known_words("", "xyz rpy quat_xyzw"),
+    "joint": known_words(
         "parent child origin axis limit dynamics mimic safety_controller calibration",
         "name type dont_collapse",
     ),
-    "parent": _known("", "link"),
-    "child": _known("", "link"),
-    "axis": _known("", "xyz"),
-    "dynamics": _known("", "damping friction"),
-    "mimic": _known("", "joint multiplier offset"),
-    "limit": _known(
+    "parent": known_words("", "link"),
+    "child": known_words("", "link"),
+    "axis": known_words("", "xyz"),
+    "dynamics": known_words("", "damping friction"),
+    "mimic": known_words("", "joint multiplier offset"),
+    "limit": known_words(
         "", "lower upper velocity effort acceleration deceleration jerk", matters=False
     ),
-    "frame": _known("", "name link xyz rpy", matters=False),
+    "frame": known_words("", "name link xyz rpy", matters=False),
 }
 DEFINITIONS = ("link", "joint")
 
@@ -67,13 +68,18 @@ def check_words(element: Element, owner: str, findings: Findings) -> None:
     for child in element.children:
         if child.tag not in known.children and child.tag not in known.others:
             _unknown_child(child, element, owner, known, findings)
-    _unknown_attributes(element, owner, known, findings)
+    check_attributes(element, owner, known, findings)
+    check_no_text(element, owner, findings)
+
+
+def check_no_text(element: Element, owner: str, findings: Findings) -> None:
+    """Warn about text in an element that has none."""
     if element.text.strip():
         text = f"text {show(element.text.strip())} in <{element.tag}> is not read."
         findings.warn_together(element, text, owner)
 
 
-def _unknown_attributes(element: Element, owner: str, known: Known, findings: Findings) -> None:
+def check_attributes(element: Element, owner: str, known: Known, findings: Findings) -> None:
     """One warning or note for all attributes of an element that are not read."""
     if element.attributes.keys() <= known.attributes:
         return
@@ -87,7 +93,7 @@ def _unknown_attributes(element: Element, owner: str, known: Known, findings: Fi
     words, verb = ("attribute", "is") if len(unknown) == 1 else ("attributes", "are")
     names = ", ".join(map(show, unknown[:6]))
     text = f"{words} {names} of <{element.tag}> {verb} not read"
-    near = "" if findings.is_full else _near(unknown[0], known.attributes)
+    near = "" if findings.is_full else near_word(unknown[0], known.attributes)
     if known.matters or near:
         findings.warn_together(element, f"{text}{near or '.'}", owner)
     else:
@@ -108,7 +114,7 @@ def _unknown_child(
     if _defines(child):
         text = f"<{tag}> is not an element of URDF but holds links or joints, which would be lost; "
         raise fault(child, owner, f"{text}move them directly under <robot>.")
-    near = "" if findings.is_full else _near(local, known.children)
+    near = "" if findings.is_full else near_word(local, known.children)
     misplaced = child.tag in VOCABULARY
     if near or misplaced or (known.matters and not prefix) or _sounds_like_tree(local):
         text = f"<{tag}> in <{element.tag}> is not read"
@@ -144,7 +150,7 @@ def _defines(element: Element) -> bool:
     return False
 
 
-def _near(word: str, known: frozenset[str]) -> str:
+def near_word(word: str, known: frozenset[str]) -> str:
     """A hint at the word that was meant, if one is near."""
     same = [right for right in known if right == word.lower().strip()]
     close = same or get_close_matches(word[:40].lower(), sorted(known), 1, 0.8)

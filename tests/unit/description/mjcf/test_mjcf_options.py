@@ -284,3 +284,40 @@ def test_linear_damping_of_a_motor_is_read_without_a_warning(tmp_path):
     top = '<actuator><motor joint="j1" gear="3" damping="2"/></actuator>'
     robot = read(tmp_path, model(top=top))
     assert robot.joints[0].friction.viscous == 18 and not robot.warnings
+
+
+BALL = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
+SPATIAL = '<tendon><spatial name="s"><site site="a"/><site site="b"/></spatial></tendon>'
+SITED = '<site name="a"/><body><joint name="j9"/><geom size=".1"/><site name="b"/></body>'
+LEFT_OUT = {
+    "on a ball or free joint": ("", '<motor joint="ball" gear="1 0 0"/>', BALL),
+    "on a spatial tendon": (SPATIAL, '<motor tendon="s"/>', SITED),
+    "on a site": ("", '<motor site="a"/>', SITED),
+    "its group 3 is disabled": ('<option actuatorgroupdisable="3"/>',
+                                '<motor joint="j1" group="3"/>', ""),
+    "gear 0": ("", '<motor joint="j1" gear="0"/>', ""),
+    "a time constant that is not positive": (
+        "", '<general joint="j1" dyntype="filter" dynprm="0"/>', ""),
+    "has an actuatorfrcrange": (
+        '<tendon><fixed name="t" actuatorfrclimited="true" actuatorfrcrange="-1 1">'
+        '<joint joint="j1" coef="1"/></fixed></tendon>', '<motor tendon="t"/>', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", LEFT_OUT)
+def test_an_actuator_that_is_left_out_is_named_with_the_reason(reason, tmp_path):
+    top, actuator, body = LEFT_OUT[reason]
+    robot = read(tmp_path, model(top=f"{top}<actuator>{actuator}</actuator>", inside=body))
+    assert not robot.actuators and reason in texts(robot.warnings)
+    off = '<option><flag actuation="disable"/></option>' + top
+    robot = read(tmp_path, model(top=f"{off}<actuator>{actuator}</actuator>", inside=body))
+    assert not robot.actuators and "actuators are off" in texts(robot.notes)
+    assert reason not in texts(robot.warnings)
+
+
+def test_an_equality_of_bodies_that_cannot_move_apart_has_no_effect(tmp_path):
+    inside = '<body name="rigid"><geom size=".1"/></body>'
+    top = '<equality><weld name="w" body1="rigid" body2="b1"/></equality>'
+    robot = read(tmp_path, model(inside, top=top))
+    assert robot.constrained is None
+    assert "cannot move apart have no effect: 'w'" in texts(robot.notes)

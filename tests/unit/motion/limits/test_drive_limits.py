@@ -90,3 +90,13 @@ def test_a_mirrored_motion_gets_the_same_verdict():
     assert first.slower == pytest.approx(second.slower, rel=1e-12)
     times = [sorted(y for x in z.violations for y in (x.start, x.end)) for z in (first, second)]
     assert times[0] == pytest.approx(times[1]) and times[0]
+
+
+def test_plots_show_the_force_of_the_drive_at_the_rate_of_the_moment():
+    robot = wheel().with_drives({"spin": LINE})
+    motion = swing(robot)
+    (chart,) = motion.plot(panels=["tau"]).charts
+    least, most = chart.series[0].limits
+    dq = motion.dq[:, 0]
+    np.testing.assert_allclose(most, np.minimum(FORCE * (1 - dq / SPEED), FORCE))
+    np.testing.assert_allclose(least, -np.minimum(FORCE * (1 + dq / SPEED), FORCE))

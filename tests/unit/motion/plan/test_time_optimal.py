@@ -223,3 +223,13 @@ def test_what_cannot_be_timed_is_said():
         time_optimal(wheel(effort=1), quintic([0], [1], 1, robot=robot), intervals=3)
     with pytest.raises(InputError, match="dt is -1"):
         time_optimal(wheel(effort=1), quintic([0], [1], 1, robot=robot), dt=-1)
+
+
+def test_the_joint_that_cannot_carry_its_load_is_named():
+    """The first joint carries more, and is strong enough; the second is not."""
+    robot = kt.robots.double_pendulum()
+    motion = quintic([0.5, 0.5], [1.0, 1.0], 1, robot=robot)
+    tau = np.abs(robot.gravity_forces(motion.q)).max(axis=0)
+    name = robot.model.joint_names[1]
+    with pytest.raises(InputError, match=f"gravity alone needs .* on {name!r}, .* its limit is"):
+        time_optimal(robot, motion, effort=[2 * tau[0], 0.9 * tau[1]])

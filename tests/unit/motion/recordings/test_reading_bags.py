@@ -159,8 +159,13 @@ def test_clocks_of_simulations_begin_at_zero(bag, tmp_path):
 def test_several_topics_are_refused_with_their_list(bag, tmp_path):
     fill(bag)
     fill(bag, topic="/desired/joint_states")
+    with pytest.raises(InputError, match="several topics"):
+        read(bag.write(tmp_path, "two"), ROBOT)
     bag.plan(J, [0, 1], Q)
     path = bag.write(tmp_path)
+    for number in ("0", "x", "-1"):
+        with pytest.raises(InputError, match=f"ends with #{number}; expected a number"):
+            read(path, ROBOT, topic=f"/plan#{number}")
     with pytest.raises(InputError, match=r"several topics: .*/joint_states \(sensor_msgs/msg/JointState, 5 messages\).*/plan \(trajectory_msgs/msg/JointTrajectory, 1 message\).*topic='/desired/joint_states'"):  # fmt: skip # noqa: E501
         read(path, ROBOT)
     assert np.array_equal(read(path, ROBOT, topic="/joint_states").q, Q)

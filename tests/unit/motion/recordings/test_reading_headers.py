@@ -570,3 +570,11 @@ def test_the_work_for_a_name_does_not_grow_with_the_units_in_it(monkeypatch):
         assert names.meanings(text, ["joint1"]) == []
         assert names.discovered([text]) == []
     assert len(calls) <= 2 * (names.MOST_UNITS + 1)
+
+
+@pytest.mark.parametrize("comment", ["# 0,1,2", "# made on a bench", "# t,q1"])
+def test_a_comment_that_does_not_name_every_column_is_no_header(comment, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{comment}\n0,1,2\n1,1,2\n")
+    with pytest.raises(ParseError, match="columns without names"):
+        read(path, kt.robots.planar_2r())
