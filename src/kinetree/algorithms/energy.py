@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drive_terms import rotor_spins
+from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.springs import spring_energy
 from kinetree.algorithms.kinematics import forward_kinematics
 from kinetree.algorithms.lean import lean_model, lean_tree, over_tree
-from kinetree.algorithms.tree import Tree, weightless
+from kinetree.algorithms.tree import Tree, pair_onto, plus, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
@@ -51,8 +51,8 @@ def potential_energy(model: Model, q: StateLike) -> Any:
     """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
-    for i in model.links:
-        energy = energy - model.m[i] * (g @ (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]))
+    for T, m, com in zip(T_si, model.m, model.com, strict=True):
+        energy = energy - m * (g @ (T[:3, :3] @ com + T[:3, 3]))
     return energy + spring_energy(model, q) if model.springs else energy
 
 
@@ -84,8 +84,8 @@ def center_of_mass(model: Model, q: StateLike) -> Array:
     mass = mass_to_divide_by(model)
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
-    for i in model.links:
-        h = h + (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]) * model.m[i]
+    for T, m, com in zip(T_si, model.m, model.com, strict=True):
+        h = h + (T[:3, :3] @ com + T[:3, 3]) * m
     return h / mass
 
 
@@ -124,16 +124,11 @@ def about(point: Array, total: Array) -> Array:
 def tree_momentum(tree: Tree, dq: Array) -> Array:
     """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
     twists = tree.twists(dq)
-    f = {i: zeros(3) for i in twists}
-    n = {i: zeros(3) for i in twists}
-    for k, spin in rotor_spins(tree, dq):
-        n[k] = n[k] + spin
-    for i in reversed(range(len(tree.links))):
-        link = tree.links[i]
-        own_f, own_n = link.body.momentum(*twists[i])
-        carried_f, carried_n = link.to.pair_inward(f[i] + own_f, n[i] + own_n)
-        f[link.parent], n[link.parent] = f[link.parent] + carried_f, n[link.parent] + carried_n
-    return np.concatenate([n[WORLD], f[WORLD]])
+    momenta = spin_momenta(tree, dq)
+    for i, beyond in tree.inward(momenta, pair_onto):
+        momenta[i] = plus(beyond, tree.links[i].body.momentum(*twists[i]))
+    f, n = momenta[WORLD]
+    return np.concatenate([n, f])
 
 
 def _traced_centroidal_momentum(
