@@ -40,35 +40,19 @@ from kinetree.spatial.inertia import Moments
 
 @labelled("3", "n")
 def center_of_mass_jacobian(model: Model, q: StateLike) -> Array:
-    """J of the centre of mass, (3, n): its velocity in {s} is J dq, m/s for a unit of each rate.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """J of the centre of mass, (3, n): its velocity in {s} is J dq, m/s for a unit of each rate."""
     return tree_center_of_mass_jacobian(book_tree(model, q))
 
 
 @labelled("6", "n")
 def centroidal_momentum_matrix(model: Model, q: StateLike) -> Array:
-    """A_G(q), (6, n): `centroidal_momentum` (angular, linear) is A_G dq, N m s and N s.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """A_G(q), (6, n): `centroidal_momentum` (angular, linear) is A_G dq, N m s and N s."""
     return tree_centroidal_matrix(book_tree(model, q))
 
 
 @labelled("6", "n")
 def centroidal_momentum_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dA_G/dt along dq, (6, n): the rate of `centroidal_momentum` is A_G ddq + dA_G/dt dq.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dA_G/dt along dq, (6, n): the rate of `centroidal_momentum` is A_G ddq + dA_G/dt dq."""
     return tree_centroidal_matrix_rate(book_tree(model, q), rates(model, dq, "dq"))
 
 

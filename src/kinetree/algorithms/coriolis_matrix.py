@@ -33,37 +33,19 @@ from kinetree.spatial.inertia import Moments
 
 @labelled("n", "n")
 def coriolis_matrix(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
     return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
 
 
 @labelled("n")
 def coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
     return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
 @labelled("n", "n")
 def mass_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dM/dt along dq, (n, n): C + C^T.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dM/dt along dq, (n, n): C + C^T."""
     C = coriolis_matrix(model, q, dq)
     return C + C.T
 
@@ -74,10 +56,6 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
     slices = [tree_coriolis_matrix(tree, e) for e in unit]

@@ -15,6 +15,7 @@ from kinetree.algorithms.tree import Tree, pair_onto, plus, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
+from kinetree.model.documented import documented
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
@@ -23,13 +24,7 @@ from kinetree.spatial import cross
 
 @labelled()
 def kinetic_energy(model: Model, q: StateLike, dq: StateLike) -> Any:
-    """dq^T M dq / 2, J: the energy of all links, armature and rotors.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
     return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
 
 
@@ -44,10 +39,6 @@ def potential_energy(model: Model, q: StateLike) -> Any:
 
     U = -sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
     stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
@@ -56,12 +47,9 @@ def potential_energy(model: Model, q: StateLike) -> Any:
     return energy + spring_energy(model, q) if model.springs else energy
 
 
+@documented
 def total_mass(model: Model) -> Any:
-    """Mass of all links and the base, kg.
-
-    Args:
-        model: the robot.
-    """
+    """Mass of all links and the base, kg."""
     return model.base[0] + sum(model.m)
 
 
@@ -75,12 +63,7 @@ def mass_to_divide_by(model: Model) -> Any:
 
 @labelled("3")
 def center_of_mass(model: Model, q: StateLike) -> Array:
-    """Centre of mass of all links and the base, in {s}, (3,), m.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Centre of mass of all links and the base, in {s}, (3,), m."""
     mass = mass_to_divide_by(model)
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
@@ -95,24 +78,13 @@ def momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
 
     The spin of rotors on moving links and on the base is included; armature is not, because it is
     not a body.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
 
 
 @labelled("6")
 def centroidal_momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
     return about(center_of_mass(model, q), momentum(model, q, dq))
 
 

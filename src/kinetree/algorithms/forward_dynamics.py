@@ -69,7 +69,6 @@ def forward_dynamics(
     """ddq = M^-1 (tau - h + J^T F_ext), (n,).
 
     Args:
-        model: the robot.
         q: joint positions, (nq,), rad or m, or quaternions.
         dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N.

@@ -56,12 +56,6 @@ def inverse_dynamics(
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
@@ -92,11 +86,6 @@ def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
     """h(q, dq), (n,): forces of a motion without acceleration.
 
     h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return inverse_dynamics(without_load_friction(tree_of(model)), q, dq, zeros(model.n))
 
@@ -107,10 +96,6 @@ def gravity_forces(model: Model, q: StateLike) -> Array:
 
     The base accelerates against gravity (equivalence principle). Equals the gradient of the
     potential energy of a robot without springs; `spring_forces` has that of springs.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     rest = zeros(model.n)
     return inverse_dynamics(without_passive_forces(tree_of(model)), q, rest, rest)

@@ -20,12 +20,7 @@ from kinetree.model.quantity import Quantity, Result
 
 @labelled("n", "n")
 def mass_matrix(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n), symmetric positive definite, armature and rotors included.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """M(q), (n, n), symmetric positive definite, armature and rotors included."""
     M = tree_mass_matrix(book_tree(model, q))
     return np.array(M.tolist()).reshape(model.n, model.n)
 

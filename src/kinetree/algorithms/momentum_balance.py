@@ -48,8 +48,6 @@ def momentum_balance(
 
     Args:
         model: the robot, without constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
         tau: joint forces of the drives, shape (n,), N m or N.
 
     Returns:
@@ -68,11 +66,6 @@ def transposed_coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Arr
 
     It equals dM/dt dq - c, and half the gradient of dq^T M dq for joints whose rates are those of
     their coordinates. Observers and passivity-based controllers need it; C is not formed.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_transposed_coriolis_forces(book_tree(model, q), rates(model, dq, "dq"))
 

@@ -68,14 +68,6 @@ def inverse_dynamics_derivatives(
     Rows of joints with load friction, by ddq too, have the factor d tau/d load. Dry friction counts
     with its slope beside rest.
 
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
-
     Returns:
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
         tangent vectors v of `integrate(q, v)`, which for joints of one degree of freedom is q.
