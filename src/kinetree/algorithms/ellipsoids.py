@@ -53,7 +53,7 @@ def mass_ellipsoid(
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
     M = np.asarray(mass_matrix(model, q), float)
-    return _inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
+    return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
 @documented
@@ -66,7 +66,7 @@ def force_ellipsoid(
         part: "linear" or "angular": translations or rotations of the frame.
     """
     J = _turned_jacobian(model, coordinates(model, q), frame, part)
-    return _inverse_ellipsoid(J @ J.T, 0.5)
+    return inverse_ellipsoid(J @ J.T, 0.5)
 
 
 def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Array:
@@ -77,7 +77,7 @@ def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Ar
     return R_sb @ np.asarray(body_jacobian(model, q, frame), float)[PARTS[part]]
 
 
-def _inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:
+def inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:
     """Ellipsoid of mobility^-power; an eigenvalue that is zero to rounding gives infinity."""
     values, axes = np.linalg.eigh(mobility)
     floor = 64 * np.finfo(float).eps * max(values[-1], 0)

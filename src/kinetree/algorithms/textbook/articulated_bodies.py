@@ -199,7 +199,7 @@ def tie(
     Z = [sweep(model, tree, rest, rest, zeros(6), column) for column in P]
     k = range(len(P))
     S = [[Q[a] @ Z[b] + int(a == b) for b in k] for a in k]
-    y = _gauss(S, [Q[a] @ ddq for a in k])
+    y = solve_pivoted(S, [Q[a] @ ddq for a in k])
     return ddq - sum(Z[a] * y[a] for a in k)
 
 
@@ -214,7 +214,7 @@ def _row(model: Model, Ad_ip: list[Array], rotor: JointRotor) -> Array:
     return np.array(row)
 
 
-def _gauss(S: list[list[Any]], y: list[Any]) -> list[Any]:
+def solve_pivoted(S: list[list[Any]], y: list[Any]) -> list[Any]:
     """Solve a small general system over any scalar kind, pivoting by magnitude."""
     n = len(y)
     rows = [[*S[a], y[a]] for a in range(n)]
