@@ -10,7 +10,7 @@ from kinetree import algorithms as kt
 from precise_robots import TINY, derivative, numbers, precise, precise_state
 from robot_states import EPS, any_robot, random_state, size
 
-SEEDS = range(20)
+SEEDS = range(10)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

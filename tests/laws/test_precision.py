@@ -20,7 +20,7 @@ from robot_states import EPS, size
 
 mpmath = pytest.importorskip("mpmath")
 
-STATES = 120  # "python tools/accuracy.py --states 1000" looks at more
+STATES = 60  # "python tools/accuracy.py --states 1000" looks at more
 ACCURACY = 4 * EPS  # as the project specifies
 ROBOTS = (
     robots.planar_2r, robots.rp, robots.spatial_3r, robots.double_pendulum,

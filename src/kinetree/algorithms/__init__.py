@@ -204,44 +204,23 @@ __all__ = [
     "with_parameters",
 ]
 
-# modules that are imported when one of their names is first used, so that programs start quickly
-_LATER = {
-    "kinetree.algorithms.constraints.at_state": (
-        "constrained_forward_dynamics",
-        "constrained_forward_dynamics_derivatives",
-        "constrained_inverse_dynamics",
-        "constraint_bias",
-        "constraint_errors",
-        "constraint_impulse",
-        "constraint_jacobian",
-        "project_accelerations",
-        "project_rates",
-        "reduced_dynamics",
-    ),
-    "kinetree.algorithms.constraints.mobility": (
-        "Mobility",
-        "constrain",
-        "mobility",
-    ),
-    "kinetree.algorithms.constraints.projection": ("project",),
-    "kinetree.algorithms.ellipsoids": (
-        "Ellipsoid",
-        "force_ellipsoid",
-        "mass_ellipsoid",
-    ),
-    "kinetree.algorithms.textbook.articulated_bodies": ("forward_dynamics_by_articulated_bodies",),
-    "kinetree.algorithms.textbook.jacobians": (
-        "gravity_forces_by_wrenches",
-        "gravity_wrenches",
-        "mass_matrix_by_jacobians",
-    ),
-}
+# modules whose names above are for type checkers: imported when one of the names is first used, so
+# that programs start quickly
+_LATER = (
+    "textbook.jacobians",
+    "textbook.articulated_bodies",
+    "ellipsoids",
+    "constraints.projection",
+    "constraints.mobility",
+    "constraints.at_state",
+)
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _LATER.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(module), name)
+    for module in _LATER if name in __all__ else ():
+        value = getattr(import_module(f"{__name__}.{module}"), name, None)
+        if value is not None:
+            globals()[name] = value
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -25,7 +25,7 @@ import numpy as np
 from kinetree.algorithms.grouping import Group
 from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.textbook.newton_euler import inertia_names
-from kinetree.algorithms.tree import Step, Tree
+from kinetree.algorithms.tree import Pair, Step, Tree, plus
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD
@@ -44,8 +44,6 @@ from kinetree.spatial.matrices import (
 
 if TYPE_CHECKING:
     from kinetree.algorithms.tiles import TiledFactor
-
-Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +149,7 @@ def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | J
     found = [(g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)]
     if not found or not isinstance(found[0][1], float):
         return
-    bodies = [link.body for link in tree.links]
-    for i in reversed(range(len(bodies))):
-        link = tree.links[i]
-        if link.parent != WORLD:
-            bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
+    bodies = tree.composite_bodies()
     for i, D in reversed(found):  # a joint that fails spoils all that are eliminated after it
         axis = tree.links[i].A[:, 0]
         f, n = bodies[i].momentum(axis[:3], axis[3:])
@@ -390,11 +384,6 @@ def group_outward(
         a, alpha = outward(link.to, changes[link.parent])
         twist = link.A @ np.array([rates[d] for d in link.dofs])
         changes[i] = a + twist[3:], alpha + twist[:3]
-
-
-def plus(x: Pair, y: Pair) -> Pair:
-    """The sum of two wrenches in one frame."""
-    return x[0] + y[0], x[1] + y[1]
 
 
 def _symmetric_inward(to: Step, S: Array) -> Array:

@@ -29,6 +29,7 @@ from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.documented import documented
 from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor", "spring")
@@ -218,11 +219,9 @@ def _combinations(unit: Array, kept: list[int]) -> Array:
     return K
 
 
+@documented
 def base_parameters_by_rules(model: Model) -> BaseParameters:
     """Base parameters of the links from the rules of regrouping, over any kind of scalar.
-
-    Args:
-        model: the robot.
 
     Raises:
         ModelError: a joint follows another; the rules do not cover such joints.

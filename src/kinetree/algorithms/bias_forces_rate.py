@@ -23,14 +23,7 @@ from kinetree.model.quantity import Quantity, Result
 
 @labelled("n")
 def bias_forces_rate(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
-    """dh/dt, (n,), along a motion: the rate of c + g + springs + friction.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-    """
+    """dh/dt, (n,), along a motion: the rate of c + g + springs + friction."""
     tree = book_tree(without_load_friction(tree_of(model)), q)
     return tree_bias_forces_rate(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 

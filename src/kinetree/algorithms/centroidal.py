@@ -14,15 +14,21 @@ rotors adds to n of their own joint; armature is not a body. The linear rows of 
 mass times the Jacobian of the centre of mass.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, momentum_rates, rigid
+from kinetree.algorithms.coriolis_matrix import (
+    Spread,
+    link_velocities,
+    momentum_rates,
+    rigid,
+)
 from kinetree.algorithms.energy import mass_to_divide_by
 from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
@@ -34,61 +40,43 @@ from kinetree.spatial.inertia import Moments
 
 @labelled("3", "n")
 def center_of_mass_jacobian(model: Model, q: StateLike) -> Array:
-    """J of the centre of mass, (3, n): its velocity in {s} is J dq, m/s for a unit of each rate.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """J of the centre of mass, (3, n): its velocity in {s} is J dq, m/s for a unit of each rate."""
     return tree_center_of_mass_jacobian(book_tree(model, q))
 
 
 @labelled("6", "n")
 def centroidal_momentum_matrix(model: Model, q: StateLike) -> Array:
-    """A_G(q), (6, n): `centroidal_momentum` (angular, linear) is A_G dq, N m s and N s.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """A_G(q), (6, n): `centroidal_momentum` (angular, linear) is A_G dq, N m s and N s."""
     return tree_centroidal_matrix(book_tree(model, q))
 
 
 @labelled("6", "n")
 def centroidal_momentum_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dA_G/dt along dq, (6, n): the rate of `centroidal_momentum` is A_G ddq + dA_G/dt dq.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dA_G/dt along dq, (6, n): the rate of `centroidal_momentum` is A_G ddq + dA_G/dt dq."""
     return tree_centroidal_matrix_rate(book_tree(model, q), rates(model, dq, "dq"))
 
 
 def tree_center_of_mass_jacobian(tree: Tree) -> Array:
     """(3, n); the tree must not be regrouped."""
     mass = mass_to_divide_by(tree.model)
-    bodies, places = composite_bodies(tree), link_places(tree)
+    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree)
     J = [zeros(3)] * tree.model.n
-    for i, link in enumerate(tree.links):
-        for d, A in zip(link.dofs, link.A.T, strict=True):
-            f, _ = bodies[i].momentum(A[:3], A[3:])
-            J[d] = J[d] + places[i].R @ f / mass
+    for i, d, w, l in tree.axes():
+        f, _ = bodies[i].momentum(w, l)
+        J[d] = J[d] + places[i].R @ f / mass
     return np.array(J).reshape(-1, 3).T
 
 
 def tree_centroidal_matrix(tree: Tree) -> Array:
     """A_G, (6, n); the tree must not be regrouped."""
-    bodies, places = composite_bodies(tree), link_places(tree)
+    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree)
     center = bodies[WORLD].h / mass_to_divide_by(tree.model)
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
-    for i, link in enumerate(tree.links):
+    for i, d, w, l in tree.axes():
         R, arm = places[i].R, places[i].p - center
-        for d, A in zip(link.dofs, link.A.T, strict=True):
-            own_f, own_n = bodies[i].momentum(A[:3], A[3:])
-            force = R @ own_f
-            n[d], f[d] = n[d] + R @ own_n + cross(arm, force), f[d] + force
+        f_i, n_i = bodies[i].momentum(w, l)
+        force = R @ f_i
+        n[d], f[d] = n[d] + R @ n_i + cross(arm, force), f[d] + force
     for rotor in tree.rotors:
         spin = places[rotor.link].R @ rotor.s
         n[rotor.dof] = n[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
@@ -99,17 +87,18 @@ def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
     """dA_G/dt, (6, n); the tree must not be regrouped."""
     mass = mass_to_divide_by(tree.model)
     omega, u = link_velocities(tree, dq)
-    bodies, places = composite_bodies(tree), link_places(tree, u)
-    spreads = _composite_spreads(tree, bodies, omega, u)
-    center, moving = bodies[WORLD].h / mass, spreads[WORLD].dh / mass
+    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree, u)
+    spreads = {WORLD: Spread(zeros(3), np.zeros((3, 3), int))}  # of the robot only dh is used
+    spreads |= {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
+    tree.gathered(spreads, lambda i, link, x, p: p + x.inward(bodies[i], link.to, u[i]))
+    center, center_rate = bodies[WORLD].h / mass, spreads[WORLD].dh / mass
     dn, df = ([zeros(3)] * tree.model.n for _ in range(2))
-    for i, link in enumerate(tree.links):
-        R, arm, arm_rate = places[i].R, places[i].p - center, places[i].dp - moving
-        for d, A in zip(link.dofs, link.A.T, strict=True):
-            rate = momentum_rates(bodies[i], spreads[i], omega[i], A[:3], A[3:])
-            force, change = R @ rate.f, R @ rate.df
-            turned = R @ (rate.dn + rate.Q) + cross(arm_rate, force) + cross(arm, change)
-            dn[d], df[d] = dn[d] + turned, df[d] + change
+    for i, d, w, l in tree.axes():
+        R, arm, arm_rate = places[i].R, places[i].p - center, places[i].dp - center_rate
+        rate = momentum_rates(bodies[i], spreads[i], omega[i], w, l)
+        force, change = R @ rate.f, R @ rate.df
+        turned = R @ (rate.dn + rate.Q) + cross(arm_rate, force) + cross(arm, change)
+        dn[d], df[d] = dn[d] + turned, df[d] + change
     for rotor in tree.rotors:
         gyro = places[rotor.link].R @ cross(omega[rotor.link], rotor.s)
         dn[rotor.dof] = dn[rotor.dof] + gyro * (rotor.inertia * rotor.ratio)
@@ -124,41 +113,21 @@ class Place(NamedTuple):
     dp: Array
 
 
-def link_places(tree: Tree, u: list[Array] | None = None) -> dict[int, Place]:
+def link_places(tree: Tree, u: Mapping[int, Array] | None = None) -> dict[int, Place]:
     """Place of every link; u: velocities of the origins from their parents', see above."""
-    found = {WORLD: Place(np.eye(3, dtype=int), zeros(3), zeros(3))}
-    for i, link in enumerate(tree.links):
-        R, p, dp = found[link.parent]
+
+    def step(i: int, link: TreeLink, parent: Place) -> Place:
+        R, p, dp = parent
         turned = np.array([link.to.outward(row) for row in R])
-        moved = dp if u is None else dp + R @ u[i]
-        found[i] = Place(turned, p + R @ link.to.p, moved)
-    return found
+        return Place(turned, p + R @ link.to.p, dp if u is None else dp + R @ u[i])
+
+    return tree.outward(Place(np.eye(3, dtype=int), zeros(3), zeros(3)), step)
 
 
-def composite_bodies(tree: Tree) -> dict[int, Moments]:
-    """All bodies beyond each joint as one, in {i}; for WORLD, the whole robot with its base.
-
-    Of the whole robot only the mass and the first moment in {s} are used.
-    """
+def base_body(tree: Tree) -> Moments:
+    """The base; of the whole robot only the mass and the first moment in {s} are used."""
     m, com, *_ = tree.model.base
-    bodies = {WORLD: Moments(m, com * m, np.zeros((3, 3), int))}
-    bodies |= {i: link.body for i, link in enumerate(tree.links)}
-    for i in reversed(range(len(tree.links))):
-        link = tree.links[i]
-        bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
-    return bodies
-
-
-def _composite_spreads(
-    tree: Tree, bodies: dict[int, Moments], omega: dict[int, Array], u: list[Array]
-) -> dict[int, Spread]:
-    """Motion of the mass points of each composite body; of the whole robot only dh is used."""
-    spreads = {WORLD: Spread(zeros(3), np.zeros((3, 3), int))}
-    spreads |= {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
-    for i in reversed(range(len(tree.links))):
-        p = tree.links[i].parent
-        spreads[p] = spreads[p] + spreads[i].inward(bodies[i], tree.links[i].to, u[i])
-    return spreads
+    return Moments(m, com * m, np.zeros((3, 3), int))
 
 
 def _joined(n: list[Any], f: list[Any]) -> Array:

@@ -10,6 +10,7 @@ so that all sums follow from m, h, Sigma, dh = sum of m dr and K = sum of m r dr
 carried inward together with the composite bodies.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,9 +21,9 @@ from kinetree.algorithms.drive_terms import Matrix, add_drives_to_coriolis_matri
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.tree import Step, Tree
+from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink, body_onto
 from kinetree.base.arrays import Array, StateLike
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
@@ -32,37 +33,19 @@ from kinetree.spatial.inertia import Moments
 
 @labelled("n", "n")
 def coriolis_matrix(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
     return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
 
 
 @labelled("n")
 def coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
     return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
 
 
 @labelled("n", "n")
 def mass_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dM/dt along dq, (n, n): C + C^T.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dM/dt along dq, (n, n): C + C^T."""
     C = coriolis_matrix(model, q, dq)
     return C + C.T
 
@@ -73,10 +56,6 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
     slices = [tree_coriolis_matrix(tree, e) for e in unit]
@@ -87,17 +66,13 @@ def tree_coriolis_matrix(tree: Tree, dq: Array) -> Array:
     """C(q, dq), (n, n), with armature and rotors."""
     n = tree.model.n
     omega, u = link_velocities(tree, dq)
-    bodies = [link.body for link in tree.links]
-    spreads = [rigid(bodies[i], omega[i]) for i in range(len(bodies))]
+    spreads = {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
     C: Matrix = [[0] * n for _ in range(n)]
-    for i in reversed(range(len(tree.links))):
+    for i, (spread, body) in moving_bodies(tree, spreads, u):
         link = tree.links[i]
-        for k in range(len(link.dofs)):
-            _add_joint(tree, omega, u, C, i, k, bodies[i], spreads[i])
-        p = link.parent
-        if p != WORLD:
-            spreads[p] = spreads[p] + spreads[i].inward(bodies[i], link.to, u[i])
-            bodies[p] = bodies[p] + link.to.body_inward(bodies[i])
+        for k, column in enumerate(link.dofs):
+            rate = momentum_rates(body, spread, omega[i], link.A[:3, k], link.A[3:, k])
+            _add_column(tree, omega, u, C, i, column, rate)
     add_drives_to_coriolis_matrix(tree, omega, dq, C)
     return np.array(C).reshape(n, n)
 
@@ -157,30 +132,54 @@ def momentum_rates(
     return MomentumRates(f, n, df, dn, spread.moment(w, l))
 
 
-def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], list[Array]]:
+def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, Array]]:
     """Angular velocity of every link, and velocity u of its origin from its parent's, in {p}."""
-    omega, u = {WORLD: tree.base.omega}, []
-    for i, (link, own) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
-        twist = link.A @ own
-        omega_p = omega[link.parent]
-        omega[i] = link.to.outward(omega_p) + twist[:3]
-        u.append(cross(omega_p, link.to.p) + link.to.inward(twist[3:]))
-    return omega, u
+
+    def step(i: int, link: TreeLink, parent: Pair) -> Pair:
+        twist, (omega_p, _) = link.A @ dq[list(link.dofs)], parent
+        u = cross(omega_p, link.to.p) + link.to.inward(twist[3:])
+        return link.to.outward(omega_p) + twist[:3], u
+
+    velocities = tree.outward((tree.base.omega, zeros(3)), step)
+    return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
 
 
-def _add_joint(
+def moving_bodies(
+    tree: Tree,
+    spreads: Mapping[int, Spread],
+    u: Mapping[int, Array],
+    times: int = 1,
+) -> Iterator[tuple[int, tuple[Spread, Moments]]]:
+    """Composite body of every link and the spread of its points, children before parents.
+
+    Args:
+        tree: the robot.
+        spreads: those of single links, by link.
+        u: velocity of the origin of every link, as in `link_velocities`.
+        times: the multiple of the spread that is wanted, and that `spreads` have.
+    """
+
+    def onto(
+        i: int, link: TreeLink, x: tuple[Spread, Moments], parent: tuple[Spread, Moments]
+    ) -> tuple[Spread, Moments]:
+        spread = parent[0] + x[0].inward(x[1], link.to, times * u[i])
+        return spread, body_onto(i, link, x[1], parent[1])
+
+    moving = {i: (spreads[i], link.body) for i, link in enumerate(tree.links)}
+    return tree.inward(moving, onto)
+
+
+def _add_column(
     tree: Tree,
     omega: dict[int, Array],
-    u: list[Array],
+    u: dict[int, Array],
     C: Matrix,
     i: int,
-    k: int,
-    body: Moments,
-    spread: Spread,
+    column: int,
+    rate: MomentumRates,
 ) -> None:
-    """Add the entries of unit rate k of joint i with its own joint and with all ancestors'."""
-    A, column = tree.links[i].A, tree.links[i].dofs[k]
-    f, n, df, dn, Q = momentum_rates(body, spread, omega[i], A[:3, k], A[3:, k])
+    """Add the entries of a unit rate of joint i with its own joint and with all ancestors'."""
+    f, n, df, dn, Q = rate
     for j in tree.path_inward(i):
         link = tree.links[j]
         for a, row in enumerate(link.dofs):

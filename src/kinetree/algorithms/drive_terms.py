@@ -10,7 +10,7 @@ b and the rest are found by walking from the carrier to the base, with s carried
 the base only add to the diagonal of M.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,9 +22,9 @@ from kinetree.algorithms.joints.rotors import (
     turns_armature,
 )
 from kinetree.algorithms.textbook.recursion import Recursion
-from kinetree.algorithms.tree import Tree, TreeLink
+from kinetree.algorithms.tree import Pair, Tree
 from kinetree.base.arrays import Array
-from kinetree.model import WORLD, JointRotor, Model
+from kinetree.model import WORLD, Joint, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
 
@@ -66,9 +66,8 @@ class ReferenceMotion(Protocol):
 
 def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
     """Add the armature of every joint and all rotors."""
-    for i, link in enumerate(tree.links):
-        for d in link.dofs:
-            M[d][d] = M[d][d] + armature(tree.model, i)
+    for i, d, *_ in tree.axes():
+        M[d][d] = M[d][d] + armature(tree.model, i)
     for rotor in tree.rotors:
         e, n = rotor.dof, rotor.s * (rotor.inertia * rotor.ratio)
         M[e][e] = M[e][e] + rotor.inertia * rotor.ratio * rotor.ratio
@@ -87,11 +86,7 @@ def add_drives_to_coriolis_matrix(
     for rotor in tree.rotors:
         if rotor.link != WORLD:
             _add_rotor_to_coriolis_matrix(tree, rotor, omega, dq, C)
-    for i, link in enumerate(tree.links):
-        joint = tree.model.joints[i]
-        if turns_armature(joint):
-            own = armature_coriolis(joint, dq[list(link.dofs)]) * armature(tree.model, i)
-            _add_block(C, link, own)
+    _add_turning_armature(tree, dq, armature_coriolis, C)
 
 
 def _add_rotor_to_coriolis_matrix(
@@ -125,6 +120,14 @@ def rotor_spins(tree: Tree, dq: Array) -> list[tuple[int, Array]]:
     ]
 
 
+def spin_momenta(tree: Tree, dq: Array) -> dict[int, Pair]:
+    """Momentum (linear, angular) of the spin of the rotors on each link and WORLD, in {i}."""
+    momenta = {i: (zeros(3), zeros(3)) for i in (WORLD, *range(len(tree.links)))}
+    for k, spin in rotor_spins(tree, dq):
+        momenta[k] = momenta[k][0], momenta[k][1] + spin
+    return momenta
+
+
 def add_drives_to_slopes(
     tree: Tree,
     omega: dict[int, Array],
@@ -151,11 +154,7 @@ def add_drives_to_slopes(
                 by_dq[e][b] = by_dq[e][b] + s @ turns.y + gyro @ turns.x
                 by_dq[b][e] = by_dq[b][e] + link.A[:3, a] @ gyro
             s, gyro = link.to.inward(s), link.to.inward(gyro)
-    for i, link in enumerate(tree.links):
-        joint = tree.model.joints[i]
-        if turns_armature(joint):
-            own = armature_turning_slope(joint, dq[list(link.dofs)]) * armature(tree.model, i)
-            _add_block(by_dq, link, own)
+    _add_turning_armature(tree, dq, armature_turning_slope, by_dq)
 
 
 def rotor_columns(model: Model, J: Array, motion: Recursion, dq: Array, ddq: Array) -> list[Array]:
@@ -217,8 +216,13 @@ def rotor_momenta(model: Model, T_si: Array, dq: Array) -> list[Array]:
     return momenta
 
 
-def _add_block(matrix: Matrix, link: TreeLink, block: Array) -> None:
-    """Add a joint's own block, (k, k)."""
-    for a, row in enumerate(link.dofs):
-        for b, column in enumerate(link.dofs):
-            matrix[row][column] = matrix[row][column] + block[a, b]
+def _add_turning_armature(
+    tree: Tree, dq: Array, of_joint: Callable[[Joint, Array], Array], matrix: Matrix
+) -> None:
+    """Add the blocks, (k, k), of joints whose armature needs forces of velocity."""
+    for i, joint in enumerate(tree.model.joints):
+        if turns_armature(joint):
+            block = of_joint(joint, dq[list(joint.dofs)]) * armature(tree.model, i)
+            for a, row in enumerate(joint.dofs):
+                for b, column in enumerate(joint.dofs):
+                    matrix[row][column] = matrix[row][column] + block[a, b]

@@ -13,6 +13,7 @@ from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
 from kinetree.spatial.matrices import solve
 
@@ -38,6 +39,7 @@ class Ellipsoid:
         return notebook_table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
 
 
+@documented
 def mass_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
@@ -46,30 +48,25 @@ def mass_ellipsoid(
     The eigenvectors and eigenvalues of Lambda = (J M^-1 J^T)^-1 of the linear (or angular) part.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        frame: name of a frame of the robot; None: the tool.
         part: "linear" or "angular": translations or rotations of the frame.
     """
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
     M = np.asarray(mass_matrix(model, q), float)
-    return _inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
+    return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
+@documented
 def force_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        frame: name of a frame of the robot; None: the tool.
         part: "linear" or "angular": translations or rotations of the frame.
     """
     J = _turned_jacobian(model, coordinates(model, q), frame, part)
-    return _inverse_ellipsoid(J @ J.T, 0.5)
+    return inverse_ellipsoid(J @ J.T, 0.5)
 
 
 def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Array:
@@ -80,7 +77,7 @@ def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Ar
     return R_sb @ np.asarray(body_jacobian(model, q, frame), float)[PARTS[part]]
 
 
-def _inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:
+def inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:
     """Ellipsoid of mobility^-power; an eigenvalue that is zero to rounding gives infinity."""
     values, axes = np.linalg.eigh(mobility)
     floor = 64 * np.finfo(float).eps * max(values[-1], 0)

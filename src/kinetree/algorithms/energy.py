@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drive_terms import rotor_spins
+from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.springs import spring_energy
 from kinetree.algorithms.kinematics import forward_kinematics
 from kinetree.algorithms.lean import lean_model, lean_tree, over_tree
-from kinetree.algorithms.tree import Tree, weightless
+from kinetree.algorithms.tree import Tree, pair_onto, plus, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
+from kinetree.model.documented import documented
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
@@ -23,13 +24,7 @@ from kinetree.spatial import cross
 
 @labelled()
 def kinetic_energy(model: Model, q: StateLike, dq: StateLike) -> Any:
-    """dq^T M dq / 2, J: the energy of all links, armature and rotors.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
     return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
 
 
@@ -44,24 +39,17 @@ def potential_energy(model: Model, q: StateLike) -> Any:
 
     U = -sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
     stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
-    for i in model.links:
-        energy = energy - model.m[i] * (g @ (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]))
+    for T, m, com in zip(T_si, model.m, model.com, strict=True):
+        energy = energy - m * (g @ (T[:3, :3] @ com + T[:3, 3]))
     return energy + spring_energy(model, q) if model.springs else energy
 
 
+@documented
 def total_mass(model: Model) -> Any:
-    """Mass of all links and the base, kg.
-
-    Args:
-        model: the robot.
-    """
+    """Mass of all links and the base, kg."""
     return model.base[0] + sum(model.m)
 
 
@@ -75,17 +63,12 @@ def mass_to_divide_by(model: Model) -> Any:
 
 @labelled("3")
 def center_of_mass(model: Model, q: StateLike) -> Array:
-    """Centre of mass of all links and the base, in {s}, (3,), m.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Centre of mass of all links and the base, in {s}, (3,), m."""
     mass = mass_to_divide_by(model)
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
-    for i in model.links:
-        h = h + (T_si[i][:3, :3] @ model.com[i] + T_si[i][:3, 3]) * model.m[i]
+    for T, m, com in zip(T_si, model.m, model.com, strict=True):
+        h = h + (T[:3, :3] @ com + T[:3, 3]) * m
     return h / mass
 
 
@@ -95,24 +78,13 @@ def momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
 
     The spin of rotors on moving links and on the base is included; armature is not, because it is
     not a body.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
 
 
 @labelled("6")
 def centroidal_momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
     return about(center_of_mass(model, q), momentum(model, q, dq))
 
 
@@ -124,16 +96,11 @@ def about(point: Array, total: Array) -> Array:
 def tree_momentum(tree: Tree, dq: Array) -> Array:
     """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
     twists = tree.twists(dq)
-    f = {i: zeros(3) for i in twists}
-    n = {i: zeros(3) for i in twists}
-    for k, spin in rotor_spins(tree, dq):
-        n[k] = n[k] + spin
-    for i in reversed(range(len(tree.links))):
-        link = tree.links[i]
-        own_f, own_n = link.body.momentum(*twists[i])
-        carried_f, carried_n = link.to.pair_inward(f[i] + own_f, n[i] + own_n)
-        f[link.parent], n[link.parent] = f[link.parent] + carried_f, n[link.parent] + carried_n
-    return np.concatenate([n[WORLD], f[WORLD]])
+    momenta = spin_momenta(tree, dq)
+    for i, beyond in tree.inward(momenta, pair_onto):
+        momenta[i] = plus(beyond, tree.links[i].body.momentum(*twists[i]))
+    f, n = momenta[WORLD]
+    return np.concatenate([n, f])
 
 
 def _traced_centroidal_momentum(

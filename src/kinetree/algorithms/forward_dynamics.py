@@ -14,7 +14,6 @@ from kinetree.algorithms.articulated import (
     Beyond,
     Hinge,
     Joints,
-    Pair,
     articulated,
     check_hinges,
     combined,
@@ -27,7 +26,6 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.grouping import LARGE, Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
-    Wrench,
     base_motion,
     body_wrench,
     link_motion,
@@ -44,7 +42,7 @@ from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
-from kinetree.algorithms.tree import Load, Step, Tree
+from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.base.pieces import is_recording, piece
 from kinetree.model import WORLD, Model
@@ -71,7 +69,6 @@ def forward_dynamics(
     """ddq = M^-1 (tau - h + J^T F_ext), (n,).
 
     Args:
-        model: the robot.
         q: joint positions, (nq,), rad or m, or quaternions.
         dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N.
@@ -103,12 +100,16 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
     """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
     model, rest = tree.model, zeros(tree.model.n)
+
+    def step(i: int, link: TreeLink, parent: tuple[Coasting, Pair]) -> tuple[Coasting, Pair]:
+        rate = dq[list(link.dofs)]
+        return coasting_link(link.to, link.A, parent[0], rate, link.body, link.load)
+
     base = base_motion(tree)
-    motions, own = {WORLD: Coasting(base.omega, base.alpha, base.a, base.B)}, list[Wrench]()
-    for i, (link, rate) in enumerate(zip(tree.links, tree.per_link(dq), strict=True)):
-        given = motions[link.parent], rate, link.body, link.load
-        motions[i], wrench = coasting_link(link.to, link.A, *given)
-        own.append(wrench)
+    coasting = Coasting(base.omega, base.alpha, base.a, base.B)
+    passed = tree.outward((coasting, (zeros(3), zeros(3))), step)
+    motions = {i: x[0] for i, x in passed.items()}
+    own = [passed[i][1] for i in range(len(tree.links))]
     spin = rotor_moments(tree.rotors, dq, rest, {i: x.omega for i, x in motions.items()})
     for i, moment in spin.items():
         own[i] = own[i][0], own[i][1] + moment
@@ -169,7 +170,7 @@ class Coasting:
 @piece
 def coasting_link(
     to: Step, A: Array, p: Coasting, rate: Array, body: Moments, load: Load | None
-) -> tuple[Coasting, Wrench]:
+) -> tuple[Coasting, Pair]:
     """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
     rest = zeros(3)
     parent = LinkMotion(rest, rest, rest, rest, rest, p.omega, p.omega, p.alpha, p.a, p.B)

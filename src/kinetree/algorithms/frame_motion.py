@@ -46,15 +46,7 @@ def frame_velocity(
     *,
     expressed: str = "body",
 ) -> Array:
-    """Twist (angular, linear) of a frame, J dq, shape (6,), rad/s and m/s.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        frame: name of a frame of the robot; None: the tool.
-        expressed: "body", "space" or "aligned": the axes and reference point of the twist.
-    """
+    """Twist (angular, linear) of a frame, J dq, shape (6,), rad/s and m/s."""
     tree, place = book_tree(model, q), model.frame(frame)
     return tree_frame_velocity(tree, place, expressed, rates(model, dq, "dq"))
 
@@ -69,16 +61,7 @@ def frame_acceleration(
     *,
     expressed: str = "body",
 ) -> Array:
-    """Time derivative of `frame_velocity`, J ddq + dJ/dt dq, shape (6,), rad/s^2 and m/s^2.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        frame: name of a frame of the robot; None: the tool.
-        expressed: "body", "space" or "aligned": the axes and reference point of the twist.
-    """
+    """Time derivative of `frame_velocity`, J ddq + dJ/dt dq, shape (6,), rad/s^2 and m/s^2."""
     tree, place = book_tree(model, q), model.frame(frame)
     motion = rates(model, dq, "dq"), rates(model, ddq, "ddq")
     return tree_frame_acceleration(tree, place, expressed, *motion)

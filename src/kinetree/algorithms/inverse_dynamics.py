@@ -28,7 +28,7 @@ from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.newton_euler import newton_euler
-from kinetree.algorithms.tree import Load, Step, Tree
+from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
@@ -38,8 +38,6 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
-
-Wrench = tuple[Array, Array]  # force and moment about the origin of the link, in {i}
 
 
 @labelled("n")
@@ -58,12 +56,6 @@ def inverse_dynamics(
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
@@ -94,11 +86,6 @@ def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
     """h(q, dq), (n,): forces of a motion without acceleration.
 
     h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return inverse_dynamics(without_load_friction(tree_of(model)), q, dq, zeros(model.n))
 
@@ -109,10 +96,6 @@ def gravity_forces(model: Model, q: StateLike) -> Array:
 
     The base accelerates against gravity (equivalence principle). Equals the gradient of the
     potential energy of a robot without springs; `spring_forces` has that of springs.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     rest = zeros(model.n)
     return inverse_dynamics(without_passive_forces(tree_of(model)), q, rest, rest)
@@ -191,12 +174,13 @@ def link_motions(
 
     dq_r: rates of a reference, whose change is ddq; dq itself where None.
     """
-    found = {WORLD: base_motion(tree)}
-    own = zip(*(tree.per_link(x) for x in (dq, dq if dq_r is None else dq_r, ddq)), strict=True)
-    for i, (link, (rate, rate_r, change)) in enumerate(zip(tree.links, own, strict=True)):
-        reference = None if dq_r is None else rate_r
-        found[i] = link_motion(link.to, link.A, found[link.parent], rate, change, reference)
-    return found
+
+    def step(i: int, link: TreeLink, parent: LinkMotion) -> LinkMotion:
+        dofs = list(link.dofs)
+        rate_r = None if dq_r is None else dq_r[dofs]
+        return link_motion(link.to, link.A, parent, dq[dofs], ddq[dofs], rate_r)
+
+    return tree.outward(base_motion(tree), step)
 
 
 @piece
@@ -221,11 +205,11 @@ def link_motion(
 
 def joint_wrenches(
     tree: Tree, motions: Mapping[int, LinkMotion], dq: Array, ddq: Array
-) -> list[Wrench]:
+) -> list[Pair]:
     """Force f and moment n through every joint onto its link, in {i}, children before parents."""
     spin = rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
     count = len(tree.links)
-    beyond: list[Wrench | None] = [None] * count
+    beyond: list[Pair | None] = [None] * count
     whole: list[Any] = [None] * count
     for i in reversed(range(count)):
         link, x = tree.links[i], motions[i]
@@ -244,11 +228,11 @@ def wrench_inward(
     to: Step | None,
     body: Moments,
     motion: Motion,
-    beyond: Wrench | None,
+    beyond: Pair | None,
     spin: Array | None,
     load: Load | None,
-    above: Wrench | None,
-) -> tuple[Wrench, Wrench | None]:
+    above: Pair | None,
+) -> tuple[Pair, Pair | None]:
     """Force and moment through a joint, and those of the parent's children with it.
 
     Args:

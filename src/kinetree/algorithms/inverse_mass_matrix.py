@@ -25,10 +25,6 @@ from kinetree.spatial.matrices import solve
 def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
     """M(q)^-1, (n, n), symmetric: accelerations for unit joint forces, armature included.
 
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """

@@ -14,12 +14,7 @@ from kinetree.spatial import Ad, ad, inverse
 
 @labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: StateLike) -> Array:
-    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
     q = coordinates(model, q)
     T_si = {WORLD: np.eye(4, dtype=int)}
     for i in model.links:
@@ -29,13 +24,7 @@ def forward_kinematics(model: Model, q: StateLike) -> Array:
 
 @labelled("4", "4")
 def pose(model: Model, q: StateLike, frame: str | None = None) -> Array:
-    """T_sb of a frame, the tool when None, shape (4, 4).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        frame: name of a frame of the robot; None: the tool.
-    """
+    """T_sb of a frame, the tool when None, shape (4, 4)."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.array(place.T_if)
@@ -47,10 +36,6 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
     """
     return _stacked(model, _jacobians(model, coordinates(model, q), None, model.links)[0])
 
@@ -60,11 +45,6 @@ def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Arra
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     J, dJ = _jacobians(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
     return _stacked(model, J), _stacked(model, dJ)
@@ -93,13 +73,7 @@ def _stacked(model: Model, x: dict[int, Array]) -> Array:
 
 @labelled("6", "n")
 def body_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
-    """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        frame: name of a frame of the robot; None: the tool.
-    """
+    """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -109,13 +83,7 @@ def body_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array
 
 @labelled("6", "n")
 def space_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
-    """J_s of a frame (the tool when None), (6, n): the same twist written in {s}.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        frame: name of a frame of the robot; None: the tool.
-    """
+    """J_s of a frame (the tool when None), (6, n): the same twist written in {s}."""
     return Ad(pose(model, q, frame)) @ body_jacobian(model, q, frame)
 
 
@@ -123,14 +91,7 @@ def space_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Arra
 def body_jacobian_rate(
     model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
-    """dJ_b/dt, (6, n).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        frame: name of a frame of the robot; None: the tool.
-    """
+    """dJ_b/dt, (6, n)."""
     place = model.frame(frame)
     if place.link == WORLD:
         return np.zeros((6, model.n))
@@ -143,14 +104,7 @@ def body_jacobian_rate(
 def space_jacobian_rate(
     model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
-    """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        frame: name of a frame of the robot; None: the tool.
-    """
+    """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
     J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
     V_b = J @ rates(model, dq, "dq")
     return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)

@@ -19,16 +19,14 @@ from kinetree.algorithms.articulated import (
     Beyond,
     Body,
     Joints,
-    Pair,
     added,
     articulated,
     body_inward,
-    plus,
 )
 from kinetree.algorithms.grouping import Group
 from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.tiles import TILE, factor_in_tiles, tiled
-from kinetree.algorithms.tree import Step, Tree
+from kinetree.algorithms.tree import Pair, Step, Tree, plus
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD

@@ -11,21 +11,16 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 
 
 @labelled("n", "n")
 def mass_matrix(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n), symmetric positive definite, armature and rotors included.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """M(q), (n, n), symmetric positive definite, armature and rotors included."""
     M = tree_mass_matrix(book_tree(model, q))
     return np.array(M.tolist()).reshape(model.n, model.n)
 
@@ -38,14 +33,11 @@ def tree_mass_matrix(tree: Tree) -> Array:
     """
     n = tree.model.n
     M: Matrix = [[0] * n for _ in range(n)]
-    bodies = [link.body for link in tree.links]
-    for i in reversed(range(len(tree.links))):
+    bodies = {i: link.body for i, link in enumerate(tree.links)}
+    for i, body in tree.inward(bodies, body_onto, after=True):
         link = tree.links[i]
-        # all children have been visited: bodies[i] is complete
-        if link.parent != WORLD:
-            bodies[link.parent] = bodies[link.parent] + link.to.body_inward(bodies[i])
         for k, column in enumerate(link.dofs):
-            momentum = bodies[i].momentum(link.A[:3, k], link.A[3:, k])
+            momentum = body.momentum(link.A[:3, k], link.A[3:, k])
             _add_column(tree, M, i, column, *momentum)
     add_drives_to_mass_matrix(tree, M)
     return np.array(M, dtype=object).reshape(n, n)

@@ -17,16 +17,19 @@ One pass outward for twists and one inward for momenta and weights are enough, a
 inverse dynamics.
 """
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.drive_terms import rotor_spins
+from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.joints.friction import friction_forces, load_of
 from kinetree.algorithms.joints.rotors import armature, armature_bias
 from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Pair, Tree, TreeLink, pair_onto, plus
 from kinetree.base.arrays import Array, StateLike
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
@@ -45,8 +48,6 @@ def momentum_balance(
 
     Args:
         model: the robot, without constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
         tau: joint forces of the drives, shape (n,), N m or N.
 
     Returns:
@@ -65,11 +66,6 @@ def transposed_coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Arr
 
     It equals dM/dt dq - c, and half the gradient of dq^T M dq for joints whose rates are those of
     their coordinates. Observers and passivity-based controllers need it; C is not formed.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     return tree_transposed_coriolis_forces(book_tree(model, q), rates(model, dq, "dq"))
 
@@ -77,17 +73,16 @@ def transposed_coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Arr
 def tree_transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
     """C^T dq, (n,), over a Tree."""
     twists = tree.twists(dq)
-    momenta, _ = _carried_inward(tree, dq, twists)
-    turning = [_turned(f, n, *twists[i]) for i, (f, n) in enumerate(momenta)]
+    turning = [_turned(*x.momentum, *twists[i]) for i, x in _beyond(tree, dq, twists).items()]
     return tree.joint_forces(turning) - armature_bias(tree.model, dq)
 
 
 def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     """The momentum p, (n,), and f, (n,), of `momentum_balance`, over a Tree."""
     model, twists = tree.model, tree.twists(dq)
-    momenta, weights = _carried_inward(tree, dq, twists)
-    own = zip(momenta, range(len(tree.links)), strict=True)
-    turning = [_turned(f, n, *twists[i]) for (f, n), i in own]
+    beyond = _beyond(tree, dq, twists)
+    turning = [_turned(*x.momentum, *twists[i]) for i, x in beyond.items()]
+    momenta, weights = zip(*beyond.values(), strict=True) if beyond else ((), ())
     p = tree.joint_forces(momenta) + _drive_momentum(tree, dq, twists)
     forces = tree.joint_forces(
         [(a[0] - b[0], a[1] - b[1]) for a, b in zip(turning, weights, strict=True)]
@@ -98,54 +93,47 @@ def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Arr
     return p, forces if tree.springs is None else forces - tree.springs
 
 
-Twists = dict[int, tuple[Array, Array]]  # angular velocity and velocity of the origin, by link
-Pairs = list[tuple[Array, Array]]  # force and moment, or linear and angular momentum, by link
+class Beyond(NamedTuple):
+    """Momentum of all bodies beyond a joint, and the force and moment that carry their weight.
 
-
-def _carried_inward(tree: Tree, dq: Array, twists: Twists) -> tuple[Pairs, Pairs]:
-    """Momentum of all bodies beyond each joint, and the wrench that carries their weight, in {i}.
-
-    Both are pairs (linear, angular) about the origin of the link.
+    Both are (linear, angular) about the origin of the link, in {i}.
     """
-    count = len(tree.links)
-    up = {WORLD: tree.base.a}  # the upward acceleration that stands for gravity, in {i}
-    for i, link in enumerate(tree.links):
-        up[i] = link.to.outward(up[link.parent])
-    momenta: Pairs = [(zeros(3), zeros(3))] * count
-    weights: Pairs = [(zeros(3), zeros(3))] * count
-    for k, spin in rotor_spins(tree, dq):
-        if k != WORLD:
-            momenta[k] = momenta[k][0], momenta[k][1] + spin
-    for i in reversed(range(count)):
-        link = tree.links[i]
-        body, p = link.body, link.parent
-        momenta[i] = _sum(momenta[i], body.momentum(*twists[i]))
-        weights[i] = _sum(weights[i], (up[i] * body.m, cross(body.h, up[i])))
-        if p != WORLD:
-            momenta[p] = _sum(momenta[p], link.to.pair_inward(*momenta[i]))
-            weights[p] = _sum(weights[p], link.to.pair_inward(*weights[i]))
-    return momenta, weights
+
+    momentum: Pair
+    weight: Pair
 
 
-def _sum(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    return a[0] + b[0], a[1] + b[1]
+def _beyond(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> dict[int, Beyond]:
+    """Momentum and weight beyond the joint of every link, in their order."""
+
+    def onto(i: int, link: TreeLink, x: Beyond, parent: Beyond) -> Beyond:
+        return Beyond(*(pair_onto(i, link, a, b) for a, b in zip(x, parent, strict=True)))
+
+    # the upward acceleration that stands for gravity, in {i}
+    up = tree.outward(tree.base.a, lambda _, link, up_p: link.to.outward(up_p))
+    spins, nothing = spin_momenta(tree, dq), (zeros(3), zeros(3))
+    beyond = {i: Beyond(spins[i], nothing) for i in range(len(tree.links))}
+    for i, (momentum, weight) in tree.inward(beyond, onto):
+        body = tree.links[i].body
+        momentum = plus(momentum, body.momentum(*twists[i]))
+        beyond[i] = Beyond(momentum, plus(weight, (up[i] * body.m, cross(body.h, up[i]))))
+    return beyond
 
 
-def _turned(f: Array, n: Array, omega: Array, v: Array) -> tuple[Array, Array]:
+def _turned(f: Array, n: Array, omega: Array, v: Array) -> Pair:
     """ad(V)^T L of a momentum (f, n) in a frame that moves with the twist (omega, v)."""
     return cross(f, omega), cross(n, omega) + cross(f, v)
 
 
-def _drive_momentum(tree: Tree, dq: Array, twists: Twists) -> Array:
+def _drive_momentum(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> Array:
     """Momentum of armature and of the spin of rotors about their own joints, (n,)."""
-    found = [0] * tree.model.n
-    for i, link in enumerate(tree.links):
-        for d in link.dofs:
-            found[d] = found[d] + armature(tree.model, i) * dq[d]
+    momentum = [0] * tree.model.n
+    for i, d, *_ in tree.axes():
+        momentum[d] = momentum[d] + armature(tree.model, i) * dq[d]
     for rotor in tree.rotors:
         spin = rotor.s @ twists[rotor.link][0] + rotor.ratio * dq[rotor.dof]
-        found[rotor.dof] = found[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
-    return np.array(found)
+        momentum[rotor.dof] = momentum[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
+    return np.array(momentum)
 
 
 MOMENTUM_BALANCE = Quantity(

@@ -16,6 +16,7 @@ from kinetree.base.axis import Axis
 from kinetree.base.labels import by_name
 from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
+from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
 from kinetree.spatial import skew
 
@@ -43,13 +44,11 @@ class Parameter:
         return f"{self.kind}[{self.owner}]"
 
 
+@documented
 def parameter_list(model: Model) -> tuple[Parameter, ...]:
     """Names of the entries of pi in order.
 
     10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring.
-
-    Args:
-        model: the robot.
     """
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
@@ -63,12 +62,9 @@ def parameter_axis(model: Model) -> Axis:
     return Axis(tuple(map(str, parameter_list(model))), "parameter", model.name)
 
 
+@documented
 def parameters(model: Model) -> Array:
-    """pi of the robot, (p,), SI units, in the order of `parameter_list`.
-
-    Args:
-        model: the robot.
-    """
+    """pi of the robot, (p,), SI units, in the order of `parameter_list`."""
     values: list[Any] = []
     for i in model.links:
         m, com = model.m[i], model.com[i]

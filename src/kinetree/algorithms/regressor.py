@@ -58,9 +58,6 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
 
     Args:
         model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
     without_constraints(model, "algorithms.regressor")
@@ -84,10 +81,6 @@ def reference_regressor(
 
     Args:
         model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        dq_r: reference rates, shape (n,), rad/s or m/s.
-        ddq_r: rate of dq_r, shape (n,), rad/s^2 or m/s^2.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     dq_r, ddq_r = rates(model, dq_r, "dq_r"), rates(model, ddq_r, "ddq_r")
@@ -170,11 +163,6 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
     T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
 
     The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si, g = link_jacobians(model, q), forward_kinematics(model, q), model.gravity[3:]
@@ -199,13 +187,7 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
 
 @labelled("6", parameter_axis)
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     J, T_si = link_jacobians(model, q), forward_kinematics(model, q)
     blocks = []

@@ -140,7 +140,6 @@ def step(
     """The state after one step of length dt: q, (nq,), and dq, (n,), over any scalars.
 
     Args:
-        model: the robot.
         q: joint positions, (nq,), rad or m, or quaternions.
         dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N, constant in the step.

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.ties import Ties
+from kinetree.algorithms.constraints.step_constraints import StepConstraints
 from kinetree.algorithms.forward_dynamics import tree_forward_dynamics
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import (
@@ -143,15 +143,15 @@ def slide_or_hold(
     dry: DryLevels,
     dq: Array,
     stop: Scalar,
-    ties: Ties | None = None,
+    constraints: StepConstraints | None = None,
 ) -> tuple[dict[int, Any], Array]:
     """The way in which each joint with dry friction slides, 0 if it is bound, and to which ddq.
 
-    ties: the constraints of a robot that has some.
+    constraints: those of a robot that has some.
     """
     unit = np.eye(model.n, dtype=int)
     sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.slide.items())
-    ddq, _ = solve_bound(model, M, b - sliding, {}, dq, ties)
+    ddq, _ = solve_bound(model, M, b - sliding, {}, dq, constraints)
     goal, way = dq * -stop, dict[int, Any]()
     for d in dry.slide:  # 0 if the joint is bound, else the direction in which it slides
         passes = dq[d] * (dq[d] * stop + ddq[d])
@@ -159,7 +159,7 @@ def slide_or_hold(
     moves = dict(way)
     count = len(dry.slide)
     for _ in range(min(count + 2, ROUNDS) if count > 1 else 1):
-        ddq, rest = solve_in(model, M, b, dry.slide, way, goal, ties)
+        ddq, rest = solve_in(model, M, b, dry.slide, way, goal, constraints)
         for d, (plus, minus) in dry.hold.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
             kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
@@ -175,13 +175,13 @@ def solve_in(
     slide: CoulombPairs,
     way: dict[int, Any],
     goal: Array,
-    ties: Ties | None = None,
+    constraints: StepConstraints | None = None,
 ) -> tuple[Array, Array]:
     """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way."""
     unit = np.eye(model.n, dtype=int)
     held = {d: 1 - absolute(way[d]) for d in slide}
     b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in slide.items())
-    ddq, carried = solve_bound(model, M, b, held, goal, ties)
+    ddq, carried = solve_bound(model, M, b, held, goal, constraints)
     return ddq, (b if carried is None else b + carried) - M @ ddq
 
 
@@ -206,11 +206,11 @@ def solve_bound(
     b: Array,
     bound: dict[int, Any],
     goal: Array,
-    ties: Ties | None = None,
+    constraints: StepConstraints | None = None,
 ) -> tuple[Array, Array | None]:
     """Solve M ddq = b with ddq = goal for the joints whose `bound` is 1 and not 0.
 
-    The second result is J^T lambda, (n,), of the constraints in `ties`; None without any.
+    The second result is J^T lambda, (n,), of the constraints; None without any.
     """
     n = model.n
     free = [1 - bound[k] if k in bound else 1 for k in range(n)]
@@ -220,10 +220,10 @@ def solve_bound(
     for k, held in bound.items():
         A[k][k] = A[k][k] + held
     A = np.array(A, dtype=object)
-    if ties is None:
+    if constraints is None:
         return solve_equations(model, A, right, symmetric=is_symmetric(M)), None
-    ddq, lam = ties.bound(free, np.array(fixed)).solve(A, right, symmetric=is_symmetric(M))
-    return ddq, ties.J.T @ lam
+    ddq, lam = constraints.bound(free, np.array(fixed)).solve(A, right, symmetric=is_symmetric(M))
+    return ddq, constraints.J.T @ lam
 
 
 def solve_equations(model: Model, M: Array, b: Array, *, symmetric: bool | None = None) -> Array:

@@ -6,9 +6,9 @@ in frames in which the same recursion needs the fewest operations, and kernels a
 one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,14 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments, mirrored, rotated
+
+Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
+X = TypeVar("X")  # a quantity of a link in the frame of the link
+
+
+def plus(x: Pair, y: Pair) -> Pair:
+    """The sum of two wrenches or momenta in one frame."""
+    return x[0] + y[0], x[1] + y[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +107,7 @@ class Step:
         """Express a matrix of the link, (3, 3), in the parent's frame."""
         return self.R @ (K if self.turn is None else self.turn.matrix_inward(K)) @ self.R.T
 
-    def pair_inward(self, f: Array, n: Array) -> tuple[Array, Array]:
+    def pair_inward(self, f: Array, n: Array) -> Pair:
         """A force and its moment about the link's origin, or a momentum, as the parent's."""
         f = self.inward(f)
         return f, self.inward(n) + cross(self.p, f)
@@ -128,7 +136,7 @@ class Load:
     F: Array
     X: Array | None = None
 
-    def wrench(self) -> tuple[Array, Array]:
+    def wrench(self) -> Pair:
         """Moment and force in the link's frame."""
         moment, force = self.F[:3], self.F[3:]
         if self.X is None:
@@ -181,11 +189,54 @@ class Tree:
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
-        found = []
+        path = []
         while i != WORLD:
-            found.append(i)
+            path.append(i)
             i = self.links[i].parent
-        return found
+        return path
+
+    def axes(self) -> list[tuple[int, int, Array, Array]]:
+        """Link, degree of freedom and axis (w, l) in {i} of every joint axis, parents first."""
+        return [
+            (i, d, axis[:3], axis[3:])
+            for i, link in enumerate(self.links)
+            for d, axis in zip(link.dofs, link.A.T, strict=True)
+        ]
+
+    def outward(self, base: X, step: Callable[[int, TreeLink, X], X]) -> dict[int, X]:
+        """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base."""
+        x = {WORLD: base}
+        for i, link in enumerate(self.links):
+            x[i] = step(i, link, x[link.parent])
+        return x
+
+    def inward(
+        self, x: dict[int, X], onto: Callable[[int, TreeLink, X, X], X], *, after: bool = False
+    ) -> Iterator[tuple[int, X]]:
+        """Gather a quantity from the leaves to the base, and visit every link on the way.
+
+        A link and its x are given when all its children have been added; what x is set to then is
+        what its parent gets. The order of operations decides the last bits of kernels.
+
+        Args:
+            x: what each link begins with, by link; without WORLD, nothing is carried to the base.
+            onto: x of the parent, the last argument, with that of link i.
+            after: visit a link after it has been added to its parent.
+        """
+        for i in reversed(range(len(self.links))):
+            if not after:
+                yield i, x[i]
+            link = self.links[i]
+            if link.parent in x:
+                x[link.parent] = onto(i, link, x[i], x[link.parent])
+            if after:
+                yield i, x[i]
+
+    def gathered(self, x: dict[int, X], onto: Callable[[int, TreeLink, X, X], X]) -> dict[int, X]:
+        """Gather a quantity inward without a visit of the links; the result is `x` itself."""
+        for _ in self.inward(x, onto):
+            pass
+        return x
 
     def with_loads_in_frames(self) -> "Tree":
         """Express every load in its link's frame once, for recursions that share it."""
@@ -200,25 +251,43 @@ class Tree:
         """The entries of dq, ddq or tau that belong to the joint of each link."""
         return [x[list(link.dofs)] for link in self.links]
 
-    def twists(self, rates: Array) -> dict[int, tuple[Array, Array]]:
+    def twists(self, rates: Array) -> dict[int, Pair]:
         """Angular velocity of every link and velocity of its origin for joint rates, in {i}.
 
         The base, WORLD, is at rest.
         """
-        found = {WORLD: (zeros(3), zeros(3))}
-        for i, (link, own) in enumerate(zip(self.links, self.per_link(rates), strict=True)):
-            (omega, v), to, twist = found[link.parent], link.to, link.A @ own
-            turned = to.outward(omega) + twist[:3]
-            found[i] = turned, to.outward(v + cross(omega, to.p)) + twist[3:]
-        return found
 
-    def joint_forces(self, wrenches: Sequence[tuple[Array, Array]]) -> Array:
+        def step(i: int, link: TreeLink, parent: Pair) -> Pair:
+            (omega, v), to, twist = parent, link.to, link.A @ rates[list(link.dofs)]
+            turned = to.outward(omega) + twist[:3]
+            return turned, to.outward(v + cross(omega, to.p)) + twist[3:]
+
+        return self.outward((zeros(3), zeros(3)), step)
+
+    def composite_bodies(self, base: Moments | None = None) -> dict[int, Moments]:
+        """All bodies beyond each joint as one, in {i}; with `base`, the whole robot for WORLD."""
+        bodies = {i: link.body for i, link in enumerate(self.links)}
+        if base is not None:
+            bodies[WORLD] = base
+        return self.gathered(bodies, body_onto)
+
+    def joint_forces(self, wrenches: Sequence[Pair]) -> Array:
         """A^T (n, f) of every joint, (n,), from pairs (f, n); joints that move together add up."""
         total: list[Any] = [0] * self.model.n
         for link, (f, n) in zip(self.links, wrenches, strict=True):
             for d, part in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
                 total[d] = total[d] + part
         return np.array(total)
+
+
+def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments:
+    """The body of a link added to that of its parent."""
+    return parent + link.to.body_inward(body)
+
+
+def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:
+    """The wrench or momentum of a link added to that of its parent."""
+    return plus(parent, link.to.pair_inward(*pair))
 
 
 def base_at_rest(model: Model) -> BaseMotion:

@@ -18,6 +18,7 @@ from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
 from kinetree.base.labels import Alignment
 from kinetree.model import Model
+from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -47,7 +48,7 @@ DIRECTIONS = {
 def labelled(
     *dims: Letter | tuple[Letter, ...],
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Let a function take labelled states.
+    """Let a function take labelled states, and complete its `Args:` (documented.py).
 
     Args:
         dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes
@@ -55,7 +56,7 @@ def labelled(
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        @functools.wraps(function)
+        @functools.wraps(documented(function))
         def call(*args: Given.args, **options: Given.kwargs) -> Result:
             for value in (*args[1:], *options.values()):
                 if type(value) is not np.ndarray and label_kind(type(value)) is not None:

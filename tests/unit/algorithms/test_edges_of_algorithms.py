@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.ellipsoids import _inverse_ellipsoid
-from kinetree.algorithms.textbook.articulated_bodies import _gauss
+from kinetree.algorithms.ellipsoids import inverse_ellipsoid
+from kinetree.algorithms.textbook.articulated_bodies import solve_pivoted
 from kinetree.errors import InputError, ModelError
 from kinetree.model.inputs import coordinates, frame_wrenches, link_wrenches
 from kinetree.spatial import box
@@ -38,23 +38,23 @@ def test_a_robot_without_mass_has_no_centre_of_mass():
 
 
 def test_a_small_system_is_solved_with_zeros_on_its_diagonal():
-    assert _gauss([[0.0, 1.0], [1.0, 0.0]], [2.0, 3.0]) == [3.0, 2.0]
+    assert solve_pivoted([[0.0, 1.0], [1.0, 0.0]], [2.0, 3.0]) == [3.0, 2.0]
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(4, 4)), rng.normal(size=4)
     A[0, 0] = 1e-18  # without pivoting, nothing would be left of the first row
-    x = _gauss(A.tolist(), y.tolist())
+    x = solve_pivoted(A.tolist(), y.tolist())
     assert np.allclose(A @ x, y, 0, 1e-13)
 
 
 def test_an_ellipsoid_has_infinite_axes_where_nothing_moves():
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    found = _inverse_ellipsoid(turn @ np.diag([4.0, 1e-12, 0.25]) @ turn.T, 0.5)
+    found = inverse_ellipsoid(turn @ np.diag([4.0, 1e-12, 0.25]) @ turn.T, 0.5)
     assert np.allclose(found.lengths, [0.5, 2, 1e6], 1e-3)  # 1e-12 is more than rounding
     for k, own in enumerate((0, 2)):
         assert abs(abs(found.axes[:, k] @ turn[:, own]) - 1) < 1e-14
-    found = _inverse_ellipsoid(turn @ np.diag([4.0, 1e-15, 0.25]) @ turn.T, 1.0)
+    found = inverse_ellipsoid(turn @ np.diag([4.0, 1e-15, 0.25]) @ turn.T, 1.0)
     assert np.allclose(found.lengths[:2], [0.25, 4]) and found.lengths[2] == np.inf
-    assert np.all(_inverse_ellipsoid(np.zeros((3, 3)), 1.0).lengths == np.inf)
+    assert np.all(inverse_ellipsoid(np.zeros((3, 3)), 1.0).lengths == np.inf)
 
 
 def test_wrenches_onto_frames_push_links_and_the_base_takes_its_own():

@@ -27,6 +27,7 @@ from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import CARRIED, constraints_of, moving_constraints
+from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 
@@ -71,6 +72,7 @@ def constraint_bias(model: Model, q: StateLike, dq: StateLike) -> Array:
     return tree_constraints(book_tree(model, q), placed(model), q, dq).gamma
 
 
+@documented
 def constrained_forward_dynamics(
     model: Model,
     q: StateLike,
@@ -84,9 +86,6 @@ def constrained_forward_dynamics(
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
         F_ext, F_tip: as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics")
@@ -96,6 +95,7 @@ def constrained_forward_dynamics(
     return Accelerations(*(np.array(x.tolist()) for x in found))
 
 
+@documented
 def constrained_inverse_dynamics(
     model: Model,
     q: StateLike,
@@ -109,9 +109,6 @@ def constrained_inverse_dynamics(
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext, F_tip: as in `inverse_dynamics`.
 
     Raises:
@@ -173,8 +170,6 @@ def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[s
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
         keep: names of joints whose rates stay as they are.
 
     Raises:
@@ -195,9 +190,6 @@ def project_accelerations(
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         keep: names of joints whose accelerations stay as they are.
 
     Raises:
@@ -227,6 +219,7 @@ def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
     return Reduced(*(np.array(x.tolist()).reshape(x.shape) for x in found))
 
 
+@documented
 def constrained_forward_dynamics_derivatives(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
@@ -234,9 +227,6 @@ def constrained_forward_dynamics_derivatives(
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
         F_ext: wrenches onto the links, as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics_derivatives")

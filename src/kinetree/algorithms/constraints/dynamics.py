@@ -108,6 +108,29 @@ class Reduced(NamedTuple):
     N: Array
 
 
+class Eliminated:
+    """M x - J^T y = b and J x = w with x eliminated: A y = w - J M^-1 b with A = J M^-1 J^T.
+
+    Accelerations, impulses, projections and steps of all kinds solve this system. M is symmetric:
+    the mass matrix, or that of a step or of joints that are bound (step_constraints.py).
+    """
+
+    def __init__(self, model: Model, M: Array, J: Array) -> None:
+        self.M: Factor = factor_mass_matrix(model, M)
+        self.Y, self.Y_over_D = eliminated_rows(self.M, J)
+        self.A = symmetric_product(self.Y_over_D, self.Y)
+
+    def solve(self, A: Proximal, b: Array, wanted: Array) -> tuple[Array, Array]:
+        """X and y; columns of several right sides."""
+        z = solve_inward(self.M, b)
+        y = A.solve(wanted - self.Y_over_D @ z)  # J M^-1 b is the acceleration without y
+        return solve_outward(self.M, z + self.Y.T @ y), y
+
+    def moved(self, y: Array) -> Array:
+        """M^-1 J^T y, (n,)."""
+        return solve_outward(self.M, self.Y.T @ y)
+
+
 class Kkt:
     """M and the constraints of a tree at one state, factored."""
 
@@ -117,9 +140,8 @@ class Kkt:
         self.rows = solved_rows(self.given, found.J)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
         self.matrix = tree_mass_matrix(tree)
-        self.M: Factor = factor_mass_matrix(model, self.matrix)
-        self.Y, self.Y_over_D = eliminated_rows(self.M, self.J)
-        A, names = symmetric_product(self.Y_over_D, self.Y), row_names(self.given, self.rows)
+        self.eliminated = Eliminated(model, self.matrix, self.J)
+        A, names = self.eliminated.A, row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
         self.A = Proximal(
             A, self.given.scales, names, dependent=self.dependent, rank=len(self.given.basis)
@@ -133,13 +155,12 @@ class Kkt:
 
     def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
         """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
-        z = solve_inward(self.M, force)
-        y = self.A.solve(wanted - self.Y_over_D @ z)  # J M^-1 force is the acceleration without y
-        return solve_outward(self.M, z + self.Y.T @ y), y
+        return self.eliminated.solve(self.A, force, wanted)
 
-    def moved(self, y: Array) -> Array:
-        """M^-1 J^T y, (n,)."""
-        return solve_outward(self.M, self.Y.T @ y)
+    def nearest(self, missing: Array) -> tuple[Array, Array]:
+        """The shortest x, measured by M, with J x = -missing of the solved rows, and its y."""
+        y = self.A.solve(-missing)
+        return self.eliminated.moved(y), y
 
     def shared(self, lam: Array) -> Array:
         """Forces of all rows, of least norm, from those of the solved ones."""
@@ -151,7 +172,8 @@ class Kkt:
         elif not others:
             parts = dict(zip(rows, lam, strict=True))
         else:
-            cross = eliminated_rows(self.M, self.all.J[others])[1] @ self.Y.T  # K M^-1 J^T
+            whole = self.eliminated
+            cross = eliminated_rows(whole.M, self.all.J[others])[1] @ whole.Y.T  # K M^-1 J^T
             X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
             one = np.eye(len(rows), dtype=int)
             Z = Proximal(one + X.T @ X, [1.0] * len(rows), names)
@@ -186,8 +208,8 @@ def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
     they allow loses energy.
     """
     kkt = Kkt(tree, tree_constraints(tree, items, q))
-    y = kkt.A.solve(-(kkt.J @ dq))
-    after = dq + kkt.moved(y)
+    change, y = kkt.nearest(kkt.J @ dq)
+    after = dq + change
     return Impulse(after, kkt.shared(y), kkt.all.J @ after)
 
 

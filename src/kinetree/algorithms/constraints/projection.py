@@ -67,7 +67,6 @@ def project(
 
     Args:
         model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
         keep: names of joints that stay where they are.
         tolerance: largest entry of Phi to accept, rad or m.
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
-from kinetree.algorithms.constraints.ties import Ties
+from kinetree.algorithms.constraints.step_constraints import StepConstraints
 from kinetree.algorithms.implicit import StepSlopes
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.gains import Gains
@@ -65,7 +65,7 @@ class StepForces:
         self.found = tree_constraints(tree, items, q, self.dq)
         self.kkt = Kkt(tree, self.found)
         self.wanted = self.kkt.wanted(self.dq, T)
-        self.ties = Ties.of(self.model, self.kkt, self.wanted)
+        self.constraints = StepConstraints.of(self.model, self.kkt, self.wanted)
         self.dry = dry_levels(self.model, self.dq, tau)
         smooth = replace(tree, model=without_dry_friction(self.model)) if self.dry.slide else tree
         self.b = tau - tree_inverse_dynamics(smooth, self.dq, zeros(self.model.n))
@@ -76,7 +76,9 @@ class StepForces:
         way, goal: as of `slide_or_hold`.
         """
         slide, n = self.dry.slide, self.model.n
-        ddq, rest = solve_in(self.model, self.kkt.matrix, self.b, slide, way, goal, self.ties)
+        ddq, rest = solve_in(
+            self.model, self.kkt.matrix, self.b, slide, way, goal, self.constraints
+        )
         friction = dry_forces(slide, way, rest)
         unit = np.eye(n, dtype=int)
         whole = sum((unit[d] * f for d, f in friction.items()), start=zeros(n))
@@ -119,11 +121,11 @@ def implicit_constrained_rate(
     slopes = StepSlopes.of(model, dq, gains, positions=positions)
     M_h, ahead = slopes.added(at.kkt.matrix, h), slopes.moved(at.b, dq, h)
     if dry.slide:
-        way, goal = slide_or_hold(model, M_h, ahead, dry, dq, stop, at.ties)
-        a = solve_in(model, M_h, ahead, dry.slide, way, goal, at.ties)[0]
+        way, goal = slide_or_hold(model, M_h, ahead, dry, dq, stop, at.constraints)
+        a = solve_in(model, M_h, ahead, dry.slide, way, goal, at.constraints)[0]
         ddq, lam, _ = at.in_way(way, goal)
     else:
-        a = at.ties.solve(M_h, ahead, symmetric=slopes.symmetric)[0]
+        a = at.constraints.solve(M_h, ahead, symmetric=slopes.symmetric)[0]
         ddq, lam = at.kkt.accelerate(at.b, at.wanted)
         lam = at.kkt.shared(lam)
     return np.concatenate([dq, a]), np.concatenate([ddq, lam, at.found.Phi])
@@ -137,7 +139,7 @@ def dry_constrained_rate(
     The arguments are those of `implicit_constrained_rate`.
     """
     at = StepForces(tree, items, state, tau, T)
-    way, goal = slide_or_hold(at.model, at.kkt.matrix, at.b, at.dry, at.dq, stop, at.ties)
+    way, goal = slide_or_hold(at.model, at.kkt.matrix, at.b, at.dry, at.dq, stop, at.constraints)
     ddq, lam, _ = at.in_way(way, goal)
     return np.concatenate([at.dq, ddq]), np.concatenate([lam, at.found.Phi])
 

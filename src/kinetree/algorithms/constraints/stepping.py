@@ -31,11 +31,11 @@ import numpy as np
 from kinetree.algorithms.constraints.closures import tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt, solvable
 from kinetree.algorithms.constraints.solve import float_choice, one_or_nan
+from kinetree.algorithms.constraints.step_constraints import StepConstraints
 from kinetree.algorithms.constraints.step_rates import check_dry_joints
-from kinetree.algorithms.constraints.ties import Ties
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.tangents import integrate
-from kinetree.algorithms.stiction import dry_dofs
+from kinetree.algorithms.stiction import dry_dofs, solve_bound
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
@@ -91,8 +91,7 @@ def closed_state(
     q = integrate(model, q, _correction(kkt, tree_constraints(place(q), items, q).Phi))
     tree = place(q)
     kkt = Kkt(tree, tree_constraints(tree, items, q))
-    y = kkt.A.solve(-(kkt.J @ dq))
-    dq = dq + kkt.moved(y)
+    dq = dq + kkt.nearest(kkt.J @ dq)[0]
     return integrate(model, q, _correction(kkt, kkt.all.Phi)), dq
 
 
@@ -122,8 +121,7 @@ def _total(values: Iterable[Any]) -> Any:
 
 def _correction(kkt: Kkt, Phi: Array) -> Array:
     """The shortest tangent vector v, measured by M, with J v = -Phi."""
-    y = kkt.A.solve(-Phi[kkt.rows])
-    return kkt.moved(y)
+    return kkt.nearest(Phi[kkt.rows])[0]
 
 
 def _closed_around(
@@ -131,21 +129,17 @@ def _closed_around(
 ) -> tuple[Array, Array]:
     """`closed_state` where joints that dry friction holds stay: they would creep otherwise."""
     model = place(q).model
-    held = [where(absolute(dq[d]), 0, 1) if d in dry else 0 for d in range(model.n)]
-    free = [1 - x for x in held]
+    held = {d: where(absolute(dq[d]), 0, 1) for d in dry}
+    rest = zeros(model.n)
 
     def at(q: Array) -> tuple[Kkt, Callable[[Array], Array]]:
         tree = place(q)
         kkt = Kkt(tree, tree_constraints(tree, items, q))
-        M = [[x * (free[i] * free[j]) for j, x in enumerate(y)] for i, y in enumerate(kkt.matrix)]
-        for d in dry:
-            M[d][d] = M[d][d] + held[d]
-        masked = np.array(M, dtype=object)
 
         def correction(missing: Array) -> Array:
             """The shortest v with J v = -missing that is 0 for held joints."""
-            ties = Ties.of(model, kkt, -missing[kkt.rows]).bound(free, zeros(model.n))
-            return ties.solve(masked, zeros(model.n), symmetric=True)[0]
+            wanted = StepConstraints.of(model, kkt, -missing[kkt.rows])
+            return solve_bound(model, kkt.matrix, rest, held, rest, wanted)[0]
 
         return kkt, correction
 

@@ -31,6 +31,7 @@ from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.documented import documented
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
@@ -43,14 +44,6 @@ def forward_dynamics_derivatives(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
     """Partial derivatives of ddq = forward_dynamics(q, dq, tau, F_ext).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
 
     Returns:
         d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau = M^-1,
@@ -113,19 +106,11 @@ class Linearization:
         return Linearization(*discretize(self.A, self.B, dt), dt)
 
 
+@documented
 def linearize(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> Linearization:
-    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
-    """
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
     q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
     return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
 

@@ -27,7 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.coriolis_matrix import Spread, link_velocities, rigid
+from kinetree.algorithms.coriolis_matrix import (
+    Spread,
+    link_velocities,
+    moving_bodies,
+    rigid,
+)
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_slopes, rotor_spins
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
@@ -62,14 +67,6 @@ def inverse_dynamics_derivatives(
 
     Rows of joints with load friction, by ddq too, have the factor d tau/d load. Dry friction counts
     with its slope beside rest.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
 
     Returns:
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
@@ -158,14 +155,9 @@ class _Slopes:
     def matrices(self) -> tuple[Array, Array]:
         """Fill in all entries."""
         tree, n = self.tree, self.tree.model.n
-        bodies, spreads = [link.body for link in tree.links], self._spreads()
-        for i in reversed(range(len(tree.links))):
-            link, p = tree.links[i], tree.links[i].parent
-            for k in range(len(link.dofs)):
-                self._add_joint(i, k, bodies[i], spreads[i])
-            if p != WORLD:
-                spreads[p] = spreads[p] + spreads[i].inward(bodies[i], link.to, 2 * self.u[i])
-                bodies[p] = bodies[p] + link.to.body_inward(bodies[i])
+        for i, (spread, body) in moving_bodies(tree, self._spreads(), self.u, times=2):
+            for k in range(len(tree.links[i].dofs)):
+                self._add_joint(i, k, body, spread)
         add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
         slopes = friction_slopes(tree.model, self.dq)
         if load_coefficients(tree.model):
@@ -189,10 +181,10 @@ class _Slopes:
         own = np.eye(n, dtype=int) * slopes
         return by_q * rows, np.array(self.by_dq).reshape(n, n) * rows + own
 
-    def _spreads(self) -> list[Spread]:
+    def _spreads(self) -> dict[int, Spread]:
         """Twice the spread of every link's own points; a rotor is a spread without momentum."""
         links = enumerate(self.tree.links)
-        spreads = [rigid(link.body, 2 * self.omega[i]) for i, link in links]
+        spreads = {i: rigid(link.body, 2 * self.omega[i]) for i, link in links}
         for k, spin in rotor_spins(self.tree, self.dq):
             if k != WORLD:
                 spreads[k] = Spread(spreads[k].dh, spreads[k].K - skew(spin))

@@ -28,6 +28,7 @@ from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.spatial import Ad, cross, inverse
 from kinetree.spatial.matrices import factor, solve
@@ -52,6 +53,7 @@ class TaskSpaceDerivatives:
     deta_dv: Array
 
 
+@documented
 def task_space_derivatives(
     model: Model,
     q: StateLike,
@@ -64,10 +66,6 @@ def task_space_derivatives(
     """Partial derivatives of J, Lambda(q) and eta(q, dq); arguments as in `task_space`.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        frame: name of a frame of the robot; None: the tool.
         expressed: "body" or "space": the axes and reference point of twist and wrench.
         rows: which of the six coordinates (three angular, three linear) make the task; None: all.
 

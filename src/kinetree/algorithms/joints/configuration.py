@@ -14,18 +14,16 @@ from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.scalars import cos, sin, sqrt
 from kinetree.spatial import exp_twist, inverse, log_se3
 
 
+@documented
 def neutral(model: Model) -> Array:
-    """The position with every joint at zero; quaternions are (1, 0, 0, 0).
-
-    Args:
-        model: the robot.
-    """
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
     q = np.zeros(model.nq)
     for joint in _own(model):
         if joint.type in (SPHERICAL, FREE):
@@ -116,8 +114,6 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,).
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
         v: tangent vector, shape (n,), rad or m: a rate times a time.
     """
     return moved_along(_own(model), coordinates(model, q), rates(model, v, "v"))
@@ -147,7 +143,6 @@ def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
 
     Args:
-        model: the robot.
         q0: position to start from, shape (nq,), rad or m.
         q1: position to reach, shape (nq,), rad or m.
     """

@@ -101,10 +101,6 @@ def friction_forces(model: Model, dq: Any) -> Array:
 
     These are all laws that depend on dq alone. Load friction depends on the forces of the whole
     motion: inverse and forward dynamics have it, b(dq) has not.
-
-    Args:
-        model: the robot.
-        dq: joint rates, shape (n,), rad/s or m/s.
     """
     parts = []
     for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 from kinetree.algorithms.joints.friction import frictionless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import JointSpring, Model
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
@@ -24,12 +25,7 @@ from kinetree.scalars import Scalar
 
 @labelled("n")
 def spring_forces(model: Model, q: StateLike) -> Array:
-    """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs."""
     return joint_spring_forces(model, coordinates(model, q))
 
 
@@ -46,12 +42,7 @@ def joint_spring_forces(model: Model, q: Array) -> Array:
 
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
-    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
     q = coordinates(model, q)
     energy = 0
     for spring in active_springs(model):
@@ -60,12 +51,9 @@ def spring_energy(model: Model, q: StateLike) -> Any:
     return energy
 
 
+@documented
 def spring_stiffness(model: Model) -> Array:
-    """d tau/d q of the springs, (n, n), symmetric and positive semi-definite, constant.
-
-    Args:
-        model: the robot.
-    """
+    """d tau/d q of the springs, (n, n), symmetric and positive semi-definite, constant."""
     K: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
     for spring in active_springs(model):
         for row, a in zip(spring.dofs, spring.arms, strict=True):

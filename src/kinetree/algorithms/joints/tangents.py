@@ -73,12 +73,7 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
 
 @labelled("nq", "n")
 def tangent_map(model: Model, q: StateLike) -> Array:
-    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
     q = coordinates(model, q)
     rows: list[list[Any]] = [[0] * model.n for _ in range(model.nq)]
     for joint in model.joints:

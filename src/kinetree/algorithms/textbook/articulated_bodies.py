@@ -51,16 +51,6 @@ def forward_dynamics_by_articulated_bodies(
 
     Arguments as in `algorithms.forward_dynamics`.
 
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
-        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-            shape (l, 6), N m and N; None: no wrench.
-        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
-            m and N; or {frame: wrench}; None: no wrench.
-
     Raises:
         ModelError: a joint mimics another one.
     """
@@ -209,7 +199,7 @@ def tie(
     Z = [sweep(model, tree, rest, rest, zeros(6), column) for column in P]
     k = range(len(P))
     S = [[Q[a] @ Z[b] + int(a == b) for b in k] for a in k]
-    y = _gauss(S, [Q[a] @ ddq for a in k])
+    y = solve_pivoted(S, [Q[a] @ ddq for a in k])
     return ddq - sum(Z[a] * y[a] for a in k)
 
 
@@ -224,7 +214,7 @@ def _row(model: Model, Ad_ip: list[Array], rotor: JointRotor) -> Array:
     return np.array(row)
 
 
-def _gauss(S: list[list[Any]], y: list[Any]) -> list[Any]:
+def solve_pivoted(S: list[list[Any]], y: list[Any]) -> list[Any]:
     """Solve a small general system over any scalar kind, pivoting by magnitude."""
     n = len(y)
     rows = [[*S[a], y[a]] for a in range(n)]

@@ -25,12 +25,7 @@ from kinetree.spatial.twist import block
 
 @labelled("n", "n")
 def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, armature and rotors included.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, armature and rotors included."""
     J = link_jacobians(model, q)
     M = np.zeros((model.n, model.n), int)
     for i in model.links:
@@ -66,12 +61,7 @@ def body_coriolis(G: Array, V: Array) -> Array:
 
 @labelled("l", "6")
 def gravity_wrenches(model: Model, q: StateLike) -> Array:
-    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g)."""
     T_si = forward_kinematics(model, q)
     weights = []
     for i in model.links:
@@ -82,11 +72,6 @@ def gravity_wrenches(model: Model, q: StateLike) -> Array:
 
 @labelled("n")
 def gravity_forces_by_wrenches(model: Model, q: StateLike) -> Array:
-    """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i."""
     J, F = link_jacobians(model, q), gravity_wrenches(model, q)
     return -sum((J[i].T @ F[i] for i in model.links), zeros(model.n))

@@ -4,6 +4,8 @@ The reference solves the equations of motion with fifty digits, by one LU factor
 matrix of M and J. It shares the poses and Jacobians with the library, and none of the solvers.
 """
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
@@ -79,7 +81,8 @@ def reduced_masses(robot, q):
     return np.array(found.tolist(), float)
 
 
-def parallelogram(motors):
+@cache
+def parallelogram(*motors):
     builder = kt.Builder("parallelogram", gravity=(0, -9.81, 0)).link("base")
     for name, length in (("a", 0.3), ("b", 0.5), ("c", 0.3)):
         builder.link(name, m=1, com=(length / 2, 0, 0), I_com=0.01 * np.eye(3))
@@ -92,10 +95,12 @@ def parallelogram(motors):
 
 def flat(e):
     """The parallelogram is singular at e = 0."""
-    return parallelogram(["a"]), np.array([e, -e, e])
+    return parallelogram("a"), np.array([e, -e, e])
 
 
-def moved_by(robot, motors):
+@cache
+def moved_by(name, *motors):
+    robot = getattr(kt.robots, name)()
     given = robot.model.constraints
     return robot.unconstrained().constrained(
         given.given, actuated=motors, independent=motors, near=robot.neutral()
@@ -108,7 +113,7 @@ def rocker(e):
     turn = np.arccos((0.5**2 + reach**2 - 0.4**2) / (2 * 0.5 * reach))
     crank = turn - np.arctan2(0.5 * np.sin(e), 0.2 + 0.5 * np.cos(e))
     x, y = reach * np.cos(turn) - 0.5, reach * np.sin(turn)
-    return moved_by(kt.robots.four_bar(), ["rocker"]), np.array([crank, e, np.arctan2(y, x)])
+    return moved_by("four_bar", "rocker"), np.array([crank, e, np.arctan2(y, x)])
 
 
 def folded(e):
@@ -128,7 +133,7 @@ def folded(e):
 
 def stretched(e):
     """A delta moved by its plate, its arms and rods nearly in line."""
-    robot = moved_by(kt.robots.delta(), ["x", "y", "z"])
+    robot = moved_by("delta", "x", "y", "z")
     low, high = 1.0, 2.5
     for _ in range(200):
         a = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Equations of a step whose joints are tied together: any matrix, with joints that are bound.
+"""Equations of a step under constraints: any matrix, with joints that are bound.
 
 A step under constraints solves
 
@@ -26,12 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.dynamics import (
-    Kkt,
-    eliminated_rows,
-    row_names,
-    symmetric_product,
-)
+from kinetree.algorithms.constraints.dynamics import Eliminated, Kkt, row_names
 from kinetree.algorithms.constraints.solve import (
     DEPENDENT_EPS,
     DEPENDENT_STEPS,
@@ -41,14 +36,11 @@ from kinetree.algorithms.constraints.solve import (
     has_floats,
     one_in_float64,
 )
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
     is_symmetric,
     is_zero,
-    solve_inward,
-    solve_outward,
     solve_unsymmetric,
 )
 
@@ -56,8 +48,8 @@ FLOOR = 2.0**-18  # of a typical diagonal of A: the least scale of a row that va
 
 
 @dataclass(frozen=True, eq=False)
-class Ties:
-    """J x = wanted for the solved rows of the constraints of a robot.
+class StepConstraints:
+    """J x = wanted for the solved rows of the constraints of a robot, with any matrix of a step.
 
     J: (m, n). wanted: (m,). typical: diagonal of A at typical positions, (m,). names: of the rows.
     dependent: rows depend on each other in a way that changes with the position.
@@ -71,13 +63,13 @@ class Ties:
     dependent: bool
 
     @staticmethod
-    def of(model: Model, kkt: Kkt, wanted: Array) -> "Ties":
-        """The ties of a state."""
+    def of(model: Model, kkt: Kkt, wanted: Array) -> "StepConstraints":
+        """The solved rows of a state with their right side, (m,)."""
         names = row_names(kkt.given, kkt.rows)
-        return Ties(model, kkt.J, wanted, kkt.given.scales, names, kkt.dependent)
+        return StepConstraints(model, kkt.J, wanted, kkt.given.scales, names, kkt.dependent)
 
-    def bound(self, free: Sequence[Any], fixed: Array) -> "Ties":
-        """The ties of the other joints.
+    def bound(self, free: Sequence[Any], fixed: Array) -> "StepConstraints":
+        """The constraints that joints with a given x leave to the others.
 
         Args:
             free: 0 for a joint that is bound and 1 for the others, (n,).
@@ -91,13 +83,10 @@ class Ties:
         """X and y, (n,) and (m,); `symmetric`: M is, if that is known."""
         if not (is_symmetric(M) if symmetric is None else symmetric):
             return self._solve_unsymmetric(M, b)
-        factor = factor_mass_matrix(self.model, M)
-        Y, Y_over_D = eliminated_rows(factor, self.J)
-        A = symmetric_product(Y_over_D, Y)
-        solver = Proximal(A, self._scales(A), self.names, dependent=self.dependent)
-        z = solve_inward(factor, b)
-        y = solver.solve(self.wanted - Y_over_D @ z)
-        return solve_outward(factor, z + Y.T @ y), y
+        whole = Eliminated(self.model, M, self.J)
+        scales = self._scales(whole.A)
+        A = Proximal(whole.A, scales, self.names, dependent=self.dependent)
+        return whole.solve(A, b, self.wanted)
 
     def _solve_unsymmetric(self, M: Array, b: Array) -> tuple[Array, Array]:
         columns = solve_unsymmetric(M, np.concatenate([self.J.T, b[:, None]], axis=1))

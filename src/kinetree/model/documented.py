@@ -1,0 +1,62 @@
+"""documented: the `Args:` section of a function of a model, from the names of its parameters.
+
+q, dq, tau, F_ext and others mean the same in every function, so their shapes and units are stated
+once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS for the rest.
+"""
+
+import re
+from collections.abc import Callable
+from inspect import cleandoc
+from textwrap import fill
+from typing import Any, TypeVar, cast
+
+from kinetree.model.quantity import ARGUMENTS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OTHERS = {
+    "model": "the robot.",
+    "F_ext": (
+        "wrenches (moment, force) from the world onto the links, each in its link's frame, shape "
+        "(l, 6), N m and N; None: no wrench."
+    ),
+    "F_tip": (
+        "the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N m "
+        "and N; or {frame: wrench}; None: no wrench."
+    ),
+    "V_base": (
+        "twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at rest."
+    ),
+    "dV_base": "acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.",
+    "frame": "name of a frame of the robot; None: the tool.",
+    "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
+}
+SECTION = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
+PLACE = re.compile(r"(?=^(?:Returns|Raises):$|\Z)()", re.MULTILINE)  # of a new one
+ENTRY = re.compile(r"^ {4}\w.*(?:\n {5,}.*)*", re.MULTILINE)  # "a, b: text" describes both
+
+
+def documented(function: Function) -> Function:
+    """Complete the `Args:` section of a function's docstring; entries that it has are kept."""
+    doc, code = cleandoc(function.__doc__ or ""), function.__code__
+    section = cast(re.Match[str], SECTION.search(doc) or PLACE.search(doc))
+    text, sections = doc[: section.start()], doc[section.end() :]
+    entries: dict[str, str] = {}
+    for entry in ENTRY.findall(section[1]):
+        entries |= dict.fromkeys(entry.partition(":")[0].strip().split(", "), entry)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    parts = dict.fromkeys(entries.get(name) or _common(name) for name in names)
+    arguments = "\n".join(["Args:", *filter(None, parts)])
+    function.__doc__ = "\n\n".join(x.strip("\n") for x in (text, arguments, sections) if x.strip())
+    return function
+
+
+def _common(name: str) -> str:
+    """The entry of a parameter that means the same everywhere; empty for others."""
+    meaning = OTHERS.get(name)
+    if meaning is None and name in ARGUMENTS:
+        x = ARGUMENTS[name]
+        dims = x.dims.split()
+        shape = f"shape ({', '.join(dims)}{',' if len(dims) == 1 else ''}), " if dims else ""
+        meaning = f"{x.meaning}, {shape}{x.unit}."
+    return "" if meaning is None else fill(f"    {name}: {meaning}", 96, subsequent_indent=" " * 8)
