@@ -238,7 +238,7 @@ def threshold_parts(
     *,
     contacts: bool,
 ) -> dict[str, Array]:
-    """What the thresholds are at least, by its reason, each (n,), N m or N: the largest counts.
+    """Lower bounds of the thresholds by reason, each (n,), N m or N; the largest counts.
 
     Args:
         model: the robot.
@@ -294,7 +294,7 @@ def joint_verdicts(
     contacts: Sequence[Contact],
     rules: ContactRules,
 ) -> list[str]:
-    """Why each joint has a contact or has none, in words."""
+    """The reason for each joint why it has a contact or has none, as text."""
     peak, certain = np.abs(output.r).max(axis=0), np.abs(output.certain).max(axis=0)
     verdicts: list[str] = []
     for d, name in enumerate(model.dof_names):

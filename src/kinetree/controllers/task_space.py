@@ -156,16 +156,9 @@ class Impedance(FrameLaw):
     no force has to be measured.
 
     Args:
-        reference: pose to follow in {s}, shape (4, 4), position in m: an array, or a function of t,
-            s, that returns T_d, (T_d, V_d) or (T_d, V_d, dV_d).
         K: stiffness, N m/rad and N/m: a number or shape (k,) for k rows.
         D: damping, N m s/rad and N s/m: a number or shape (k,).
-        frame: name of the frame; None: the tool.
-        posture: motion in the null space of the task; None: no such motion.
-        rows: which of (wx, wy, wz, vx, vy, vz) are controlled.
-        damping: its square is added to J M^-1 J^T, against singularities; in the units of its
-            square root.
-        model: a robot with other parameters for the law; None: the controlled robot itself.
+        reference, frame, posture, rows, damping, model: as in `OperationalSpace`.
     """
 
     reference: Reference

@@ -199,7 +199,7 @@ class WorkerSpawn:
         return getattr(spawn, name)
 
     def get_preparation_data(self, name: str) -> dict[str, Any]:
-        """What a new process is told about this one, without the module __main__."""
+        """Return what a new process receives, without the module __main__."""
         data = spawn.get_preparation_data(name)
         return {key: value for key, value in data.items() if not key.startswith("init_main")}
 

@@ -51,7 +51,7 @@ LONG = 20_000  # characters of settings that are still written out in the metada
 
 
 class Options(TypedDict, total=False):
-    """How a study is run; of all options, only the seed changes the results.
+    """Options of every study; only the seed changes the results.
 
     seed: of the random numbers, 0 by default.
     output: a file to write, .parquet, .npy or .csv; None keeps the results in memory. One study at

@@ -5,10 +5,6 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms, controllers
-from kinetree.algorithms.lean import lean_tree
-from kinetree.controllers.adaptive import bare, drives, moments
-from kinetree.controllers.task_space import turn_error, wanted_motion
-from kinetree.controllers.terms import as_reference, gain, motion, position_error
 from kinetree.errors import InputError, ShapeError
 from kinetree.model.samples import random_model
 
@@ -22,76 +18,10 @@ def reference(t):
     return Q_D, DQ_D, DDQ_D
 
 
-def driven(armature, rotor=None):
-    """A double pendulum whose joints have viscous friction of 0.4 N m s and armature or rotors."""
-    builder = kt.Builder("driven").link("base")
-    builder.link("upper", 2.0, (0.2, 0, 0), np.diag([0.01, 0.02, 0.03]))
-    builder.link("lower", 1.5, (0.1, 0.05, 0), np.diag([0.02, 0.03, 0.04]))
-    drive = {"friction": kt.Friction(viscous=0.4), "armature": armature, "rotor": rotor}
-    builder.joint("a", "revolute", "base", "upper", axis=(0, 1, 0), **drive)
-    builder.joint("b", "revolute", "upper", "lower", at=(0.5, 0, 0), axis=(0, 0.6, 0.8), **drive)
-    return builder.build()
-
-
-def test_moments_are_those_of_every_link_in_its_own_frame():
-    """Masses are not moved from link to link, traces of second moments do not turn."""
-    found = moments(MODEL)
-    assert np.allclose(found[:, 0], MODEL.m, rtol=1e-14)
-    assert found[:, 0].sum() == pytest.approx(np.sum(MODEL.m), rel=1e-14)
-
-
-@pytest.mark.parametrize("armature", [0.0, 0.3])
-def test_adaptive_control_knows_friction_and_armature(armature):
-    robot = driven(armature)
-    q, dq, q_d, dq_d, ddq_d = np.random.default_rng(3).normal(size=(5, 2))
-    law = controllers.Adaptive(lambda t: (q_d, dq_d, ddq_d), 2.0, 3.0, 0.5, guess=robot)
-    step = controllers.step_by_step(law, robot)
-    tau, _ = step(0.1, q, dq)
-    dq_r, ddq_r = dq_d + 2 * (q_d - q), ddq_d + 2 * (dq_d - dq)
-    expected = (
-        robot.mass_matrix(q) @ ddq_r + robot.coriolis_matrix(q, dq) @ dq_r
-        + robot.gravity_forces(q) + 0.4 * dq - 3 * (dq - dq_r)
-    )  # fmt: skip
-    assert np.allclose(tau, expected, atol=1e-11)
-    assert robot.friction_forces(dq) == pytest.approx(0.4 * dq)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_adaptive_control_of_random_drives(seed):
-    """Rotors of any gear, armature, friction: M ddq_r + C dq_r + g + friction - kd s."""
-    model = random_model(seed, 3, types=("revolute", "prismatic"))
-    robot, rng = kt.Robot(model), np.random.default_rng(seed)
-    q, dq, q_d, dq_d, ddq_d = rng.normal(size=(5, model.n))
-    law = controllers.Adaptive(lambda t: (q_d, dq_d, ddq_d), 1.5, 2.5, 0.5, guess=robot)
-    tau, _ = controllers.step_by_step(law, robot)(0.0, q, dq)
-    dq_r, ddq_r = dq_d + 1.5 * (q_d - q), ddq_d + 1.5 * (dq_d - dq)
-    expected = (
-        robot.mass_matrix(q) @ ddq_r + robot.coriolis_matrix(q, dq) @ dq_r
-        + robot.gravity_forces(q) + robot.friction_forces(dq) - 2.5 * (dq - dq_r)
-    )  # fmt: skip
-    assert np.allclose(tau, expected, atol=1e-10 * max(1, np.abs(expected).max()))
-
-
-def test_drives_alone_are_armature_where_there_are_no_rotors():
-    robot = driven(0.3)
-    q, dq, dq_r, ddq_r = np.random.default_rng(1).normal(size=(4, 2))
-    assert np.allclose(
-        drives(lean_tree(bare(robot.model), q), dq, dq_r, ddq_r), 0.3 * ddq_r, atol=1e-14
-    )
-    plain = driven(0.0)
-    assert np.all(np.asarray(drives(lean_tree(bare(plain.model), q), dq, dq_r, ddq_r)) == 0)
-
-
-def test_drives_alone_are_rotors_where_there_is_no_armature():
-    """A rotor of inertia I and ratio r on the base adds I r^2 to its own joint."""
-    robot = driven(0.0, kt.Rotor(1e-3, 20.0))
-    q, dq, dq_r, ddq_r = np.random.default_rng(1).normal(size=(4, 2))
-    plain = driven(0.0)
-    found = drives(lean_tree(bare(robot.model), q), dq, dq_r, ddq_r)
-    M = robot.mass_matrix(q) - plain.mass_matrix(q)
-    C = robot.coriolis_matrix(q, dq) - plain.coriolis_matrix(q, dq)
-    assert np.allclose(found, M @ ddq_r + C @ dq_r, atol=1e-12)
-    assert M[1, 1] == pytest.approx(0.4, rel=1e-12) and np.abs(found).max() > 0.1
+def proportional(model, q, *parts, kp=1.0):
+    """kp times the error of a reference with these parts, for a robot at rest."""
+    law = controllers.PD(parts[0] if parts else Q_D, kp, 0.0)
+    return law.act(model, 0.0, q, np.zeros(model.n), np.zeros(0), {"reference": parts})[0]
 
 
 def test_estimates_move_at_rates_of_their_own():
@@ -215,39 +145,23 @@ def test_damping_adds_its_square():
     assert np.allclose(tau, ROBOT.gravity_forces(Q) + J[3:].T @ F, atol=1e-9)
 
 
-def test_turns_are_axis_times_sine():
-    axis = np.array([0.48, -0.6, 0.64])
-    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    R = ROBOT.pose(Q)[:3, :3]
-    for angle in (0.3, 1.2, 2.5, -0.7):
-        way = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
-        assert np.allclose(turn_error(R, way @ R), axis * np.sin(angle), atol=1e-14)
-
-
 def test_parts_of_references():
-    given = {"reference": (Q_D,)}
-    q, dq, ddq = motion(MODEL, given)
-    assert np.array_equal(q, Q_D) and not np.any(dq) and not np.any(ddq)
-    assert np.array_equal(motion(MODEL, {"reference": (Q_D, DQ_D)})[1], DQ_D)
     for parts in ((), (Q,) * 4):
         with pytest.raises(ShapeError, match=rf"reference has {len(parts)} parts; expected q"):
-            motion(MODEL, {"reference": parts})
+            proportional(MODEL, Q, *parts)
     for parts, what in (((Q_D[:2],), "q"), ((Q_D, Q_D[:1]), "dq"), ((Q_D, Q_D, Q_D[:1]), "ddq")):
         with pytest.raises(ShapeError, match=rf"^{what} of the reference has shape"):
-            motion(MODEL, {"reference": parts})
+            proportional(MODEL, Q, *parts)
     for wrong in (np.nan, [1.0, np.inf], 3.0):
         with pytest.raises(InputError, match=r"reference is .*; expected finite positions"):
-            as_reference(wrong)
-    assert as_reference([1, 2]).tolist() == [1, 2] and as_reference(reference) is reference
+            _ = controllers.PD(wrong, 1.0, 1.0).signals
 
 
 def test_parts_of_references_of_frames():
-    T, V, dV = np.eye(4), np.arange(6), np.arange(6) + 1
-    assert not np.any(wanted_motion((T,))[1]) and not np.any(wanted_motion((T, V))[2])
-    assert wanted_motion((T, V, dV))[2] is dV
-    for parts in ((Q,), (T, V, dV, dV), (np.eye(3), V)):
+    T, V = np.eye(4), np.arange(6)
+    for parts in ((Q,), (T, V, V, V), (np.eye(3), V)):
         with pytest.raises(ShapeError, match=r"parts of shape .*; expected T_d \(4, 4\), and"):
-            wanted_motion(parts)
+            controllers.Impedance(T, 1, 1).act(MODEL, 0.0, Q, DQ, Q[:0], {"reference": parts})
     for wrong in (np.full((4, 4), np.nan), np.eye(3)):
         with pytest.raises(ShapeError, match=r"reference of a frame has shape"):
             ROBOT.simulate(Q, controller=controllers.Impedance(wrong, 1, 1), duration=0.1)
@@ -258,25 +172,29 @@ def test_parts_of_references_of_frames():
 
 
 def test_gains_are_numbers_diagonals_or_matrices():
-    assert np.array_equal(gain(2, 3, "kp"), 2 * np.eye(3))
-    assert np.array_equal(gain([1, 2, 3], 3, "kp"), np.diag([1, 2, 3]))
-    full = np.array([[2.0, 1], [-1, 2]])
-    assert np.array_equal(gain(full, 2, "kp"), full)
-    assert np.array_equal(gain(0, 2, "kp"), np.zeros((2, 2)))
+    full = np.array([[2.0, 1, 0], [-1, 2, 0], [0, 0, 1]])
+    none = np.zeros((3, 3))
+    for kp, matrix in (
+        (2, 2 * np.eye(3)),
+        ([1, 2, 3], np.diag([1, 2, 3])),
+        (full, full),
+        (0, none),
+    ):
+        assert np.allclose(proportional(MODEL, Q, Q_D, kp=kp), matrix @ (Q_D - Q), atol=1e-14)
     for wrong in ([1, 2], np.eye(2), np.full((3, 3), np.nan)):
         with pytest.raises(ShapeError, match="kp has shape"):
-            gain(wrong, 3, "kp")
+            proportional(MODEL, Q, Q_D, kp=wrong)
     for wrong in (-1, [1, -1e-9, 1], np.diag([1.0, 1, 1]) + 3 * np.eye(3)[::-1]):
         with pytest.raises(InputError, match="kp is not positive semi-definite"):
-            gain(wrong, 3, "kp")
+            proportional(MODEL, Q, Q_D, kp=wrong)
 
 
 def test_rounding_does_not_decide_on_singular_gains():
     """Eigenvalues of v v.T are 0 plus or minus rounding, which differs between processors."""
     rng = np.random.default_rng(0)
     for _ in range(50):
-        v = rng.normal(size=6)
-        gain(np.outer(v, v), 6, "kp")
+        v = rng.normal(size=3)
+        proportional(MODEL, Q, Q_D, kp=np.outer(v, v))
 
 
 @pytest.mark.parametrize("kind", ["spherical", "free", "planar"])
@@ -286,7 +204,7 @@ def test_errors_of_large_turns_have_closed_forms(kind):
     robot, rng = kt.Robot(model), np.random.default_rng(4)
     for _ in range(5):
         q, q_d = robot.random(rng), robot.random(rng)
-        e = position_error(model, q, q_d)
+        e = proportional(model, q, q_d)
         if kind == "planar":
             c, s = np.cos(q[0]), np.sin(q[0])
             wanted = [q_d[0] - q[0], *(np.array([[c, s], [-s, c]]) @ (q_d[1:] - q[1:]))]

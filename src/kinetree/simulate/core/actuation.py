@@ -80,7 +80,7 @@ class Actuation:
 
     @property
     def driven(self) -> bool:
-        """Whether a drive changes commands."""
+        """True if a drive changes commands."""
         return self.limited or bool(self.drive_delays or self.lags)
 
     @property
@@ -96,7 +96,7 @@ class Actuation:
 
     @property
     def registers(self) -> int:
-        """How many of the last numbers of z are replaced at the end of a step."""
+        """Count of the last numbers of z, which are replaced at the end of a step."""
         if not self.fixed:
             return 0
         return self.size if self.sampled else self.memory
@@ -214,7 +214,7 @@ def _exact(y: Scalar, goal: Scalar, lag: float, h: Scalar) -> Any:
 def read_actuation(
     model: Model, controlled: bool, method: Method | None, times: Array
 ) -> Actuation | None:
-    """What stands between commands and joint forces; None if nothing does.
+    """Read the actuators and drives that act; None if joint forces are the commands.
 
     Args:
         model: the robot.

@@ -203,7 +203,7 @@ class DenseOutput:
         return y + self.step.x[rows]
 
     def moving(self, rows: Array, share: Array) -> tuple[Array, Array]:
-        """Those states and their time derivatives, (K, x) both."""
+        """States as in `at`, and their time derivatives, both (K, x)."""
         y = np.zeros((len(rows), self.step.x.shape[-1]))
         slope = np.zeros_like(y)
         up, down = share[:, None], 1 - share[:, None]

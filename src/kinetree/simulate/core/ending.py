@@ -125,7 +125,7 @@ def _state_entry(setup: Setup, j: int) -> tuple[str, str]:
 
 
 def _finite_rows(outcome: Outcome, count: int) -> int:
-    """How many of the first `count` rows are finite, accelerations and forces included."""
+    """Count the finite rows among the first `count`, accelerations and forces included."""
     for x in outcome.records.values():
         finite = outcome.xp.isfinite(x[:count]).all((1, 2))
         count = count if finite.all() else int(finite.argmin())

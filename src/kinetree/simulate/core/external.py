@@ -46,7 +46,7 @@ class ExternalInputs:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether any of the numbers lie on a GPU."""
+        """True if any of the numbers lie on a GPU."""
         start = np.zeros(1), np.zeros(1, bool)
         values = [x for source in self.sampled.values() for x in source.at(*start)]
         return any(map(is_on_gpu, [*values, *(x for x, _ in self.constants.values())]))
@@ -91,23 +91,32 @@ class ExternalInputs:
             items += [(x, source.batch, s) for x, s in zip(values, source.shapes, strict=True)]
         return _stacked(times.shape, batch, items, self.table_size, xp, dtype)
 
+    @property
+    def places(self) -> dict[str, slice]:
+        """Places of constants in p, and of functions of time in s, by name."""
+        constants = _places({name: [shape] for name, (_, shape) in self.constants.items()})
+        return constants | _places({name: x.shapes for name, x in self.sampled.items()})
+
     def named(self, p: Array, s: Array) -> dict[str, Parts]:
         """Take apart the constants p, (p,), and samples s, (s,), of one rollout, by name."""
-        named: dict[str, Parts] = {}
-        at = 0
+        places, named = self.places, dict[str, Parts]()
         for name, (_, shape) in self.constants.items():
-            size = math.prod(shape)
-            named[name] = (p[at : at + size].reshape(shape),)
-            at += size
-        at = 0
+            named[name] = (p[places[name]].reshape(shape),)
         for name, source in self.sampled.items():
-            parts: list[Array] = []
-            for shape in source.shapes:
-                size = math.prod(shape)
-                parts.append(s[at : at + size].reshape(shape))
-                at += size
-            named[name] = tuple(parts)
+            ends = np.cumsum([math.prod(shape) for shape in source.shapes])[:-1]
+            parts = zip(np.split(s[places[name]], ends), source.shapes, strict=True)
+            named[name] = tuple(x.reshape(shape) for x, shape in parts)
         return named
+
+
+def _places(shapes: Mapping[str, Sequence[tuple[int, ...]]]) -> dict[str, slice]:
+    """The place of each name in an array of all numbers, one after the other."""
+    places: dict[str, slice] = {}
+    start = 0
+    for name, parts in shapes.items():
+        places[name] = slice(start, start + sum(map(math.prod, parts)))
+        start = places[name].stop
+    return places
 
 
 def _stacked(

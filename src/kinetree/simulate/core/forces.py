@@ -68,12 +68,12 @@ class ActingForces:
 
     @property
     def constant(self) -> bool:
-        """Whether the joint forces are the same at all times and states."""
+        """True if the joint forces are the same at all times and states."""
         return self.steady_laws and self.actuation is None
 
     @property
     def steady_laws(self) -> bool:
-        """Whether the forces of controller and tau are the same at all times and states."""
+        """True if the forces of controller and tau are the same at all times and states."""
         return self.controller is None and (self.tau is None or self.tau.constant is not None)
 
     def joint_forces(

@@ -219,10 +219,15 @@ class AcceptedSteps:
 
     def results(self, part: Array, count: int) -> tuple[Array, Array]:
         """The results in some steps: their step, counted among these, and their own numbers."""
-        done, due = (np.minimum(x[part], count) for x in (self.done, self.due))
-        which = np.repeat(np.arange(len(part)), due - done)
-        start = np.cumsum(due - done) - (due - done)
-        return which, done[which] + np.arange(len(which)) - start[which]
+        return numbered(*(np.minimum(x[part], count) for x in (self.done, self.due)))
+
+
+def numbered(done: Array, due: Array) -> tuple[Array, Array]:
+    """For steps with results from `done` up to `due`: the step and the number of each result."""
+    counts = np.maximum(due - done, 0)
+    which = np.repeat(np.arange(len(counts)), counts)
+    start = np.cumsum(counts) - counts
+    return which, done[which] + np.arange(len(which)) - start[which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +264,7 @@ class Pace:
         self.change = np.zeros((rollouts, n))  # of accelerations, in the last steps of a slide
 
     def doubtful(self, rows: Array) -> Array:
-        """Whether so many steps of rollouts were rejected that they may slide along a jump."""
+        """Return True for rollouts with so many rejected steps that they may slide along a jump."""
         return self.rejected[rows] >= SLIDE_REJECTED * PACE_WINDOW / 2
 
     def slides(self, rows: Array, t: Array, h: Array, good: Array, left: Array) -> Array:
@@ -375,7 +380,7 @@ class Integration:
         self.alive[rows] = False
 
     def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
-        """Whether rollouts do not get on because forces jump back and forth in their steps."""
+        """Return True for rollouts that do not advance because forces jump back and forth."""
         pace, model, t = self.pace, self.rollouts.space.model, self.t[rows]
         fine = (step.h == wanted) & (step.h <= FINE_STEP * self.max_step)
         self.fine[rows] = np.where(fine, self.fine[rows] + 1, 0)
@@ -466,10 +471,7 @@ class Integration:
         """The equations of motion at points between the stages, and at the results in a step."""
         count = len(accepted)
         due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
-        counts = np.maximum(due - self.done[accepted], 0)
-        which = np.repeat(np.arange(count), counts)
-        start = np.repeat(np.cumsum(counts) - counts, counts)
-        result = self.done[accepted][which] + np.arange(len(which)) - start
+        which, result = numbered(self.done[accepted], due)
         step = polynomial.step
         share = np.clip((self.outputs[result] - step.t[which]) / step.h[which], 0, 1)
         which = np.concatenate([np.repeat(np.arange(count), len(CHECKED_SHARES)), which])

@@ -184,7 +184,7 @@ class UserFunction:
 
     @property
     def comparable(self) -> bool:
-        """Whether there is a graph, and a function to compare it with."""
+        """True if there is a graph, and a function to compare it with."""
         return self.traced is not None and self.plain is not None
 
     def verify(self, states: Sequence[Sequence[Any]]) -> None:
@@ -201,7 +201,7 @@ class UserFunction:
             raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby), MISREAD)
 
     def agrees(self, args: Sequence[Any]) -> bool:
-        """Whether the function gives the results of its graph; an error at a singular state is.
+        """Return True if the function gives the results of its graph, or refuses a singular state.
 
         Raises InputError if it gives others when it is called again.
         """

@@ -112,7 +112,7 @@ def _read_bounds(model: Model) -> tuple[Bound, ...]:
 
 
 def _slack(limit: float) -> float:
-    """How far rounding may take a joint that rests on its limit beyond it."""
+    """Distance beyond a limit that rounding may give to a joint that rests on it."""
     return LIMIT_ROUNDING * max(1.0, abs(limit)) if np.isfinite(limit) else 0.0
 
 

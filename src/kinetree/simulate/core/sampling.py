@@ -131,12 +131,7 @@ class Sampling:
         self.controller, self.model, self.batch = controller, model, batch
         self.states = controller.states(batch)
         self.next = [0] * len(self.states)
-        start = 0
-        for name, (_, shape) in external.constants.items():
-            if name == HELD:
-                break
-            start += math.prod(shape)
-        self.place = slice(start, start + model.n)
+        self.place = external.places[HELD]
         self.reference = references.get("reference")
 
     def steps(self, times: Array) -> int:

@@ -71,7 +71,7 @@ class Setup:
         return StateSpace(self.model, self.extra)
 
     def described(self, run: Run, note: str | None, counts: Mapping[str, Any]) -> dict[str, Any]:
-        """How the motion was found, for `meta`; note: why forces come from Python."""
+        """Method, controller and counts of a run, for `meta`; note: why forces come from Python."""
         controller = self.acting.controller
         note = self.sampling.note if note is None and self.sampling is not None else note
         compiled = note is None
@@ -85,7 +85,7 @@ class Setup:
 
     @property
     def sampled_note(self) -> str | None:
-        """What adaptive steps may miss of a function of time that cannot be traced, for `meta`."""
+        """The note on a function of time that cannot be traced and that adaptive steps sample."""
         for source in self.acting.sources():
             if source.called is not None:
                 return (
@@ -213,7 +213,8 @@ def external_inputs(
     constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
     for name, source in present.items():
         if source.constant is not None:
-            constants[name] = source.constant, shapes.get(name, source.constant.shape[-1:])
+            vector: tuple[int, ...] = source.constant.shape[-1:]
+            constants[name] = source.constant, shapes.get(name, vector)
     for port in free_ports(model, acting.parameters):
         entries = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", entries)

@@ -90,12 +90,12 @@ class EquationsOfMotion:
 
     @property
     def implicit(self) -> bool:
-        """Whether accelerations depend on the length of the step."""
+        """True if accelerations depend on the length of the step."""
         return self.method is not None and self.method.implicit
 
     @property
     def positions(self) -> bool:
-        """Whether springs are those of the end of the step."""
+        """True if springs have the forces of the end of the step."""
         return self.method is not None and self.method.positions
 
     def loads(
@@ -128,7 +128,7 @@ class EquationsOfMotion:
         return ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
 
     def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
-        """All that acts on the robot in a state, in one row."""
+        """Joint forces, rates of z and wrenches in a state, in one row."""
         loads = self.loads(t, x, p, s)
         parts = [loads.tau, loads.dz, *([] if loads.F_ext is None else [np.ravel(loads.F_ext)])]
         return np.concatenate(parts)

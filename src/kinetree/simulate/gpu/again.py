@@ -59,7 +59,7 @@ extern "C" __global__ void kt_end(long long count, const int *first, int *noted)
 
 
 class Work(threading.local):
-    """Memory of a run that nobody sees, for each thread its own: a run ends before the next begins.
+    """Internal memory of a run, for each thread its own: a run ends before the next begins.
 
     state: (B, x). first, amount: (B, watched), what the loop notes; nothing yet. noted: an integer
     that a GPU can write and the CPU can read.
@@ -100,7 +100,7 @@ class GpuRun:
     meta: dict[str, Any]
 
     def repeat(self, arrays: Given) -> dict[str, Any] | None:
-        """All that a motion has; None where something was noted or another GPU is current."""
+        """Return t, meta and arrays; None if the loop noted something or the GPU changed."""
         cuda, new, dtype = self.cp.cuda, self.cp.ndarray, self.dtype
         if cuda.runtime.getDevice() != self.device:
             return None
@@ -128,7 +128,7 @@ class GpuRun:
 
 
 def repeat(run: Run) -> dict[str, Any] | None:
-    """All that the motion of a run like one before has; None where it must be read first."""
+    """Return t, meta and arrays if a run like this one is kept; None if it must be read first."""
     known: KnownCalls[GpuRun] | None = run.model.memo.get(MEMO)
     key = None if known is None else _key(run)
     kept = None if known is None or key is None else known.get(key)
@@ -215,7 +215,7 @@ def _repeatable(model: Model, arrays: Given, setup: Setup, motion: dict[str, Any
 
 
 def _around(dtype: str) -> tuple[Any, Any]:
-    """What comes before and after the loop, compiled for the current GPU."""
+    """Return kt_begin and kt_end, compiled for the current GPU."""
     begin, end = (load_with(around_source(dtype), name, 0, 0) for name in ("kt_begin", "kt_end"))
     return begin, end
 

@@ -5,7 +5,7 @@ enter every step; the samples of a signal enter the steps near their times, by w
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -182,30 +182,18 @@ def find_inputs(
     stages, (E, S): times at which rates are evaluated. ends: those that end a step.
     """
     model = run.model
-    constants = _places({name: [shape] for name, (_, shape) in external.constants.items()})
-    sampled = _places({name: source.shapes for name, source in external.sampled.items()})
+    places = external.places
     inputs: list[Input] = []
     for name in names:
         if name in STATE:
             inputs.append(Input(name, (model.n,)))
         elif name == PARAMETERS:
             inputs.append(Input(name, (len(parameter_list(model)),)))
-        elif name in FORCES and name in sampled:
+        elif name in FORCES and name in external.sampled:
             shape = external.sampled[name].shapes[0]
             weights = _weights(getattr(run, name), stages, ends)
-            inputs.append(Input(name, shape, sampled[name], weights))
+            inputs.append(Input(name, shape, places[name], weights))
         else:
             key = name if name in FORCES else f"parameter {name}"
-            inputs.append(Input(name, external.constants[key][1], constants[key]))
+            inputs.append(Input(name, external.constants[key][1], places[key]))
     return tuple(inputs)
-
-
-def _places(shapes: Mapping[str, Sequence[tuple[int, ...]]]) -> dict[str, slice]:
-    """The place of each name among p or s, in the order of the external inputs."""
-    places: dict[str, slice] = {}
-    at = 0
-    for name, parts in shapes.items():
-        end = at + sum(math.prod(shape) for shape in parts)
-        places[name] = slice(at, end)
-        at = end
-    return places

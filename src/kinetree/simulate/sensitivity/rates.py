@@ -13,7 +13,6 @@ that friction, springs and controllers add until the end of the step, tau - E(a)
 that E is a part of f, and M + d E/d a is in the place of M.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -150,13 +149,9 @@ class RateChanges:
 
     def data(self, p: Array) -> list[Array]:
         """Free data of the robot out of the constants p, (S, p), in the order of their names."""
-        constants: dict[str, Array] = {}
-        at = 0
-        for name, (_, shape) in self.external.constants.items():
-            end = at + math.prod(shape)
-            constants[name] = p[:, at:end].reshape(len(p), *shape)
-            at = end
-        return [constants[f"parameter {name}"] for name in self.free]
+        places, constants = self.external.places, self.external.constants
+        names = [f"parameter {name}" for name in self.free]
+        return [p[:, places[x]].reshape(len(p), *constants[x][1]) for x in names]
 
 
 class ForceChanges:
