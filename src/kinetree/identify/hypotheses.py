@@ -272,8 +272,12 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
         x = np.einsum("tiab,ib->tia", T[..., :3, :3], com) + T[..., :3, 3]
         return np.concatenate([x[:, leaves], np.einsum("i,tia->ta", m, x)[:, None]], axis=1)
 
-    turns = STEP * np.eye(model.n)
-    slopes = [(places(q + turn) - places(q - turn)) / (2 * STEP) for turn in turns]
+    natural = rows.result.sought.natural
+    steps = STEP * np.where(natural.sliding, natural.length, 1)
+    slopes = [
+        (places(q + step * one) - places(q - step * one)) / (2 * step)
+        for step, one in zip(steps, np.eye(model.n), strict=True)
+    ]
     J = np.stack(slopes, axis=1).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
     g = np.asarray(model.gravity[3:], float)
     size = float(np.linalg.norm(g))
