@@ -301,11 +301,11 @@ def _of_time(rows: Rows) -> Iterator[Hypothesis]:
     result, (count, n) = rows.result, rows.y.shape
     names, sought = result.robot.model.dof_names, rows.result.sought
     plain = sought.plain(rows.q, rows.dq, rows.ddq)
-    leaves = set(range(sought.links)) - set(result.robot.model.parent)
+    leaves = set(range(sought.layout.links)) - set(result.robot.model.parent)
     for share in CHANGES:
         after = rows.time > share
         for link in sorted(leaves):
-            D = plain[..., 10 * link : 10 * link + 4] * after[:, None, None]
+            D = plain[..., sought.layout.link(link)][..., :4] * after[:, None, None]
             name = result.robot.model.link_names[link]
             yield Hypothesis(
                 "payload-change", (), D,
@@ -442,7 +442,7 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
         rows: the equations of the plain model.
     """
     result, n = rows.result, rows.y.shape[1]
-    names, links = result.robot.model.dof_names, 10 * result.sought.links
+    names, links = result.robot.model.dof_names, result.sought.layout.bodies
     still = np.zeros_like(rows.dq)
     bodies = np.array([k < links for k in result.base.kept])
     weightless = rows.W - np.where(bodies, rows.columns(rows.q, still, still), 0)

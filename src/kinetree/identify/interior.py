@@ -12,6 +12,7 @@ to the minimum of the cost as mu decreases.
 
 import numpy as np
 
+from kinetree.algorithms.parameters import ParameterLayout
 from kinetree.base.arrays import Array
 
 LAST = 0.1  # mu at the end: the cost is that far from its minimum for each unknown, at most
@@ -60,7 +61,7 @@ def inside(A: Array, b: Array, x: Array, units: Array, links: int, above: Array)
 
 def _wall_height(x: Array, units: Array, links: int, above: Array) -> float:
     """-(sum of log det J + sum of log drives); infinite for impossible unknowns."""
-    J = np.einsum("lk,kij->lij", x[: 10 * links].reshape(links, 10), units)
+    J = np.einsum("lk,kij->lij", x[: ParameterLayout(links).bodies].reshape(links, -1), units)
     if np.any(x[above] <= 0) or np.linalg.eigvalsh(J).min(initial=1.0) <= 0:
         return np.inf
     return -float(np.linalg.slogdet(J)[1].sum() + np.log(x[above]).sum())
@@ -70,7 +71,7 @@ def _wall(x: Array, units: Array, links: int, above: Array) -> tuple[float, Arra
     """The height of the wall, its gradient, (p,), and its second derivatives, (p, p)."""
     g, H = np.zeros(len(x)), np.zeros((len(x), len(x)))
     for k in range(links):
-        at = slice(10 * k, 10 * k + 10)
+        at = ParameterLayout(links).link(k)
         M = np.linalg.inv(np.tensordot(x[at], units, 1)) @ units
         g[at], H[at, at] = -np.trace(M, axis1=1, axis2=2), np.einsum("aij,bji->ab", M, M)
     drives = np.flatnonzero(above)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units, parameter_units
-from kinetree.algorithms.parameters import LINK
+from kinetree.algorithms.parameters import LINK, ParameterLayout
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
@@ -141,7 +141,7 @@ def identify_payload(
 
 def _columns(robot: Robot, data: Recording, link: int) -> Array:
     """Regressor of the ten parameters of a link, (T, n, 10), without that of the whole robot."""
-    at = slice(10 * link, 10 * link + 10)
+    at = ParameterLayout(len(robot.model.links)).link(link)
     parts = [slice(k, k + BLOCK) for k in range(0, len(data), BLOCK)]
     return np.concatenate(
         [robot.regressor(data.q[k], data.dq[k], data.ddq[k])[..., at] for k in parts]

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kinetree.algorithms.parameters import ParameterLayout
 from kinetree.base.arrays import Array
 from kinetree.identify.base import Base
 from kinetree.identify.interior import inside
@@ -110,38 +111,38 @@ def consistent(
         definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
         for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
     ]
-    own = (sought.values(model)[:p] / scale)[10 * len(bodies) :]
-    spread = np.maximum(np.abs(own), _typical(R)[10 * len(bodies) :])
-    spread[sought.offset_places - 10 * len(bodies)] *= WIDE
+    links, first = len(bodies), sought.layout.bodies  # unknowns of bodies, then those of drives
+    own = (sought.values(model)[:p] / scale)[first:]
+    spread = np.maximum(np.abs(own), _typical(R)[first:])
+    spread[sought.offset_places - first] *= WIDE
     P, centre = _prior(bodies, own, spread, prior)
     A, b = np.vstack([data, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
     signed = sought.signed[:p]
-    links = len(bodies)
     begin, D = unknowns_at(start, links, sought.sums)
-    drives = np.arange(p) >= 10 * links
+    drives = np.arange(p) >= first
     turn = np.where(drives & drives[:, None], D, np.eye(p))  # x = turn u, drives u above zero
     units_of_body = np.array([pseudo_of(unit) for unit in np.eye(10)])
     u = inside(A @ turn, b, np.linalg.solve(turn, begin), units_of_body, links, drives & ~signed)
-    pairs = [coordinates(pseudo_of(x)) for x in u[: 10 * links].reshape(links, 10)]
+    pairs = [coordinates(pseudo_of(x)) for x in u[:first].reshape(links, -1)]
     theta, rounds = descend(
         A, b, start, links, prior, watch, signed, sought.sums,
-        begin=np.concatenate([*pairs, u[10 * links :]]),
+        begin=np.concatenate([*pairs, u[first:]]),
     )  # fmt: skip
     covariance = np.linalg.inv(A.T @ A)
     gain = scale[:, None] * (covariance @ data.T @ root) / widths
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
-    x = unknowns_at(theta, len(bodies), sought.sums)[0]
+    x = unknowns_at(theta, links, sought.sums)[0]
     distance = float(((data @ x - z) ** 2).sum())
-    drives, signed = x[10 * len(bodies) :], signed[10 * len(bodies) :]
+    drives, signed = x[first:], signed[first:]
     drives[np.abs(drives) < NOTHING * spread] = 0
-    unseen = ~data[:, 10 * len(bodies) :].any(axis=0)
+    unseen = ~data[:, first:].any(axis=0)
     drives[unseen] = own[unseen]
     for static, coulomb in sought.sums:
         x[static] = max(x[static], x[coulomb])
-    signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
+    signed[sought.offset_places - first] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
         drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds, distance, gain)
@@ -149,12 +150,13 @@ def consistent(
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:
     """P, (p, p), and p, (p,), of the prior |P x - p|^2 of bodies and drives."""
-    count = 10 * len(bodies) + len(own)
+    layout = ParameterLayout(len(bodies))
+    count = layout.bodies + len(own)
     P, p = np.zeros((count, count)), np.zeros(count)
     for i, J0 in enumerate(bodies):
-        at = slice(10 * i, 10 * i + 10)
+        at = layout.link(i)
         P[at, at], p[at] = prior_rows(J0)
-    rest = np.arange(10 * len(bodies), count)
+    rest = np.arange(layout.bodies, count)
     P[rest, rest], p[rest] = 1 / spread, own / spread
     return P / prior, p / prior
 
@@ -178,12 +180,12 @@ def unknowns_at(
 
     sums: pairs (a, b) with x[a] = theta[a] + theta[b], so that x[a] is never the smaller one.
     """
-    count = len(theta)
+    count, layout = len(theta), ParameterLayout(links)
     x, D = np.zeros(count), np.zeros((count, count))
     for i in range(links):
-        at = slice(10 * i, 10 * i + 10)
+        at = layout.link(i)
         x[at], D[at, at] = body(theta[at])
-    rest = np.arange(10 * links, count)
+    rest = np.arange(layout.bodies, count)
     x[rest], D[rest, rest] = theta[rest], 1
     for a, b in sums:
         x[a], D[a, b] = theta[a] + theta[b], 1
@@ -207,8 +209,8 @@ def descend(
     one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
     bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
     """
-    pull = np.zeros(len(start))
-    pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
+    pull, first = np.zeros(len(start)), ParameterLayout(links).bodies
+    pull[:first].reshape(links, -1)[:, :4] = 1 / (LOOSE * prior)
 
     def errors(theta: Array) -> tuple[Array, Array]:
         x, D = unknowns_at(theta, links, sums)
@@ -219,7 +221,7 @@ def descend(
     # Levenberg and Marquardt: a step that lowers the cost is taken and the damping reduced, another
     # one is discarded and the damping increased. Drives are bounded by active sets: those at zero
     # that the gradient would push below are held there in this step.
-    drives = np.arange(len(start)) >= 10 * links
+    drives = np.arange(len(start)) >= first
     bounded = drives if signed is None else drives & ~signed
     theta = start if begin is None else begin
     error, J = errors(theta)
