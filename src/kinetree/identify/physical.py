@@ -24,6 +24,7 @@ import numpy as np
 
 from kinetree.algorithms.parameters import ParameterLayout
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.base import Base
 from kinetree.identify.interior import inside
 from kinetree.identify.least_squares import Fit
@@ -31,15 +32,6 @@ from kinetree.identify.unknowns import Unknowns
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
 TRIANGLE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-THINNEST = 0.1  # smallest gyration radius of a prior body, relative to its largest
-SMALLEST = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
-ROUNDS = 200
-LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
-ENOUGH = 1e-4  # decrease of the cost that ends the search: a hundredth of a standard deviation
-NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
-WIDE = 10.0  # an offset of a sensor may be as large as the forces, not a tenth of them
-TINY = 1e-15  # variances that are rounding, relative to the largest
-FINEST = 1e-6  # least noise relative to joint forces: rounding must not outweigh the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +92,11 @@ def consistent(
     count, widths = len(linear), own
     V = found.covariance[:count, :count] / np.outer(own, own)
     largest = float(np.sqrt((R[..., -1] ** 2).sum(axis=1) / T).max(initial=0)) or 1.0
-    floor = FINEST * largest
+    floor = const.FINEST_NOISE * largest
     rows = R[..., linear].reshape(-1, count)
     V = V + floor**2 * np.linalg.inv(rows.T @ rows)
     values, vectors = np.linalg.eigh((V + V.T) / 2)
-    root = vectors.T / np.sqrt(np.maximum(values, TINY * values[-1]))[:, None]
+    root = vectors.T / np.sqrt(np.maximum(values, const.VARIANCE_ROUNDING * values[-1]))[:, None]
     K = base.K[:count, :p] * scale / own[:, None]
     data, z = root @ K, root @ (found.beta[:count] / own)
     bodies = [
@@ -114,7 +106,7 @@ def consistent(
     links, first = len(bodies), sought.layout.bodies  # unknowns of bodies, then those of drives
     own = (sought.values(model)[:p] / scale)[first:]
     spread = np.maximum(np.abs(own), _typical(R)[first:])
-    spread[sought.offset_places - first] *= WIDE
+    spread[sought.offset_places - first] *= const.OFFSET_PRIOR
     P, centre = _prior(bodies, own, spread, prior)
     A, b = np.vstack([data, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
@@ -137,14 +129,14 @@ def consistent(
     x = unknowns_at(theta, links, sought.sums)[0]
     distance = float(((data @ x - z) ** 2).sum())
     drives, signed = x[first:], signed[first:]
-    drives[np.abs(drives) < NOTHING * spread] = 0
+    drives[np.abs(drives) < const.ZERO_DRIVE * spread] = 0
     unseen = ~data[:, first:].any(axis=0)
     drives[unseen] = own[unseen]
     for static, coulomb in sought.sums:
         x[static] = max(x[static], x[coulomb])
     signed[sought.offset_places - first] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
-        drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
+        drives[k - 1] = max(drives[k - 1], const.ZERO_DRIVE * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds, distance, gain)
 
 
@@ -205,12 +197,12 @@ def descend(
 ) -> tuple[Array, int]:
     """theta that minimises |A x(theta) - b|^2 from `begin` or the start on, and the rounds.
 
-    Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
-    one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
-    bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
+    Logarithms among theta are pulled towards the start: a step of `LOOSE_PRIOR` prior costs as much
+    as one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond
+    the bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
     """
     pull, first = np.zeros(len(start)), ParameterLayout(links).bodies
-    pull[:first].reshape(links, -1)[:, :4] = 1 / (LOOSE * prior)
+    pull[:first].reshape(links, -1)[:, :4] = 1 / (const.LOOSE_PRIOR * prior)
 
     def errors(theta: Array) -> tuple[Array, Array]:
         x, D = unknowns_at(theta, links, sums)
@@ -226,7 +218,7 @@ def descend(
     theta = start if begin is None else begin
     error, J = errors(theta)
     cost, damping, k = float(error @ error), 1e-3, 0
-    for k in range(1, ROUNDS + 1):
+    for k in range(1, const.BODY_ROUNDS + 1):
         g = J.T @ error
         free = ~(bounded & (theta <= 0) & (g > 0))  # zeros that would become negative stay zero
         H = J[:, free].T @ J[:, free]
@@ -241,7 +233,7 @@ def descend(
         if watch is not None:
             watch(k, min(found, cost))
         if found <= cost:
-            small = cost - found <= max(ENOUGH, 1e-12 * cost)
+            small = cost - found <= max(const.BODY_DECREASE, 1e-12 * cost)
             theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-7)
             if small:
                 break
@@ -304,7 +296,9 @@ def definite(m: float, com: Array, I_com: Array, total: float) -> Array:
     m = float(m) if m > 0 else 1e-3 * max(total, 1.0)
     S = second_moment(np.asarray(I_com, float))
     moments, axes = np.linalg.eigh((S + S.T) / 2)
-    least = m * max(SMALLEST, THINNEST * np.sqrt(max(moments[-1], 0) / m)) ** 2
+    least = (
+        m * max(const.SMALLEST_BODY, const.THINNEST_BODY * np.sqrt(max(moments[-1], 0) / m)) ** 2
+    )
     S = (axes * np.maximum(moments, least)) @ axes.T
     I = np.trace(S) * np.eye(3) - S
     return pseudo_inertia(m, np.asarray(com, float), I)

@@ -20,6 +20,7 @@ from kinetree.base.options import typed
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (
     SIZES,
@@ -48,7 +49,6 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 NO_LOAD = ("viscous", "coulomb", "static", "size", OFFSET)  # linear unknowns that load no gear
-BLOCK = 8192  # samples whose columns are computed together
 COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
@@ -392,9 +392,9 @@ def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, d
         dq: joint rates, shape (T, n), rad/s or m/s.
         ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
     """
-    if q.ndim != 2 or len(q) <= BLOCK:
+    if q.ndim != 2 or len(q) <= const.REGRESSOR_BLOCK:
         return of(q, dq, ddq)
-    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
+    parts = [slice(k, k + const.REGRESSOR_BLOCK) for k in range(0, len(q), const.REGRESSOR_BLOCK)]
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 
