@@ -19,6 +19,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.errors import ModelError
 from kinetree.identify import constants as const
+from kinetree.identify.laws import reference
 from kinetree.identify.unknowns import Unknowns
 
 
@@ -140,8 +141,14 @@ def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
 
 
 def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
-    """The regressor at random states, (rows, p), in the robot's own units."""
+    """The regressor at random states, (rows, p), in the robot's own units.
+
+    Friction laws have shapes that these states show, whatever their shapes are: at a Stribeck speed
+    that is far below the rates, static friction would seem to have no effect.
+    """
     model, units = sought.robot.model, sought.natural
+    if sought.laws:
+        sought = sought.at(np.concatenate([reference(law, units) for law in sought.laws]))
     states = [lively_state(model, units, rng) for _ in range(count)]
     q, dq, ddq = (np.array(x) for x in zip(*states, strict=True))
     W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]
