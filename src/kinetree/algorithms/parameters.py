@@ -27,6 +27,31 @@ INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries o
 
 
 @dataclass(frozen=True)
+class ParameterLayout:
+    """Places in pi: ten entries of each link, five of each joint, then rotors and springs.
+
+    Args:
+        links: number of links.
+    """
+
+    links: int
+
+    @property
+    def bodies(self) -> int:
+        """Number of entries of links, which come first."""
+        return len(LINK) * self.links
+
+    def link(self, i: int) -> slice:
+        """Entries of a link, in the order of `LINK`."""
+        return slice(len(LINK) * i, len(LINK) * (i + 1))
+
+    def joint(self, i: int) -> slice:
+        """Entries of a joint, in the order of `JOINT`."""
+        first = self.bodies + len(JOINT) * i
+        return slice(first, first + len(JOINT))
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One entry of pi: its kind and the link, joint, rotor or spring that has it.
 
@@ -91,11 +116,11 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
             stiffness 0 with a preload has no rest position.
     """
     pi = array(by_name(pi, parameter_axis(model), "pi"), (len(parameter_list(model)),), "pi")
-    count, joints = len(model.links), len(model.joints)
-    links, rest = pi[: 10 * count].reshape(count, 10), pi[10 * count :]
+    layout, joints = ParameterLayout(len(model.links)), len(model.joints)
+    links, rest = pi[: layout.bodies].reshape(-1, len(LINK)), pi[layout.bodies :]
     bodies = [_body(row, name) for row, name in zip(links, model.link_names, strict=True)]
-    drives = rest[: 5 * joints].reshape(joints, 5)
-    rotors, springs = np.split(rest[5 * joints :], [len(model.rotors)])
+    drives = rest[: len(JOINT) * joints].reshape(joints, len(JOINT))
+    rotors, springs = np.split(rest[len(JOINT) * joints :], [len(model.rotors)])
     return model.replace(
         m=np.array([body[0] for body in bodies]),
         com=np.array([body[1] for body in bodies]).reshape(-1, 3),

@@ -22,16 +22,9 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.filtering import check_cutoff
 from kinetree.identify.recording import Recording
-
-REACH = 2.0  # half length of the kernel, times 1 / cutoff
-SHAPE = 6.0  # of the Kaiser window: 60 dB beyond 1.5 times the cutoff
-SPACING = 0.5  # of rows, times 1 / cutoff: the noise of rows is close to white
-GROUP = 48  # rows that are computed by one product of matrices
-WIDER = 5.0  # cutoff of joint forces over that of the motion
-FINEST = 0.2  # cutoff, in periods per sample, from which every sample is a row
-APART = 1.5  # times the median step: longer steps separate stretches
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,9 @@ class Band:
 def _weights(reach: int, step: int, cutoff: float, rows: int, low: int, high: int) -> Array:
     """Weights of samples low to high - 1, counted from the first row, in some rows."""
     s = np.arange(-reach, reach + 1)
-    kernel = np.sinc(2 * cutoff * s) * np.i0(SHAPE * np.sqrt(1 - (s / (reach + 1)) ** 2))
+    kernel = np.sinc(2 * cutoff * s) * np.i0(
+        const.KAISER_SHAPE * np.sqrt(1 - (s / (reach + 1)) ** 2)
+    )
     found = np.zeros((rows, high - low))
     for k in range(rows):
         a, b = max(low, k * step - reach), min(high, k * step + reach + 1)
@@ -104,24 +99,28 @@ def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
     """The filters of the stretches of a recording.
 
     Joint forces have higher frequencies than the motion: products of rates, and friction that
-    changes its sign. So their band is wider than that of the motion by `WIDER`.
+    changes its sign. So their band is wider than that of the motion by `FORCE_BAND`.
 
     Args:
         data: the recording.
-        cutoff: frequency of the low-pass, Hz; None: `WIDER` times that of the recording's rates, or
-            no filter if those were recorded, or if no more than every sample would be left.
+        cutoff: frequency of the low-pass, Hz; None: `FORCE_BAND` times that of the recording's
+            rates, or no filter if those were recorded, or if every sample would be a row.
     """
-    if cutoff is None and data.cutoff is not None and WIDER * data.cutoff < FINEST / data.dt:
-        cutoff = WIDER * data.cutoff
+    if (
+        cutoff is None
+        and data.cutoff is not None
+        and const.FORCE_BAND * data.cutoff < const.FINEST_CUTOFF / data.dt
+    ):
+        cutoff = const.FORCE_BAND * data.cutoff
     if cutoff is None:
         return _unfiltered(data)
-    edges = [0, *np.flatnonzero(np.diff(data.t) > APART * data.dt) + 1, len(data)]
+    edges = [0, *np.flatnonzero(np.diff(data.t) > const.STRETCH_GAP * data.dt) + 1, len(data)]
     return tuple(_band(data.t, int(a), int(b), cutoff) for a, b in pairwise(edges))
 
 
 def _unfiltered(data: Recording) -> tuple[Band, ...]:
     """Stretches of which every sample is a row."""
-    edges = [0, *np.flatnonzero(np.diff(data.t) > APART * data.dt) + 1, len(data)]
+    edges = [0, *np.flatnonzero(np.diff(data.t) > const.STRETCH_GAP * data.dt) + 1, len(data)]
     return tuple(Band(int(a), int(b - a)) for a, b in pairwise(edges))
 
 
@@ -131,8 +130,8 @@ def _band(t: Array, a: int, b: int, cutoff: float) -> Band:
         return Band(a, b - a)
     dt = float((t[b - 1] - t[a]) / (b - 1 - a))
     check_cutoff(cutoff, dt)
-    reach = max(1, round(REACH / (cutoff * dt)))
-    step = max(1, int(SPACING / (cutoff * dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
+    reach = max(1, round(const.KERNEL_REACH / (cutoff * dt)))
+    step = max(1, int(const.ROW_SPACING / (cutoff * dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
     return Band(a, b - a, reach, step, cutoff * dt)
 
 
@@ -165,8 +164,8 @@ def _groups(band: Band, a: int, b: int) -> list[tuple[slice, slice, Array]]:
     """Groups of rows a to b - 1: their places, those of their samples in `window`, and weights."""
     low, _ = band.window(a, b)
     found: list[tuple[slice, slice, Array]] = []
-    for c in range(a, b, GROUP):
-        d = min(c + GROUP, b)
+    for c in range(a, b, const.ROW_GROUP):
+        d = min(c + const.ROW_GROUP, b)
         first, last = band.window(c, d)
         found.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
     return found

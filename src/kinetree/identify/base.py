@@ -18,11 +18,9 @@ from kinetree.algorithms.base_parameters import (
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.errors import ModelError
-from kinetree.identify.least_squares import WORST
+from kinetree.identify import constants as const
+from kinetree.identify.laws import reference
 from kinetree.identify.unknowns import Unknowns
-
-DUST = 1e-7  # coefficients between columns of length 1 that are rounding
-FAINT = 1e-5  # smaller additions of a column would be known with 100,000 times the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +111,13 @@ def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
     at 1e-5. Those in between come from measured motion; rounding moves their rest by about 1e-10.
     forces, scale: units of the rows, (n,), and of the parameters, (r,).
     """
-    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINT
+    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), const.FAINTEST_COLUMN
     if len(Y) > Y.shape[1]:  # the triangle has the same lengths and combinations in fewer rows
         Y = np.asarray(np.linalg.qr(Y, mode="r"))
     while True:
         kept, K = regroup(Y, small)
         unit = Y[:, kept] / np.linalg.norm(Y[:, kept], axis=0)
-        if small > 0.01 or np.linalg.cond(unit) < WORST:
+        if small > 0.01 or np.linalg.cond(unit) < const.WORST_CONDITION:
             return kept, K * scale[kept][:, None] / scale
         small = 10 * small
 
@@ -136,15 +134,21 @@ def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
     unit = np.where(lengths > 0, Y, 0) / np.where(lengths > 0, lengths, 1)
     kept = first_independent(unit, range(Y.shape[1]), small)
     K = np.linalg.lstsq(unit[:, kept], unit, rcond=None)[0]
-    K[np.abs(K) < DUST * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
+    K[np.abs(K) < const.COEFFICIENT_ROUNDING * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
     K = K * (lengths / lengths[kept][:, None])
     K[:, kept] = np.eye(len(kept))
     return kept, K
 
 
 def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
-    """The regressor at random states, (rows, p), in the robot's own units."""
+    """The regressor at random states, (rows, p), in the robot's own units.
+
+    Friction laws have shapes that these states show, whatever their shapes are: at a Stribeck speed
+    that is far below the rates, static friction would seem to have no effect.
+    """
     model, units = sought.robot.model, sought.natural
+    if sought.laws:
+        sought = sought.at(np.concatenate([reference(law, units) for law in sought.laws]))
     states = [lively_state(model, units, rng) for _ in range(count)]
     q, dq, ddq = (np.array(x) for x in zip(*states, strict=True))
     W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]

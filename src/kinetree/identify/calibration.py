@@ -19,12 +19,10 @@ from statistics import NormalDist
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.identify.least_squares import HUBER, Blocks, Fit, Method
-from kinetree.identify.noise import ALIKE, Noise, fit_noise, leverage_of, padded, pieces
+from kinetree.identify import constants as const
+from kinetree.identify.least_squares import Blocks, Fit, Method
+from kinetree.identify.noise import Noise, fit_noise, leverage_of, padded, pieces
 
-TWINS, SEED = 100, 0  # the largest of 100 twins is exceeded by 1 % of sound recordings
-MANY = 8192  # rows from which 24 coefficients of a spectrum widen intervals by less than 0.4 %
-FEWEST = 4.0  # degrees of freedom: with fewer, the series of `student` is off by more than 1 %
 Z = NormalDist().inv_cdf(0.975)
 
 
@@ -37,7 +35,7 @@ def calibrated(blocks: Blocks, found: Fit, method: Method) -> Fit:
         method: kind of least squares.
     """
     T, n = found.residual.shape
-    if T > MANY:
+    if T > const.CALIBRATED_ROWS:
         return found
     unit = found.sigma if method != "ordinary" else found.weights[0] ** -0.5
     W = np.concatenate([W for W, _ in blocks]) / unit[:, None]
@@ -49,25 +47,27 @@ def calibrated(blocks: Blocks, found: Fit, method: Method) -> Fit:
     leverage = leverage_of(pieces(Q.reshape(T, n, r), found.breaks), np.eye(r), T, size)
     f, power = np.fft.rfftfreq(size), _power(S, found.breaks, size)
     true = np.tensordot(power, found.noise.density(f).T, 2)
-    starts = np.arange(0, T, ALIKE)
+    starts = np.arange(0, T, const.LUMP_ROWS)
 
     def lumps(e: Array) -> Array:
         sums = np.add.reduceat(np.einsum("tjk,tj->tk", S, e), starts)
         return (sums**2).sum(axis=0)
 
-    rng = np.random.default_rng(SEED)
-    errors, uneven = np.empty((2, TWINS, r))
-    for k in range(TWINS):
+    rng = np.random.default_rng(const.TWIN_SEED)
+    errors, uneven = np.empty((2, const.INTERVAL_TWINS, r))
+    for k in range(const.INTERVAL_TWINS):
         e = _simulated(found.noise, found.breaks, size, rng).ravel()
         e = (e - Q @ (Q.T @ e)).reshape(T, n)
         own = fit_noise(e, found.breaks, leverage)
         errors[k] = np.tensordot(power, own.density(f).T, 2) / true
         uneven[k] = lumps(e)
     u = found.residual / unit
-    here = lumps(np.clip(u, -HUBER, HUBER) if method == "robust" else u)
+    here = lumps(np.clip(u, -const.HUBER, const.HUBER) if method == "robust" else u)
     mean = uneven.mean(axis=0)
     b, v = errors.mean(axis=0), errors.var(axis=0, ddof=1)
-    wider = student(np.maximum(2 * b**2 / np.maximum(v, 1e-12), FEWEST)) / (Z * np.sqrt(b))
+    wider = student(np.maximum(2 * b**2 / np.maximum(v, 1e-12), const.LEAST_FREEDOM)) / (
+        Z * np.sqrt(b)
+    )
     return replace(
         found,
         covariance=found.covariance * np.outer(wider, wider),

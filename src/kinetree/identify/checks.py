@@ -11,26 +11,17 @@ import numpy as np
 from kinetree.algorithms import difference
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
 from kinetree.identify.clock import gaps
-from kinetree.identify.findings import Finding
+from kinetree.identify.findings import Finding, named
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
 
 DEGREE = 180 / np.pi
 TURN = 2 * np.pi
-SLOW = 1.5  # times the robot's own time, about 0.5 s: longer steps are mostly ms taken for s
-STILL = 1e-3  # rad, or times the robot's own length: a joint that moves less counts as still
-EXACT = 4e-16  # error of a quaternion's length after scaling it to 1
-ROUNDED = 1e-2  # error of a quaternion's length: few digits in a file, or a filter
-WILD = 8  # times the residual that nine samples in ten have: 13 standard deviations
-FINE, LEAST = 1e-3, 2e-4  # smallest jump: share of a joint's range; rad, or lengths of the robot
-PAIRS = 200  # pairs of positions that are compared if there are quaternions
-MOST = 8  # names in a note
-COARSE = 4096  # steps of an encoder over a joint's motion: fewer are noted
-SATURATED, FEWEST = 0.01, 5  # share and number of samples at the largest joint force
 HINTS = {
     DEGREE: "degrees are suspected",
     1 / DEGREE: "degrees are suspected",
@@ -76,13 +67,13 @@ def check_units(model: Model, q: Array, way_out: str) -> None:
 
 def least_motion(units: NaturalUnits) -> Array:
     """Range of each degree of freedom below which it counts as still, (n,), rad or m."""
-    return np.where(units.sliding, STILL * units.length, STILL)
+    return np.where(units.sliding, const.STILL_RANGE * units.length, const.STILL_RANGE)
 
 
 def check_times(model: Model, t: Array) -> None:
     """Refuse samples so far apart that no motion can be seen between them."""
     step = float(np.median(np.diff(t)))
-    if step > SLOW * natural_units(model).time:
+    if step > const.LONGEST_STEP * natural_units(model).time:
         raise InputError(
             f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
             "Expected s; or give dq and ddq with the recording."
@@ -94,7 +85,7 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
     bounds, units, found = bounds_of(model), natural_units(model), list[str]()
     q, dq = motion
     steps = np.diff(t)
-    if np.median(steps) > SLOW * units.time:
+    if np.median(steps) > const.LONGEST_STEP * units.time:
         found.append(f"samples are {np.median(steps):.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
@@ -109,24 +100,21 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
         if np.any(far := np.isfinite(limit) & (reached > 1.5 * limit)):
             worst = int(np.argmax(np.where(far, reached / np.maximum(limit, 1e-300), 0)))
             found.append(
-                f"{what} of {listing(names[far], MOST)} is far beyond its limit, "
+                f"{what} of {named(names[far])} is far beyond its limit, "
                 f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {doubt}"
             )
     found += _repeated(names, "q", positions(bounds, q)) + _repeated(names, "tau", tau)
     if np.any(flat := np.ptp(tau, axis=0) == 0):
-        found.append(f"tau of {listing(names[flat], MOST)} never changes: was it measured?")
+        found.append(f"tau of {named(names[flat])} never changes: was it measured?")
     held = (np.diff(tau, axis=0) == 0).mean(axis=0)
     if np.any(often := (held > 0.2) & ~flat):
         share = f"up to {held.max():.0%}" if often.sum() > 1 else f"{held.max():.0%}"
-        found.append(
-            f"tau of {listing(names[often], MOST)} repeats itself in {share} of the samples"
-        )
+        found.append(f"tau of {named(names[often])} repeats itself in {share} of the samples")
     x = positions(bounds, q)
     if np.any(still := (bounds.coords >= 0) & (np.ptp(x, axis=0) < least_motion(units))):
         verb = "hardly moves" if still.sum() == 1 else "hardly move"
         found.append(
-            f"{listing(names[still], MOST)} {verb}: parameters that depend on that motion cannot "
-            "be found"
+            f"{named(names[still])} {verb}: parameters that depend on that motion cannot be found"
         )
     return found
 
@@ -152,17 +140,17 @@ def coarse(model: Model, q: Array) -> list[str]:
         span, values = np.ptp(x[:, k]), np.unique(x[:, k])
         steps = np.diff(values)
         steps = steps[steps > 1e-9 * span]  # rounding of one value
-        if span < least_motion(natural_units(model))[k] or not 0 < len(steps) < COARSE:
+        if span < least_motion(natural_units(model))[k] or not 0 < len(steps) < const.COARSE_STEPS:
             continue
         quantum = steps.min()
         whole = np.abs(steps / quantum - np.rint(steps / quantum)) < 0.01
-        if whole.mean() > 0.9 and span < COARSE * quantum:
+        if whole.mean() > 0.9 and span < const.COARSE_STEPS * quantum:
             found.append((span / quantum, quantum, names[k]))
     if not found:
         return []
     count, quantum, worst = min(found)
     return [
-        f"q of {listing([x[2] for x in found], MOST)} has coarse steps: the motion of {worst!r} "
+        f"q of {named([x[2] for x in found])} has coarse steps: the motion of {worst!r} "
         f"spans {count:.0f} of them, {quantum:.3g} each; slow accelerations cannot be seen"
     ]
 
@@ -178,13 +166,13 @@ def saturated(model: Model, tau: Array, dq: Array) -> tuple[Finding, ...]:
         at_top = (x == top) & (np.abs(dq[:, k]) > 0.01 * np.abs(dq[:, k]).max())
         at_limit = x >= 0.995 * limit if 0.995 * limit <= top <= 1.05 * limit else x < 0
         there = at_top | at_limit
-        if there.mean() > SATURATED and there.sum() >= FEWEST:
+        if there.mean() > const.SATURATED_SHARE and there.sum() >= const.SATURATED_SAMPLES:
             shares[name] = float(there.mean())
     if not shares:
         return ()
     worst = max(shares, key=lambda name: shares[name])
     text = (
-        f"tau of {listing(list(shares), MOST)} stays at its largest value, in {shares[worst]:.1%} "
+        f"tau of {named(list(shares))} stays at its largest value, in {shares[worst]:.1%} "
         f"of the samples for {worst!r}: if the drive was saturated, remove these samples"
     )
     return (Finding("saturation", tuple(shares), text),)
@@ -198,13 +186,14 @@ def unit_quaternions(model: Model, q: Array) -> Array:
             own = list(joint.coords[:4])
             length = np.linalg.norm(q[:, own], axis=1)
             worst = int(np.abs(length - 1).argmax())
-            if abs(length[worst] - 1) > ROUNDED:
+            if abs(length[worst] - 1) > const.QUATERNION_ROUNDED:
                 raise InputError(
                     f"the quaternion (w, x, y, z) of joint {joint.name!r} has length "
                     f"{length[worst]:.6g} in sample {worst}; expected 1."
                 )
             found = found.copy() if found is q else found
-            rounded = np.abs(length - 1) > EXACT  # a second scaling would change last bits
+            # a second scaling would change last bits
+            rounded = np.abs(length - 1) > const.QUATERNION_EXACT
             found[:, own] = q[:, own] / np.where(rounded, length, 1.0)[:, None]
     return found
 
@@ -237,20 +226,22 @@ def unwound(model: Model, q: Array) -> tuple[Array, list[str]]:
             wrapped.append(names[k])
     if not wrapped:
         return q, []
-    return found, [f"q of {listing(wrapped, MOST)} jumps by whole turns; it was unwound"]
+    return found, [f"q of {named(wrapped)} jumps by whole turns; it was unwound"]
 
 
 def jumps(model: Model, t: Array, q: Array) -> list[str]:
     """A note on samples far off the cubic through their four neighbours: filters spread them."""
     units = natural_units(model)
-    least = np.where(units.positions, LEAST * units.length, LEAST)
+    least = np.where(units.positions, const.JUMP_LEAST * units.length, const.JUMP_LEAST)
     names, rows = list[str](), set[int]()
     for k, name in enumerate(model.coordinate_names):  # one by one, which bounds the memory
         x = np.ascontiguousarray(q[:, k])
         rest = np.zeros(len(x))
         rest[2:-2] = np.abs(x[2:-2] - (4 * (x[1:-3] + x[3:-1]) - x[:-4] - x[4:]) / 6)
         common = np.quantile(rest, 0.9)  # noise, and steps of an encoder
-        wild = np.flatnonzero(rest > max(WILD * common, FINE * np.ptp(x), least[k]))
+        wild = np.flatnonzero(
+            rest > max(const.JUMP_RATIO * common, const.JUMP_SHARE * np.ptp(x), least[k])
+        )
         # a jump moves the cubics of its neighbours too
         near = np.clip(wild[:, None] + np.arange(-2, 3), 0, len(x) - 1)
         wild = wild[rest[wild] == rest[near].max(axis=1, initial=0)].tolist()
@@ -259,7 +250,7 @@ def jumps(model: Model, t: Array, q: Array) -> list[str]:
     if not rows:
         return []
     return [
-        f"q of {listing(names, MOST)} jumps in {counted(len(rows), 'sample')}, the first at "
+        f"q of {named(names)} jumps in {counted(len(rows), 'sample')}, the first at "
         f"t = {t[min(rows)]:.6g} s: if that is not a motion, remove them from the recording"
     ]
 
@@ -278,7 +269,7 @@ def check_given_rates(model: Model, t: Array, q: Array, dq: Array, ddq: Array | 
     else:
         steps = max(1, steps // 4)  # short enough for turns about changing axes
         way_out = "Expected (omega, v) in the base's own axes, and quaternions as (w, x, y, z)."
-        at = np.unique(np.linspace(0, len(t) - steps - 1, PAIRS).astype(int))
+        at = np.unique(np.linspace(0, len(t) - steps - 1, const.COMPARED_PAIRS).astype(int))
         turns = np.array([difference(model, q[k], q[k + steps]) for k in at])
         slope = turns / (t[at + steps] - t[at])[:, None]
         mean = _means(t, dq, at, steps)

@@ -14,28 +14,11 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
+from kinetree.identify import constants as const
 from kinetree.identify.filtering import smooth
 from kinetree.identify.spectrum import choose_cutoff
 
 Samples = tuple[Array, Array, Array | None, Array | None, Array]  # t, q, dq, ddq, tau
-JITTER = 1e-3  # steps that differ by more of a step are resampled before filtering
-QUANTA = 3  # a jump after held rows is larger than this many steps of the encoder
-CATCH_UP = 0.3  # least speed of that jump, in terms of the speed before and after it
-ALIKE = 0.6  # least length of the jump, in terms of the steps beside it
-SURE = 0.1  # standard error of the number of steps between rows that are moving
-WHOLE = 0.25  # distance from a whole number of steps
-ROUNDS = 2
-OFTEN = 5000  # changes between sure and not sure, after which times decide alone
-NEAR = 50  # rows whose times place the rows that are not sure
-BETTER = 0.7  # errors of neighbours with the steps of the robot, in terms of those of the file
-MOST = 10  # steps from sample to sample that are interpolated; more are a gap
-SHORT = 0.2  # the same in periods of the cutoff
-FEW = 5  # held rows in a short run
-SHARES = 4
-LATE = 2.0  # periods by which most times of a file may be late
-JITTERS = 6.0  # standard errors by which jitter of times differs from none
-MATTERS = 0.2  # share of the squared error of a position that comes from jitter
-FEWEST = 64  # rows that show whether steps are whole
 
 
 def take(samples: Samples, rows: slice | Array) -> Samples:
@@ -66,9 +49,11 @@ def held_rows(t: Array, q: Array) -> Array:
     around, beside = np.zeros_like(jump), np.zeros_like(jump)
     around[1:-1] = np.minimum(speed[:-2], speed[2:])  # one of them may be a jump of its own
     beside[1:-1] = np.minimum(jump[:-2], jump[2:])
-    short = (np.diff(starts) <= FEW + 1)[:, None]
-    goes_on = (speed > CATCH_UP * around) | (short & (jump > ALIKE * beside))
-    moving = goes_on & (jump > QUANTA * quantum) & (around > 0)
+    short = (np.diff(starts) <= const.SHORT_HOLD + 1)[:, None]
+    goes_on = (speed > const.CATCH_UP_SPEED * around) | (
+        short & (jump > const.CATCH_UP_LENGTH * beside)
+    )
+    moving = goes_on & (jump > const.JUMP_QUANTA * quantum) & (around > 0)
     within = np.r_[moving.any(axis=1), False]  # of each run
     length = np.diff(np.r_[starts, len(t)])
     for end, beside_it in ((0, 1), (-1, -2)):  # the ends have no steps before or after them
@@ -90,8 +75,8 @@ def longest_step(t: Array, cutoff: float | None = None) -> float:
         cutoff: of a low-pass, Hz: it is a fifth of its period at most, too.
     """
     usual = float(np.quantile(np.diff(t), 0.75))
-    most = MOST * usual
-    return most if cutoff is None else min(max(SHORT / cutoff, 1.5 * usual), most)
+    most = const.GAP_STEPS * usual
+    return most if cutoff is None else min(max(const.GAP_PERIODS / cutoff, 1.5 * usual), most)
 
 
 def measured_times(t: Array, q: Array) -> Array | None:
@@ -100,20 +85,20 @@ def measured_times(t: Array, q: Array) -> Array | None:
     Rows with the time of the row before are held samples too.
     """
     steps = np.diff(t)
-    if np.ptp(steps) <= JITTER * steps.mean() or len(t) < FEWEST:
+    if np.ptp(steps) <= const.UNEVEN_STEP * steps.mean() or len(t) < const.TIMED_ROWS:
         return None
     if _even_steps(t) is not None:
         return None  # even, with rows missing
     period = float(np.median(steps))
     period = _fit(np.rint((t - t[0]) / period), t)[1]
     even = t
-    for _ in range(ROUNDS):  # better times give better speeds, which give better times
+    for _ in range(const.TIME_ROUNDS):  # better times give better speeds, which give better times
         steps_taken = _steps(t, even, q, period)
         if steps_taken is None:
             return None
         start, period = _fit(steps_taken, t)
         even = start + period * steps_taken
-    if np.median(np.abs(even - t)) > LATE * period:
+    if np.median(np.abs(even - t)) > const.LATE_PERIODS * period:
         return None
     new = np.r_[True, np.diff(even) > 0]
     given, found = (np.median(np.abs(left_out(x[new], q[new])), axis=0) for x in (t, even))
@@ -121,7 +106,7 @@ def measured_times(t: Array, q: Array) -> Array | None:
     if not moves.any():
         return None
     ratio = np.exp(np.log(np.maximum(found[moves] / given[moves], 1e-6)).mean())
-    return even if ratio < BETTER else None
+    return even if ratio < const.BETTER_TIMES else None
 
 
 def _steps(t: Array, even: Array, q: Array, period: float) -> Array | None:
@@ -149,10 +134,10 @@ def _steps(t: Array, even: Array, q: Array, period: float) -> Array | None:
         size += rate * rate
         taken += rate * (np.diff(q[:, k]) / noise[k])
     taken /= size * period
-    sure = (np.sqrt(2 / size) < SURE * period) & inside
+    sure = (np.sqrt(2 / size) < const.SURE_STEPS * period) & inside
     near = np.rint(taken)
-    sure &= (np.abs(taken - near) < np.minimum(WHOLE + 0.03 * near, 0.45)) & (near >= 0)
-    if np.count_nonzero(np.diff(sure)) > OFTEN:
+    sure &= (np.abs(taken - near) < np.minimum(const.WHOLE_STEPS + 0.03 * near, 0.45)) & (near >= 0)
+    if np.count_nonzero(np.diff(sure)) > const.MOST_CHANGES:
         sure[:] = False
     return _placed(t, np.where(sure, near, 1).astype(int), sure, period)
 
@@ -169,11 +154,11 @@ def _placed(t: Array, number: Array, sure: Array, period: float) -> Array:
     shift, done = 0, 0
     for (a, b), end in zip(edges, ends, strict=True):  # not sure from row a to row b
         total[done : a + 1] += shift
-        before = slice(max(0, a - NEAR), a + 1)
+        before = slice(max(0, a - const.PLACING_ROWS), a + 1)
         offset = np.median(t[before] - period * total[before])
         own = np.rint((t[a + 1 : b + 1] - offset) / period).astype(int)
         if b < len(t) - 1:
-            after = slice(b, min(b + NEAR, end) + 1)
+            after = slice(b, min(b + const.PLACING_ROWS, end) + 1)
             late = np.median(t[after] - period * total[after]) - offset
             own[-1] = total[b] + int(np.rint(late / period))
             own = np.minimum(own, own[-1] - np.arange(len(own))[::-1])
@@ -205,11 +190,11 @@ def jitter_of(errors: Array, rates: Array) -> float:
     both, squares = e * v, (v * v).sum(axis=1) ** 2 - (v**4).sum(axis=1)
     products = both.sum(axis=1) ** 2 - (both**2).sum(axis=1)
     total, spread = float(products.sum()), float(np.sqrt((products**2).sum()))
-    if total <= JITTERS * spread or not squares.any():
+    if total <= const.JITTER_Z * spread or not squares.any():
         return 0.0
     variance = total / float(squares.sum())
     shares = variance * (v**2).mean(axis=0)
-    return float(np.sqrt(variance)) if shares.max(initial=0) > MATTERS else 0.0
+    return float(np.sqrt(variance)) if shares.max(initial=0) > const.JITTER_SHARE else 0.0
 
 
 def _fit(x: Array, y: Array) -> tuple[float, float]:
@@ -228,7 +213,7 @@ def evenly(samples: Samples) -> tuple[Samples, list[str]]:
     """
     t = samples[0]
     steps = np.diff(t)
-    if np.ptp(steps) <= JITTER * steps.mean():
+    if np.ptp(steps) <= const.UNEVEN_STEP * steps.mean():
         return samples, []
     regular = _even_steps(t)
     if regular is None:
@@ -249,10 +234,11 @@ def evenly(samples: Samples) -> tuple[Samples, list[str]]:
 def _even_steps(t: Array) -> tuple[Array, float] | None:
     """Numbers of periods to each row, (T,), and the period, if times are even with rows missing."""
     usual = float(np.median(np.diff(t)))
-    for share in range(1, SHARES + 1):  # the usual step is several periods if most rows are missing
+    # the usual step is several periods if most rows are missing
+    for share in range(1, const.STEP_SHARES + 1):
         period = float((t[-1] - t[0]) / np.rint((t[-1] - t[0]) * share / usual))
         whole: Array = np.rint((t - t[0]) / period)
-        near = np.abs(t - t[0] - whole * period).max() < 10 * JITTER * period
+        near = np.abs(t - t[0] - whole * period).max() < 10 * const.UNEVEN_STEP * period
         if near and bool(np.all(np.diff(whole) >= 1)):
             return whole, period
     return None

@@ -13,16 +13,13 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.band import Band, bands_of, blocks_of, filtered, rows_of
 from kinetree.identify.base import Base, separated
 from kinetree.identify.laws import Law, curve, slopes
 from kinetree.identify.noise import pieces
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns, load_factor
-
-SAMPLES = 8192  # of which columns are computed together
-NUMBERS = 25_000_000  # most numbers in columns that are kept: 200 MB
-PIECES = 4  # pieces of a long recording that take as much memory together
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +197,7 @@ def make_equations(
         return Equations(sought, bands, empty, plain, y, loaded, data.dq, zeros)
     rows: list[Array] = []
     y = data.tau.copy()
-    for band, a, b in blocks_of(bands, SAMPLES):
+    for band, a, b in blocks_of(bands, const.COLUMN_SAMPLES):
         own = slice(*band.window(a, b))
         some = [x[own] for x in state]
         plain = sought.plain(*some)
@@ -261,7 +258,7 @@ class Parts:
         """Equations of all pieces, or of evenly spread ones that fit into memory."""
         if self.small:
             return joined(list(self))
-        every = -(-len(self.pieces) // PIECES)
+        every = -(-len(self.pieces) // const.PIECES_TOGETHER)
         return joined([self.make(x) for x in self.pieces[::every]])
 
     def at(self, shapes: Array) -> "Parts":
@@ -285,12 +282,12 @@ def parts_of(sought: Unknowns, data: Sequence[Recording], cutoff: float | None) 
     silent = tuple(silent_columns(sought, data))
     step = [bands_of(x, cutoff)[0].step for x in data]
     rows = sum(len(x) / k for x, k in zip(data, step, strict=True))
-    most = NUMBERS // (sought.robot.n * max(sought.p, 1))
+    most = const.KEPT_NUMBERS // (sought.robot.n * max(sought.p, 1))
     if rows <= most or has_load(sought):
         return Parts(sought, tuple(data), cutoff, silent, [], True)
     pieces: list[Recording] = []
     for x, k in zip(data, step, strict=True):
-        count = -(-len(x) * PIECES // (most * k))
+        count = -(-len(x) * const.PIECES_TOGETHER // (most * k))
         edges = np.linspace(0, len(x), count + 1).round().astype(int)
         pieces += [x.part(slice(a, b)) for a, b in pairwise(edges.tolist())]
     return Parts(sought, tuple(pieces), cutoff, silent, [], False)

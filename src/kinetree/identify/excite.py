@@ -14,6 +14,7 @@ import numpy as np
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
 from kinetree.identify.base import find_base
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
 from kinetree.model.bounds import bounds_of, limit_vector
@@ -22,10 +23,6 @@ from kinetree.model.force_limits import force_share
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
-
-SAMPLES = 150  # of the motion at which its regressor is computed
-FORCE = 0.97  # share of the force limits that is used at these samples: peaks lie between them
-SMALLEST = 0.02  # share of the possible amplitude
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +88,7 @@ def excite(
     rng = np.random.default_rng(seed)
     best = np.zeros((len(fine), robot.n))
     best[0] = 1
-    space.shrink(best, FORCE)
+    space.shrink(best, const.EXCITE_FORCE)
     condition = before = _condition(sought, kept, space, best)
     step = 0.5
     for k in range(1, rounds + 1):
@@ -155,7 +152,7 @@ class _Space:
         before = self.amplitude
         while np.any((load := self.load(self.motion(c, slice(None)))) > share):
             self.amplitude = 0.9 * self.amplitude
-            if self.amplitude < SMALLEST:
+            if self.amplitude < const.SMALLEST_AMPLITUDE:
                 k = int(load.argmax())
                 limit = self.bounds.effort[k]
                 raise InputError(
@@ -168,9 +165,9 @@ class _Space:
 
 def _condition(sought: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
     """Condition of the base regressor with unit columns; infinite beyond the limits of force."""
-    samples = slice(None, None, max(1, space.parts[0].shape[1] // SAMPLES))
+    samples = slice(None, None, max(1, space.parts[0].shape[1] // const.EXCITE_SAMPLES))
     state = space.motion(c, samples)
-    if np.any(space.load(state) > FORCE):
+    if np.any(space.load(state) > const.EXCITE_FORCE):
         return np.inf
     W = sought.regressor(*state)[..., kept] / sought.natural.forces[:, None]
     W = W.reshape(-1, len(kept))

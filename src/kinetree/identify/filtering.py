@@ -24,18 +24,12 @@ from numpy.polynomial import legendre
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-
-ORDER = 4
-END_ORDER, END_SHARE = 10, 0.85  # derivative that is small at the ends, and share of the cutoff
-WINDOW, FADE = 8.0, (3.0, 4.0)  # lengths of an end and where it goes over to the series, 1 / cutoff
-DEGREES = 30  # polynomials of an end
-COARSE = 0.25  # periods per sample: polynomials do not resolve a higher cutoff
-MARGIN = 0.75  # times 1 / cutoff
-BLOCK = 1 << 16  # samples that are transformed together
-MEMORY = 12.0  # times 1 / cutoff, after which a sample has less effect than rounding: 5e-13
+from kinetree.identify import constants as const
 
 
-def smooth(x: Array, dt: float, cutoff: float, order: int = ORDER) -> tuple[Array, Array, Array]:
+def smooth(
+    x: Array, dt: float, cutoff: float, order: int = const.BUTTERWORTH_ORDER
+) -> tuple[Array, Array, Array]:
     """x, dx/dt and d2x/dt2, (T, ...), of samples dt seconds apart, low-passed at `cutoff`, Hz.
 
     Columns are filtered one by one, in blocks that overlap by more than the memory of the filter.
@@ -47,10 +41,10 @@ def smooth(x: Array, dt: float, cutoff: float, order: int = ORDER) -> tuple[Arra
     found = np.empty((3, *columns.shape))
     for k in range(columns.shape[1]):
         own = np.ascontiguousarray(columns[:, k])
-        for start, length, a, b in blocks(len(x), MEMORY / (cutoff * dt)):
+        for start, length, a, b in blocks(len(x), const.FILTER_MEMORY / (cutoff * dt)):
             part = _smooth_column(own[start : start + length], dt, cutoff, order)
             found[:, a:b, k] = part[:, a - start : b - start]
-    if cutoff * dt <= COARSE:
+    if cutoff * dt <= const.COARSE_CUTOFF:
         _improve_ends(found, columns, dt, cutoff)
     q, dq, ddq = found.reshape(3, *x.shape)
     return q, dq, ddq
@@ -64,10 +58,10 @@ def blocks(count: int, memory: float) -> list[tuple[int, int, int, int]]:
         memory: samples from the part that is kept to the ends of its block, at least, if these are
             not the ends of all samples.
     """
-    if count <= BLOCK:
+    if count <= const.FILTER_BLOCK:
         return [(0, count, 0, count)]
     margin = whole_above(memory)
-    length = min(count - 1, max(BLOCK, 16 * margin))
+    length = min(count - 1, max(const.FILTER_BLOCK, 16 * margin))
     length = 1 + good_length(length, up=False)
     parts = -(-(count - 2 * margin) // max(length - 2 * margin, 1)) if length < count else 1
     starts = np.linspace(0, count - length, max(parts, 1 + (length < count))).round().astype(int)
@@ -90,27 +84,40 @@ def _smooth_column(x: Array, dt: float, cutoff: float, order: int) -> Array:
 
 def _improve_ends(found: Array, x: Array, dt: float, cutoff: float) -> None:
     """Replace the series `found`, (3, T, k), of samples x, (T, k), close to the ends."""
-    count = min(len(x), whole_above(WINDOW / (cutoff * dt)))
+    count = min(len(x), whole_above(const.END_WINDOW / (cutoff * dt)))
     length = dt * (count - 1)
-    D = 2 / length * np.stack([np.append(legendre.legder(c), 0) for c in np.eye(DEGREES)], axis=1)
-    size = np.sqrt(length / (2 * np.arange(DEGREES) + 1))  # of each polynomial, by its integral
-    bent = size[:, None] * np.linalg.matrix_power(D / (2 * np.pi * END_SHARE * cutoff), END_ORDER)
-    edges = [*range(0, count, BLOCK), count]  # blocks bound the memory
+    D = (
+        2
+        / length
+        * np.stack([np.append(legendre.legder(c), 0) for c in np.eye(const.END_DEGREES)], axis=1)
+    )
+    # of each polynomial, by its integral
+    size = np.sqrt(length / (2 * np.arange(const.END_DEGREES) + 1))
+    bent = size[:, None] * np.linalg.matrix_power(
+        D / (2 * np.pi * const.END_SHARE * cutoff), const.END_ORDER
+    )
+    edges = [*range(0, count, const.FILTER_BLOCK), count]  # blocks bound the memory
     for turn in (1, -1):  # samples and series from this end on
         own, series = x[::turn], found[:, ::turn]
-        rows = np.zeros((0, DEGREES + x.shape[1]))
+        rows = np.zeros((0, const.END_DEGREES + x.shape[1]))
         for a, b in pairwise(edges):
             V = _polynomials(a, b, count)
             more = np.concatenate([rows, np.hstack([V, own[a:b]])])
             rows = np.asarray(np.linalg.qr(more, mode="r"))
-        both = np.concatenate([np.sqrt(dt) * rows[:, :DEGREES], bent])
+        both = np.concatenate([np.sqrt(dt) * rows[:, : const.END_DEGREES], bent])
         scale = np.linalg.norm(both, axis=0)
-        other = np.concatenate([np.sqrt(dt) * rows[:, DEGREES:], np.zeros((len(bent), x.shape[1]))])
+        other = np.concatenate(
+            [np.sqrt(dt) * rows[:, const.END_DEGREES :], np.zeros((len(bent), x.shape[1]))]
+        )
         values = np.linalg.lstsq(both / scale, other, None)[0] / scale[:, None]
         for a, b in pairwise(edges):
             V = _polynomials(a, b, count)
-            away = FADE[1] - cutoff * dt * np.arange(a, b)
-            share = np.clip(away / (FADE[1] - FADE[0]), 0, 1)[:, None] if count < len(x) else 1.0
+            away = const.END_FADE[1] - cutoff * dt * np.arange(a, b)
+            share = (
+                np.clip(away / (const.END_FADE[1] - const.END_FADE[0]), 0, 1)[:, None]
+                if count < len(x)
+                else 1.0
+            )
             c = values
             for k in range(3):
                 series[k, a:b] += share * (V @ c - series[k, a:b])
@@ -119,15 +126,15 @@ def _improve_ends(found: Array, x: Array, dt: float, cutoff: float) -> None:
 
 def _polynomials(a: int, b: int, count: int) -> Array:
     """Legendre polynomials at samples a to b - 1 of `count` samples, (b - a, degrees)."""
-    return legendre.legvander(2 * np.arange(a, b) / (count - 1) - 1, DEGREES - 1)
+    return legendre.legvander(2 * np.arange(a, b) / (count - 1) - 1, const.END_DEGREES - 1)
 
 
-def response(f: Array, cutoff: float | Array, order: int = ORDER) -> Array:
+def response(f: Array, cutoff: float | Array, order: int = const.BUTTERWORTH_ORDER) -> Array:
     """Gain of the zero-phase low-pass at the frequencies f."""
     return 1 / (1 + (f / cutoff) ** (2 * order))
 
 
-def low_pass(x: Array, dt: float, cutoff: float, order: int = ORDER) -> Array:
+def low_pass(x: Array, dt: float, cutoff: float, order: int = const.BUTTERWORTH_ORDER) -> Array:
     """x, (T, ...), low-passed at `cutoff`, Hz."""
     return smooth(x, dt, cutoff, order)[0]
 
@@ -151,7 +158,9 @@ def good_length(count: int, *, up: bool = True) -> int:
 
 def margin(dt: float, cutoff: float) -> int:
     """Number of samples at each end whose accelerations are not reliable."""
-    return whole_above((MARGIN if cutoff * dt <= COARSE else 1.0) / (cutoff * dt))
+    return whole_above(
+        (const.END_MARGIN if cutoff * dt <= const.COARSE_CUTOFF else 1.0) / (cutoff * dt)
+    )
 
 
 def whole_above(x: float) -> int:

@@ -1,7 +1,11 @@
 """Findings: remarks on a recording or a result, and the verdict that rests on them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from kinetree.base.tables import listing
+from kinetree.identify import constants as const
 
 Kind = Literal[
     "time-scale", "clock-jitter", "encoder-zero", "gravity-compensated", "friction-compensated",
@@ -65,3 +69,8 @@ class Verdict:
             return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
         unseen = "; ".join(str(x) for x in self.undecided)
         return f"{self.word}, but {unseen}" if unseen else self.word
+
+
+def named(names: Iterable[object]) -> str:
+    """Quoted names for a sentence, the first `LISTED` of them."""
+    return listing(names, const.LISTED)

@@ -28,6 +28,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError, SingularityError
+from kinetree.identify import constants as const
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit
 from kinetree.identify.loads import Body, KnownLoad, known_loads, load_forces, unloaded
@@ -37,16 +38,11 @@ from kinetree.identify.unknowns import unknowns
 from kinetree.model import Joint, Model
 from kinetree.robot import Robot
 
-ROUNDS = 50
-SETTLED = 1e-3  # standard errors by which the last round may change a gain
-LARGEST = 2.0  # factor by which a round may change a gain
-ALONE = 0.05  # relative standard error up to which a joint by itself determines its gain
 ORIGINS = {
     "payload": "from a known payload",
     "description": "from the description",
     "given": "as given",
 }
-OPEN = 0.3  # relative standard error from which a gain counts as not determined
 WAY_OUT = (
     "Record the same kind of motion once without and once with a payload of known mass and centre, "
     "and give the payload with its recording."
@@ -269,15 +265,16 @@ def find_gains(
     found = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
     values, errors = found.T
     relative = errors / np.abs(values)
-    open_ones = np.flatnonzero(~(relative < ALONE))
+    open_ones = np.flatnonzero(~(relative < const.GAIN_ALONE))
     if open_ones.size == len(dofs):
         _check_gains(_gains(joints, values, np.diag(errors**2), unit))
     if open_ones.size:
         known = np.ones(c.shape[1])
-        known[dofs] = np.where(relative < ALONE, values, 1)
+        known[dofs] = np.where(relative < const.GAIN_ALONE, values, 1)
         own = [dofs[k] for k in open_ones]
         values[open_ones], errors[open_ones] = _shared(W, c / known, f, own, forces, method)
-        common = float(np.max(relative[relative < ALONE]))  # errors of the gains that were used
+        # errors of the gains that were used
+        common = float(np.max(relative[relative < const.GAIN_ALONE]))
         errors[open_ones] = np.hypot(errors[open_ones], common * np.abs(values[open_ones]))
     result = _gains(joints, values, np.diag(errors**2), unit)
     _check_gains(result)
@@ -374,7 +371,7 @@ def _shared(
     start = fit(np.concatenate([on_own(c), -W], axis=-1), y, method, forces=forces).beta
     a, beta = start[:k], start[k:]
     g, errors = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.zeros(k)
-    for _ in range(ROUNDS):
+    for _ in range(const.GAIN_ROUNDS):
         full = np.ones(c.shape[1])
         full[dofs] = g
         known = W @ beta
@@ -384,9 +381,9 @@ def _shared(
         found = fit(rows, y, method, forces=forces * np.abs(full))
         errors, step = found.standard_error[r:], found.beta[r:] - g
         longest = float(np.abs(step / g).max())
-        share = min(1.0, (1 - 1 / LARGEST) / longest) if longest > 0 else 1.0
+        share = min(1.0, (1 - 1 / const.GAIN_CHANGE) / longest) if longest > 0 else 1.0
         beta, g = beta + share * (found.beta[:r] - beta), g + share * step
-        if share == 1 and np.all(np.abs(step) < SETTLED * errors):
+        if share == 1 and np.all(np.abs(step) < const.GAIN_SETTLED * errors):
             break
     return g, errors
 
@@ -441,15 +438,17 @@ def _check_signals(joints: Sequence[Joint], c: Array) -> None:
 def _check_gains(found: Gains) -> None:
     """Raise InputError for gains that the recordings do not determine."""
     relative = found.standard_error / np.abs(found.values)
-    if np.all(relative < OPEN):
+    if np.all(relative < const.GAIN_OPEN):
         return
     names = [
         f"{x} {g:.3g} (standard error {e:.2g})"
-        for (x, (g, e)), wide in zip(found.table.items(), ~(relative < OPEN), strict=True)
+        for (x, (g, e)), wide in zip(
+            found.table.items(), ~(relative < const.GAIN_OPEN), strict=True
+        )
         if wide
     ]
     raise InputError(
         f"the recordings do not determine the gains of {', '.join(names)}; expected a standard "
-        f"error below {OPEN:.0%}. Use a heavier payload with its centre off the axis of the last "
-        "joint, and move all joints."
+        f"error below {const.GAIN_OPEN:.0%}. Use a heavier payload with its centre off the "
+        "axis of the last joint, and move all joints."
     )

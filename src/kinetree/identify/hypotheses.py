@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.equations import linear_rows
 from kinetree.identify.identification import Identification
@@ -28,16 +29,6 @@ from kinetree.identify.unknowns import in_blocks
 from kinetree.model.bounds import bounds_of
 
 Motion = tuple[Array, ...]  # q, dq, ddq
-ROWS, STRETCHES = 3000, 4  # rows in which hypotheses are compared, in stretches of the recording
-CLIP = 4.0  # noise at which errors are clipped: outliers have a warning of their own
-NEGLIGIBLE = 3e-4  # of a joint's force: smaller errors, as those of filters, are no evidence
-STEP = 1e-4  # of phi, for derivatives
-STEPS, LONGEST = 6, 0.3  # of Gauss and Newton, and the longest step of phi
-CLOSE = 1e-7  # relative size of singular values that count as zero: far above rounding
-TOP = 0.97  # quantile of a joint's force beyond which saturation is sought
-CHANGES = np.linspace(0.15, 0.85, 15)  # shares of the duration after which a payload may change
-POOR = 0.1  # error over joint force from which exchanged columns of q are tried
-CLOCKS = 0.7, 1.4  # factors of rates that a wrong clock may have
 UNKNOWN = (
     "gravity and inertia do not agree with one another, for a cause that is not identified: are "
     "gravity, the direction of the base and what tau contains as described?"
@@ -121,9 +112,9 @@ def comparison_rows(result: Identification) -> Rows:
     if result.test is not data:
         data = joined_recordings([data, result.test])
     step = max(band.step for band in bands_of(data, result.cutoff))
-    if len(data) > ROWS * step:
-        length = ROWS * step // STRETCHES
-        starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
+    if len(data) > const.TESTED_ROWS * step:
+        length = const.TESTED_ROWS * step // const.TESTED_STRETCHES
+        starts = np.linspace(0, len(data) - length, const.TESTED_STRETCHES).round().astype(int)
         data = data.part(np.unique(np.add.outer(starts, np.arange(length))))
     bands = bands_of(data, result.cutoff)
     W, y = linear_rows(result.sought, data, result.cutoff, result.base.kept, result.fit.beta)
@@ -134,8 +125,8 @@ def comparison_rows(result: Identification) -> Rows:
         (t - t[0]) / max(float(t[-1] - t[0]), 1e-300), data,
     )  # fmt: skip
     error = y - rows.predicted
-    limit = CLIP * 1.4826 * np.median(np.abs(error), axis=0)
-    least = NEGLIGIBLE * np.sqrt((y**2).mean(axis=0))
+    limit = const.CLIPPED_ERROR * 1.4826 * np.median(np.abs(error), axis=0)
+    least = const.FINEST_ERROR * np.sqrt((y**2).mean(axis=0))
     noise = least * np.random.default_rng(0).normal(size=y.shape)  # no test is finer than this
     return replace(rows, y=rows.predicted + np.clip(error, -limit, limit) + noise)
 
@@ -156,11 +147,14 @@ def from_squares(R: Array, count: int) -> tuple[Array, Array]:
     size = np.sqrt((R[..., -1] ** 2).sum(axis=1) / count)
     sigma, beta = np.where(size > 0, size, 1), np.zeros(R.shape[-1] - 1)
     least = 1e-9 * sigma
-    for _ in range(STEPS):
+    for _ in range(const.PHI_STEPS):
         flat = (R / sigma[:, None, None]).reshape(-1, R.shape[-1])
         length = np.linalg.norm(flat[:, :-1], axis=0)
         length = np.where(length > 0, length, 1)
-        beta = np.linalg.lstsq(flat[:, :-1] / length, flat[:, -1], rcond=CLOSE)[0] / length
+        beta = (
+            np.linalg.lstsq(flat[:, :-1] / length, flat[:, -1], rcond=const.SINGULAR_VALUE)[0]
+            / length
+        )
         error = R[..., -1] - R[..., :-1] @ beta
         sigma = np.maximum(np.sqrt((error**2).sum(axis=1) / count), least)
     return beta, sigma
@@ -210,7 +204,9 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
             changed = motion((rows.q, rows.dq, rows.ddq), phi)
             return rows.W + rows.columns(*changed) - rows.unfiltered
 
-        D = rows.low_passed((rows.forces(motion(measured, STEP)) - plain) / STEP)[..., None]
+        D = rows.low_passed(
+            (rows.forces(motion(measured, const.PHI_STEP)) - plain) / const.PHI_STEP
+        )[..., None]
         return Hypothesis(kind, dofs, D, text, at)
 
     yield moved(
@@ -272,8 +268,12 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
         x = np.einsum("tiab,ib->tia", T[..., :3, :3], com) + T[..., :3, 3]
         return np.concatenate([x[:, leaves], np.einsum("i,tia->ta", m, x)[:, None]], axis=1)
 
-    turns = STEP * np.eye(model.n)
-    slopes = [(places(q + turn) - places(q - turn)) / (2 * STEP) for turn in turns]
+    natural = rows.result.sought.natural
+    steps = const.PHI_STEP * np.where(natural.sliding, natural.length, 1)
+    slopes = [
+        (places(q + step * one) - places(q - step * one)) / (2 * step)
+        for step, one in zip(steps, np.eye(model.n), strict=True)
+    ]
     J = np.stack(slopes, axis=1).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
     g = np.asarray(model.gravity[3:], float)
     size = float(np.linalg.norm(g))
@@ -297,11 +297,11 @@ def _of_time(rows: Rows) -> Iterator[Hypothesis]:
     result, (count, n) = rows.result, rows.y.shape
     names, sought = result.robot.model.dof_names, rows.result.sought
     plain = sought.plain(rows.q, rows.dq, rows.ddq)
-    leaves = set(range(sought.links)) - set(result.robot.model.parent)
-    for share in CHANGES:
+    leaves = set(range(sought.layout.links)) - set(result.robot.model.parent)
+    for share in const.CHANGE_TIMES:
         after = rows.time > share
         for link in sorted(leaves):
-            D = plain[..., 10 * link : 10 * link + 4] * after[:, None, None]
+            D = plain[..., sought.layout.link(link)][..., :4] * after[:, None, None]
             name = result.robot.model.link_names[link]
             yield Hypothesis(
                 "payload-change", (), D,
@@ -360,7 +360,7 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
                 lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
                 f"{x * size:.3g} (+- {2 * s * size:.1g}): offsets=True finds it",
             )  # fmt: skip
-        beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), TOP), 0)
+        beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), const.TOP_FORCE), 0)
         yield Hypothesis(
             "saturation", (j,), of_joint([-np.sign(p) * beyond]),
             lambda x, s, name=name: f"tau of {name!r} is smaller than predicted where it is "
@@ -406,20 +406,20 @@ def fitted(rows: Rows, hypothesis: Hypothesis, error: float) -> Explanation:
     both = np.concatenate([rows.W, D], axis=-1)
     beta, sigma = weighted(both, rows.y)
     phi = float(beta[r]) if at is None else 0.0
-    for _ in range(STEPS):
+    for _ in range(const.PHI_STEPS):
         if at is None:
             break
-        step = float(np.clip(beta[r], -LONGEST, LONGEST))
+        step = float(np.clip(beta[r], -const.LONGEST_PHI_STEP, const.LONGEST_PHI_STEP))
         phi += step
         W = at(phi)
-        D = ((at(phi + STEP) - W) @ beta[:r] / STEP)[..., None]
+        D = ((at(phi + const.PHI_STEP) - W) @ beta[:r] / const.PHI_STEP)[..., None]
         both = np.concatenate([W, D], axis=-1)
         beta, sigma = weighted(both, rows.y)
-        if abs(step) < STEP:
+        if abs(step) < const.PHI_STEP:
             break
     price = D.shape[-1] * np.log(rows.y.size)
     kind, text = hypothesis.kind, hypothesis.text(phi, error)
-    if kind == "time-scale" and not CLOCKS[0] < 1 + phi < CLOCKS[1]:
+    if kind == "time-scale" and not const.CLOCK_RANGE[0] < 1 + phi < const.CLOCK_RANGE[1]:
         kind, text = "misfit", UNKNOWN  # that large, it stands for something else
     return Explanation(
         kind, hypothesis.dofs, text, replace(rows, W=both), _gain(rows, sigma) - price
@@ -438,7 +438,7 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
         rows: the equations of the plain model.
     """
     result, n = rows.result, rows.y.shape[1]
-    names, links = result.robot.model.dof_names, 10 * result.sought.links
+    names, links = result.robot.model.dof_names, result.sought.layout.bodies
     still = np.zeros_like(rows.dq)
     bodies = np.array([k < links for k in result.base.kept])
     weightless = rows.W - np.where(bodies, rows.columns(rows.q, still, still), 0)
@@ -452,7 +452,7 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
     every = np.broadcast_to(rows.y[:, None, :], (len(rows.y), n, n))
     R = stacked(np.concatenate([rows.W, every], axis=-1).transpose(1, 0, 2))
     r = rows.W.shape[-1]
-    poor = np.any(rows.solution[1] > POOR * np.sqrt((rows.y**2).mean(axis=0)))
+    poor = np.any(rows.solution[1] > const.POOR_FIT * np.sqrt((rows.y**2).mean(axis=0)))
     for a, b in pairs:
         order = np.arange(n)
         order[[a, b]] = b, a

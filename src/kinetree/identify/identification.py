@@ -15,6 +15,7 @@ from kinetree.base.options import typed
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
 from kinetree.identify.findings import Finding, Verdict
@@ -52,11 +53,6 @@ ROBOT = (
     "small, the value is the description's."
 )
 ALL = "All unknowns are identifiable: each has an effect of its own."
-POOR = 0.1  # an unknown of which the data remove less of the prior's variance is not identified
-MOST_POINTS = 2000  # of a plotted curve
-MOST_SAMPLES = 20_000  # from which friction is drawn
-CURVE = 201  # points of a friction curve
-FREQUENCIES = 400  # of a spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,18 +167,20 @@ class Identification:
         """
         band = max(bands_of(self.train, self.cutoff), key=lambda x: x.count)
         top = 0.5 * band.cutoff / self.train.dt if band.reach else 0.5 / self.train.dt
-        f = np.linspace(0, top, FREQUENCIES)
+        f = np.linspace(0, top, const.SPECTRUM_POINTS)
         step = self.row_step
         density = 2 * step * self.fit.noise.density(f * step).T
         return f, density * self.fit.sigma**2
 
     def friction_curves(self) -> list[FrictionCurve]:
         """Friction of every degree of freedom over its speed; points are in the band of the fit."""
-        model, data = self.robot.model, self.train.part(slice(0, MOST_SAMPLES))
+        model, data = self.robot.model, self.train.part(slice(0, const.FRICTION_SAMPLES))
         rest = data.tau - self.predict(data) + self.robot.friction_forces(data.dq)
         rows = in_band(data, np.stack([data.dq, rest]).transpose(1, 2, 0), self.cutoff)
         # fine about zero, where friction changes fastest; friction of a joint has its own rate
-        grid = np.abs(rows[..., 0]).max(axis=0) * np.linspace(-1, 1, CURVE)[:, None] ** 3
+        grid = (
+            np.abs(rows[..., 0]).max(axis=0) * np.linspace(-1, 1, const.CURVE_POINTS)[:, None] ** 3
+        )
         found, described = (np.asarray(x.friction_forces(grid)) for x in (self.robot, self.prior))
         sliding = bounds_of(model).sliding
         return [
@@ -485,7 +483,7 @@ def unidentifiable(found: Identification) -> list[str]:
     mixed = [
         name
         for name, x, share in zip(names, status, found.estimate.learned, strict=True)
-        if x == "in combination" and share < POOR
+        if x == "in combination" and share < const.LEARNED_LEAST
     ]
     lines: list[str] = []
     if beyond := [name for name in found.untold if name not in names]:
@@ -518,7 +516,7 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"
     fig = new_figure(10, 1.2 + 1.9 * len(names))
     axes = fig.subplots(len(names), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
-    some = slice(None, None, max(1, len(data) // MOST_POINTS))
+    some = slice(None, None, max(1, len(data) // const.PLOTTED_POINTS))
     for k, name in enumerate(names):
         left, right = axes[k]
         left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")

@@ -13,6 +13,7 @@ from kinetree.base.blas import one_blas_thread
 from kinetree.base.options import typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, KinetreeWarning
+from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band, rows_of
 from kinetree.identify.base import Base, find_base, separable
 from kinetree.identify.calibration import calibrated
@@ -63,10 +64,6 @@ from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.identify.verdict import judge
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
-
-CHECKED, ROWS = 50, 12  # samples and rows at which a result is computed again
-TURNS = 20  # fits with other directions of loads
-AGREE = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
 
 @typed
@@ -376,7 +373,7 @@ def solve(
         if has_load(sought):  # with the directions of the loads; all in memory
             parts = replace(parts, kept=[shaped])
     R, base, kept, found = _fitted(parts, whole, method)
-    for _ in range(TURNS if has_load(sought) else 0):
+    for _ in range(const.LOAD_TURNS if has_load(sought) else 0):
         # loads near zero may change their direction for ever, where it hardly matters
         turned = [x.turned(kept, found.beta) for x in parts]
         if all(np.array_equal(x.signs, y.signs) for x, y in zip(turned, parts, strict=True)):
@@ -459,7 +456,7 @@ def check_result(found: Identification) -> Identification:
     that was found has the joint forces of the estimated unknowns.
     """
     train, forces = found.train, found.sought.natural.forces
-    chosen = np.unique(np.linspace(0, len(train) - 1, CHECKED).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(train) - 1, const.CHECKED_SAMPLES).round().astype(int))
     some = train.part(chosen)
     state = some.q, some.dq, some.ddq
     sought, x = found.sought, found.estimate.x
@@ -474,10 +471,10 @@ def check_result(found: Identification) -> Identification:
     texts: list[str] = []
     for what, difference in off.items():
         share = float(np.abs(difference / forces).max(initial=0)) / size
-        if not share <= AGREE:
+        if not share <= const.AGREEMENT:
             texts.append(
-                f"{what} that differ by {share:.2g} of their terms; expected {AGREE:g} at most. "
-                "Do not use this result: please report it with the recording"
+                f"{what} that differ by {share:.2g} of their terms; expected at most "
+                f"{const.AGREEMENT:g}. Do not use this result: please report it with the recording"
             )
             warn(texts[-1] + ".", KinetreeWarning, stacklevel=3)
     if not texts:
@@ -495,7 +492,7 @@ def _recomputed(found: Identification) -> Array:
     train = found.train
     bands = bands_of(train, found.cutoff)
     starts = np.cumsum([0, *(band.rows for band in bands)])
-    rows = np.unique(np.linspace(0, starts[-1] - 1, ROWS).round().astype(int))
+    rows = np.unique(np.linspace(0, starts[-1] - 1, const.CHECKED_ROWS).round().astype(int))
     off: list[Array] = []
     for row in rows:
         which = int(np.searchsorted(starts, row, side="right")) - 1

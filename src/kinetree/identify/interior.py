@@ -12,14 +12,9 @@ to the minimum of the cost as mu decreases.
 
 import numpy as np
 
+from kinetree.algorithms.parameters import ParameterLayout
 from kinetree.base.arrays import Array
-
-LAST = 0.1  # mu at the end: the cost is that far from its minimum for each unknown, at most
-FASTER = 10.0  # by which mu decreases
-STEPS = 40  # of Newton's method for each mu
-ENOUGH = 0.1  # decrease of the cost, in units of mu, that ends the steps
-HALVES = 40  # of a step
-LOWERS = 0.1  # share of the expected decrease that a step must have
+from kinetree.identify import constants as const
 
 
 def inside(A: Array, b: Array, x: Array, units: Array, links: int, above: Array) -> Array:
@@ -34,23 +29,25 @@ def inside(A: Array, b: Array, x: Array, units: Array, links: int, above: Array)
         above: whether each unknown must be above zero, shape (p,).
     """
     H0, g0 = 2 * A.T @ A, 2 * A.T @ b
-    last = int(np.log(LAST) / np.log(FASTER))
-    first = int(np.log(max(float(((A @ x - b) ** 2).mean()), 1.0)) / np.log(FASTER))
+    last = int(np.log(const.LAST_MU) / np.log(const.MU_FACTOR))
+    first = int(np.log(max(float(((A @ x - b) ** 2).mean()), 1.0)) / np.log(const.MU_FACTOR))
     for power in range(first, last - 1, -1):
-        mu = FASTER**power
-        for _ in range(STEPS):
+        mu = const.MU_FACTOR**power
+        for _ in range(const.NEWTON_STEPS):
             value, g, H = _wall(x, units, links, above)
             g, H = H0 @ x - g0 + mu * g, H0 + mu * H
             d = 1 / np.sqrt(np.diag(H))
             step = -d * np.linalg.solve(H * np.outer(d, d), d * g)
             expected = -float(g @ step)
-            if expected < ENOUGH * mu:
+            if expected < const.NEWTON_DECREASE * mu:
                 break
             cost = float(((A @ x - b) ** 2).sum()) + mu * value
-            for share in 0.5 ** np.arange(HALVES):
+            for share in 0.5 ** np.arange(const.STEP_HALVES):
                 new = x + share * step
                 found = _wall_height(new, units, links, above)
-                if ((A @ new - b) ** 2).sum() + mu * found < cost - LOWERS * share * expected:
+                if (
+                    (A @ new - b) ** 2
+                ).sum() + mu * found < cost - const.DECREASE_SHARE * share * expected:
                     x = new
                     break
             else:
@@ -60,7 +57,7 @@ def inside(A: Array, b: Array, x: Array, units: Array, links: int, above: Array)
 
 def _wall_height(x: Array, units: Array, links: int, above: Array) -> float:
     """-(sum of log det J + sum of log drives); infinite for impossible unknowns."""
-    J = np.einsum("lk,kij->lij", x[: 10 * links].reshape(links, 10), units)
+    J = np.einsum("lk,kij->lij", x[: ParameterLayout(links).bodies].reshape(links, -1), units)
     if np.any(x[above] <= 0) or np.linalg.eigvalsh(J).min(initial=1.0) <= 0:
         return np.inf
     return -float(np.linalg.slogdet(J)[1].sum() + np.log(x[above]).sum())
@@ -70,7 +67,7 @@ def _wall(x: Array, units: Array, links: int, above: Array) -> tuple[float, Arra
     """The height of the wall, its gradient, (p,), and its second derivatives, (p, p)."""
     g, H = np.zeros(len(x)), np.zeros((len(x), len(x)))
     for k in range(links):
-        at = slice(10 * k, 10 * k + 10)
+        at = ParameterLayout(links).link(k)
         M = np.linalg.inv(np.tensordot(x[at], units, 1)) @ units
         g[at], H[at, at] = -np.trace(M, axis1=1, axis2=2), np.einsum("aij,bji->ab", M, M)
     drives = np.flatnonzero(above)

@@ -12,21 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.identify.band import APART, Band, bands_of, rows_of
+from kinetree.identify import constants as const
+from kinetree.identify.band import Band, bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import make_equations, silent_columns
 from kinetree.identify.least_squares import fit
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
-
-LONGEST = 0.5  # tried in both directions, times the robot's own time of about 0.3 s, or
-SHARE = 0.05  # of the longest stretch
-GRID = 41  # lags that are tried first
-STEPS = 8
-LEAST = 0.05  # of a sample: interpolation would do more harm
-SURE = 4.0  # standard errors by which a lag differs from none
-SAMPLES, ROWS = 60_000, 10_000  # that are used
-UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,7 @@ class Lag:
     @property
     def sure(self) -> bool:
         """Return True if the lag differs from zero by more than its error allows."""
-        return bool(abs(self.value) > max(SURE * self.error, self.least))
+        return bool(abs(self.value) > max(const.SURE_LAG * self.error, self.least))
 
 
 def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> Lag | None:
@@ -58,16 +50,19 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
         cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
     """
     bands = bands_of(data, cutoff)
-    most = min(SAMPLES, ROWS * max(band.step for band in bands))
+    most = min(const.LAG_SAMPLES, const.LAG_ROWS * max(band.step for band in bands))
     if sum(band.count for band in bands) > most:  # as many as are needed
         longest = max(bands, key=lambda band: band.count)
         data = data.part(slice(longest.first, longest.first + min(longest.count, most)))
         bands = bands_of(data, cutoff)
     steps = np.diff(data.t)
-    steps = steps[steps < APART * data.dt]
-    if np.ptp(steps) > UNEVEN * data.dt:
+    steps = steps[steps < const.STRETCH_GAP * data.dt]
+    if np.ptp(steps) > const.LAG_UNEVEN * data.dt:
         return None
-    most = min(LONGEST * sought.natural.time, SHARE * data.dt * max(band.count for band in bands))
+    most = min(
+        const.LONGEST_LAG * sought.natural.time,
+        const.LAG_SHARE * data.dt * max(band.count for band in bands),
+    )
     base = find_base(sought)
     equations = make_equations(sought, data, cutoff, silent_columns(sought, [data]))
     inner = _inner(bands, most / data.dt)
@@ -89,7 +84,7 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
         z = (other(lag) / sigma).ravel()
         return float(np.abs(z - Q @ (Q.T @ z)).sum())  # less than squares, for outliers
 
-    grid = np.linspace(-most, most, GRID)
+    grid = np.linspace(-most, most, const.LAG_GRID)
     value = float(grid[int(np.argmin([left(x) for x in grid]))])
     start = fit(W, other(value), "robust", forces=forces)
     # forces that are predicted have a slope without noise
@@ -98,13 +93,13 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
     slope = (_moved(force, bands, 0.5) - _moved(force, bands, -0.5)) / data.dt
     columns = np.concatenate([W, -rows_of(bands, slope)[inner][..., None]], axis=-1)
     error = np.inf
-    for _ in range(STEPS):
+    for _ in range(const.LAG_STEPS):
         found = fit(columns, other(value), "robust", forces=forces)
         step, error = float(found.beta[-1]), float(found.standard_error[-1])
         value = float(np.clip(value + step, -most, most))
         if abs(step) < 1e-2 * error:
             break
-    return Lag(value, error, LEAST * data.dt)
+    return Lag(value, error, const.LEAST_LAG * data.dt)
 
 
 def _inner(bands: tuple[Band, ...], lag: float) -> Array:

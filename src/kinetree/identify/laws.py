@@ -21,6 +21,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.identify import constants as const
 from kinetree.model import JointFriction, Model
 
 FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
@@ -33,11 +34,6 @@ SIZES = {"stribeck": "static", "sigmoid": "size"}
 WORDS = {"speed": "Stribeck speed", "steepness": "steepness of the sigmoid",
          "offset": "offset of the sigmoid", "load": "load coefficient"}  # fmt: skip
 PARTS = {"stribeck": "Stribeck effect", "sigmoid": "sigmoid friction", "load": "load friction"}
-SPEEDS, STEEPNESSES, SHIFTS = 60, 24, 9  # grid of starts
-BEND = 2  # exponent of Stribeck friction that the description does not have
-WIDEST = 0.5  # relative standard error from which a shape counts as not determined
-FEW = 5  # samples that cannot show the shape of a curve
-SURE = 1.96  # standard errors by which a law differs from none at all
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Law:
     dof: int
     ratio: float = 1.0
     sliding: bool = False
-    exponent: float = BEND
+    exponent: float = const.STRIBECK_EXPONENT
 
     @property
     def shapes(self) -> tuple[tuple[str, str], ...]:
@@ -114,7 +110,8 @@ def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, .
             bend = joint.friction.stribeck
             found.append(
                 Law(kind, joint.name, i, joint.dofs[0], float(joint.scale),
-                    joint.type == PRISMATIC, BEND if bend is None else float(bend.exponent))
+                    joint.type == PRISMATIC,
+                    const.STRIBECK_EXPONENT if bend is None else float(bend.exponent))
             )  # fmt: skip
     return tuple(found)
 
@@ -172,10 +169,10 @@ def grid(law: Law, rate: Array, described: Array | None, coarse: int = 1) -> Arr
     slowest = float(np.quantile(speed, 0.002)) if len(speed) else fastest
     slowest = max(slowest, 1e-4 * fastest)
     if law.kind == "stribeck":
-        found = np.geomspace(slowest, 2 * fastest, SPEEDS // coarse)[:, None]
+        found = np.geomspace(slowest, 2 * fastest, const.GRID_SPEEDS // coarse)[:, None]
     else:
-        k = np.geomspace(0.3 / fastest, 3 / slowest, STEEPNESSES // coarse)
-        shift = np.linspace(-3, 3, 2 * (SHIFTS // (2 * coarse)) + 1)
+        k = np.geomspace(0.3 / fastest, 3 / slowest, const.GRID_STEEPNESSES // coarse)
+        shift = np.linspace(-3, 3, 2 * (const.GRID_SHIFTS // (2 * coarse)) + 1)
         found = np.array([(a, b / a) for a in k for b in shift])
     return found if described is None else np.vstack([described, found])
 
@@ -215,9 +212,9 @@ def doubt(
     if still:
         return f"the recording does not show the friction of {law.joint!r}: the joint stands still"
     if law.kind == "load":
-        if SURE * error < size < 1:
+        if const.SURE_LAW * error < size < 1:
             return ""
-        if abs(size) <= SURE * error:
+        if abs(size) <= const.SURE_LAW * error:
             return (
                 f"the recording shows no load friction at {law.joint!r}: its coefficient is "
                 f"{size:.2g} (standard error {error:.2g}), which is within the noise"
@@ -227,8 +224,10 @@ def doubt(
             f"{error:.2g}); expected 0 to 1"
         )
     relative = errors / np.array([shapes[0], *[1 / shapes[0]] * (len(shapes) - 1)])
-    open_ones = [word for word, x in zip(words, relative, strict=True) if not x < WIDEST]
-    if size > SURE * error and not open_ones:
+    open_ones = [
+        word for word, x in zip(words, relative, strict=True) if not x < const.WIDEST_SHAPE
+    ]
+    if size > const.SURE_LAW * error and not open_ones:
         return ""
     why = _reason(law, rate, shapes)
     if open_ones and size > 0:
@@ -244,10 +243,10 @@ def _reason(law: Law, rate: Array, shapes: Array) -> str:
     if not (np.any(rate > 0) and np.any(rate < 0)):
         return "the joint never reverses"
     scale = float(shapes[0]) if law.kind == "stribeck" else 1 / float(shapes[0])
-    if (slow := int((speed < scale).sum())) <= FEW:
+    if (slow := int((speed < scale).sum())) <= const.SHAPE_SAMPLES:
         count = counted(slow, "sample") if slow else "no sample"
         return f"{count} slower than {scale:.3g} {unit}; record slow motions"
-    if int((speed > scale).sum()) <= FEW:
+    if int((speed > scale).sum()) <= const.SHAPE_SAMPLES:
         fastest = float(speed.max(initial=0))
         return f"the curve does not bend below {fastest:.3g} {unit}, the fastest sample"
     return "its effect is within the noise; record slow and fast motions with many reversals"

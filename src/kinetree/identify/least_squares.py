@@ -19,8 +19,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, SingularityError
+from kinetree.identify import constants as const
 from kinetree.identify.noise import (
-    NEGLIGIBLE,
     Noise,
     fit_noise,
     leverage_of,
@@ -31,12 +31,6 @@ from kinetree.identify.noise import (
 
 Method = Literal["ordinary", "weighted", "robust"]
 METHODS: tuple[Method, ...] = get_args(Method)
-HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
-ROUNDS = 50
-SETTLED = 1e-9, 1e-3  # standard errors by which the last round may change beta, if rows are
-MANY = 100_000  # at most so many, or more
-FREE = 10  # rounds after which the noise of joints stays
-WORST = 1e6  # largest condition that can be solved
 Blocks = Iterable[tuple[Array, Array]]  # W, (k, n, r), and y, (k, n), of stretches; read repeatedly
 
 
@@ -105,7 +99,7 @@ def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | floa
         )
     R = R / np.append(lengths, 1.0)
     condition = float(np.linalg.cond(R[..., :r].reshape(-1, r)))
-    if not condition <= WORST:
+    if not condition <= const.WORST_CONDITION:
         raise SingularityError(
             f"the recording does not separate the {r} parameters (condition {condition:.1e}); "
             "expected a motion of all joints. `kinetree.identify.excite` plans one."
@@ -164,7 +158,7 @@ def from_triangles(R: Array, T: int, method: Method) -> tuple[Array, Array]:
     sigma = np.ones(n)
     largest = float(np.sqrt(np.max((R[..., -1] ** 2).sum(axis=-1) / T)))
     beta = _least(R, sigma)
-    for _ in range(0 if method == "ordinary" else ROUNDS):
+    for _ in range(0 if method == "ordinary" else const.FIT_ROUNDS):
         rest = (R[..., :r] @ beta - R[..., -1]).reshape(n, -1)
         sigma = np.sqrt((rest**2).sum(axis=1) / max(T - r / n, 1))
         sigma = np.maximum(sigma, _rounding(largest))
@@ -200,9 +194,9 @@ def _robust(
     """
     r = len(beta)
     sigma = np.ones(residual.shape[1])
-    settled = SETTLED[len(residual) > MANY]
-    for k in range(ROUNDS):
-        sigma = _noise(residual, largest, r, "robust") if k < FREE else sigma
+    settled = const.FIT_SETTLED[len(residual) > const.MANY_ROWS]
+    for k in range(const.FIT_ROUNDS):
+        sigma = _noise(residual, largest, r, "robust") if k < const.FREE_ROUNDS else sigma
         G: Array | float = 0.0
         g: Array | float = 0.0
         parts: list[Array] = []
@@ -226,7 +220,7 @@ def row_weights(u: Array, method: Method) -> Array:
     """Weights of the squares of residuals in units of their noise, (T, n)."""
     if method != "robust":
         return np.ones(u.shape)
-    return np.minimum(1, HUBER / np.maximum(np.abs(u), 1e-300))
+    return np.minimum(1, const.HUBER / np.maximum(np.abs(u), 1e-300))
 
 
 def weights_of(residual: Array, y: Array, r: int, method: Method) -> Array:
@@ -264,8 +258,8 @@ def _sandwich(
     """Covariance of beta, (r, r), with correlated errors, and their model; see the head."""
     slope = np.ones(u.shape)
     if method == "robust":
-        slope = (np.abs(u) < HUBER).astype(float)
-        u = np.clip(u, -HUBER, HUBER)
+        slope = (np.abs(u) < const.HUBER).astype(float)
+        u = np.clip(u, -const.HUBER, const.HUBER)
     A: Array | float = 0.0
     at = 0
     for W, y in blocks:
@@ -280,7 +274,7 @@ def _sandwich(
             yield from pieces(W / sigma[:, None], [len(W)])
 
     leverage: Array | float = 0.0
-    if r > NEGLIGIBLE * T:
+    if r > const.NEGLIGIBLE_LEVERAGE * T:
         share = float(slope.mean())  # rows as they count in the fit, clipped or not
         leverage = leverage_of(rows(), _root((bread + bread.T) / 2 * share), T, size)
     noise = fit_noise(u, breaks, leverage)

@@ -21,14 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array
-
-MOST = 24  # order of an autoregression
-SHORTER = 4  # times as long as the order are the stretches that hold most rows, at least
-MEMORY = 1024  # most rows over which errors are taken to be correlated
-BLOCK = 2048  # rows that are transformed together
-LEFT = 0.2  # least share of the power that a residual is taken to have kept
-ALIKE = 8  # rows, 4 periods of the cutoff, within which large errors come together
-NEGLIGIBLE = 2e-3  # parameters over rows: less leverage does not matter
+from kinetree.identify import constants as const
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +50,9 @@ class Noise:
 
     def memory(self) -> int:
         """Rows over which errors of any joint are correlated by more than 1/20."""
-        size = 2 * MEMORY
+        size = 2 * const.NOISE_MEMORY
         power = np.abs(self.gains(np.fft.rfftfreq(size))) ** 2
-        gamma = np.abs(np.fft.irfft(power, size, axis=1))[:, :MEMORY]
+        gamma = np.abs(np.fft.irfft(power, size, axis=1))[:, : const.NOISE_MEMORY]
         far = np.flatnonzero((gamma > 0.05 * gamma[:, :1]).any(axis=0))
         return int(far.max(initial=0)) + 1
 
@@ -88,11 +81,11 @@ class Noise:
 
 
 def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
-    """Stretches of rows, (k, ...), of at most `BLOCK` rows each; `breaks`: lengths of stretches."""
+    """Stretches of rows, (k, ...), of at most `NOISE_BLOCK` rows; `breaks`: their lengths."""
     found: list[Array] = []
     start = 0
     for length in breaks:
-        count = -(-length // BLOCK) or 1
+        count = -(-length // const.NOISE_BLOCK) or 1
         edges = np.linspace(start, start + length, count + 1).round().astype(int)
         found += [x[a:b] for a, b in pairwise(edges.tolist())]
         start += length
@@ -101,7 +94,7 @@ def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
 
 def padded(longest: int) -> int:
     """Length of transforms of stretches of at most so many rows: no two ends touch."""
-    return 1 << max(4, (2 * min(longest, BLOCK)).bit_length())
+    return 1 << max(4, (2 * min(longest, const.NOISE_BLOCK)).bit_length())
 
 
 def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise:
@@ -117,9 +110,13 @@ def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise
     parts = pieces(u, breaks)
     size = padded(max(map(len, parts)))
     power = sum((np.abs(np.fft.rfft(x, size, axis=0)) ** 2 for x in parts), np.zeros((1, n))).T
-    spectrum = power / (T * np.maximum(LEFT, 1 - np.broadcast_to(leverage, power.shape)))
+    spectrum = power / (
+        T * np.maximum(const.LEFT_POWER, 1 - np.broadcast_to(leverage, power.shape))
+    )
     gamma = np.fft.irfft(spectrum, size, axis=1)
-    most = min(MOST, T // 20, _common_length([len(x) for x in parts]) // SHORTER)
+    most = min(
+        const.NOISE_ORDER, T // 20, _common_length([len(x) for x in parts]) // const.NOISE_STRETCH
+    )
     coefficients = tuple(_autoregression(x, most, T) for x in gamma)
     whiten = Noise(coefficients, np.eye(n)).whitened
     e = np.concatenate([whiten(x) for x in parts])

@@ -14,13 +14,13 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing
+from kinetree.base.tables import counted
 from kinetree.description.joints import FREE
 from kinetree.errors import InputError, SingularityError
+from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
-from kinetree.identify.checks import MOST, STILL
-from kinetree.identify.findings import Finding
+from kinetree.identify.findings import Finding, named
 from kinetree.identify.laws import PARTS, FrictionChoice
 from kinetree.identify.least_squares import Fit
 from kinetree.identify.recording import Recording
@@ -29,18 +29,7 @@ from kinetree.model.bounds import bounds_of
 from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
-SAMPLES, STRETCHES = 20_000, 4  # in which a recording is compared with the description
-GLANCE, CLOSER = 300, 6  # samples that are compared in all readings; readings that are looked at
-WORST = 2.0  # largest share of a joint's squared force counted as unexplained: 1 is a guess of 0
-UNLIKE = 0.5  # share that is unexplained if the description is not that of the recorded robot
-ALIKE, OFF = 0.7, 10.0  # correlation of two signals of the same shape; ratio that is an error
-POOR = 1000  # condition of the regressor
-WILD = 8.0  # standard deviations that no sample in a billion reaches by itself
-FEW = 0.15  # more than this share of rows are not outliers, but another law
-ROUGH = 1e-6  # of the robot's own unit of force: smaller errors are not looked at
 UNIT = "is it in N m (N)?"
-SLIGHT = 1e-3  # of that unit: a joint with less force as described may carry much more
-SHIFTED = 0.5  # mean of the errors, in units of their standard deviation
 
 
 def check_joints(model: Model, data: Recording) -> None:
@@ -61,10 +50,13 @@ def check_motion(model: Model, data: Recording) -> None:
             "tau never changes in the recording; expected the measured forces of all joints."
         )
     units = natural_units(model)
-    if (np.ptp(data.q, axis=0) / np.where(units.positions, units.length, 1)).max(initial=0) < STILL:
+    if (np.ptp(data.q, axis=0) / np.where(units.positions, units.length, 1)).max(
+        initial=0
+    ) < const.STILL_RANGE:
         raise SingularityError(
-            f"no joint moves by more than {STILL:g} rad or {STILL * units.length:.3g} m in the "
-            "recording; expected a motion of all joints. `kinetree.identify.excite` plans one."
+            f"no joint moves by more than {const.STILL_RANGE:g} rad or "
+            f"{const.STILL_RANGE * units.length:.3g} m in the recording; expected a motion "
+            "of all joints. `kinetree.identify.excite` plans one."
         )
 
 
@@ -73,7 +65,7 @@ def poorly_excited(whole: Base, base: Base, found: Fit) -> list[Finding]:
     texts: list[str] = []
     if count := int((found.standard_error > np.abs(found.beta)).sum()):
         texts.append(f"{count} of {base.r} base parameters are smaller than their standard error")
-    if found.condition > POOR:
+    if found.condition > const.POOR_CONDITION:
         texts.append(
             f"the motion excites some parameters poorly (condition {found.condition:.0f}); "
             "`kinetree.identify.excite` plans a better one"
@@ -81,7 +73,7 @@ def poorly_excited(whole: Base, base: Base, found: Fit) -> list[Finding]:
     if missing := [whole.names[k] for k in whole.kept if k not in base.kept]:
         texts.append(
             f"the recording separates {base.r} of {whole.r} base parameters; combined with others, "
-            f"or without effect in it: {listing(missing, MOST)}. The robot has them as described"
+            f"or without effect in it: {named(missing)}. The robot has them as described"
         )
     return [Finding("excitation", (), text) for text in texts]
 
@@ -97,7 +89,7 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
             if present and choice not in (kind, "known"):
                 found.setdefault(kind, []).append(joint.name)
     return [
-        f"the {PARTS[kind]} of {listing(names, MOST)} is kept as described; to find it, choose the "
+        f"the {PARTS[kind]} of {named(names)} is kept as described; to find it, choose the "
         f"friction {kind!r}"
         for kind, names in found.items()
     ]
@@ -116,8 +108,8 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
     forces = natural_units(model).forces
     rest = found.residual / forces
     typical = 1.4826 * np.median(np.abs(rest), axis=0)
-    wild = np.abs(rest) > np.maximum(WILD * typical, ROUGH)
-    wild &= wild.mean(axis=0) < FEW
+    wild = np.abs(rest) > np.maximum(const.OUTLIER_Z * typical, const.ROUGH_FORCE)
+    wild &= wild.mean(axis=0) < const.OUTLIER_SHARE
     if count := int(wild.sum()):
         joints = _some(names, wild.any(axis=0))
         way_out = "'robust' least squares gives outliers less weight"
@@ -129,16 +121,16 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
             way_out = f"the farthest at t = {t[int(size.argmax())]:.4g} s; {way_out}"
         listed.append(Finding(
             "outliers", joints,
-            f"{measured} of {listing(joints, MOST)} {'is' if count == 1 else 'are'} far off all "
+            f"{measured} of {named(joints)} {'is' if count == 1 else 'are'} far off all "
             f"others: {way_out}",
         ))  # fmt: skip
     mean, spread = rest.mean(axis=0), rest.std(axis=0)
-    if np.any(shifted := np.abs(mean) > np.maximum(SHIFTED * spread, ROUGH)):
+    if np.any(shifted := np.abs(mean) > np.maximum(const.SHIFTED_MEAN * spread, const.ROUGH_FORCE)):
         values = ", ".join(f"{x:.3g}" for x in (mean * forces)[shifted][:8])
         joints = _some(names, shifted)
         listed.append(Finding(
             "offset", joints,
-            f"errors of {listing(joints, MOST)} have a mean of {values}: does the sensor have an "
+            f"errors of {named(joints)} have a mean of {values}: does the sensor have an "
             "offset? offsets=True finds it",
         ))  # fmt: skip
     return listed
@@ -167,7 +159,7 @@ class Compared:
     def unexplained(self) -> Array:
         """Share of each joint's squared force that the description does not explain, (n,)."""
         size = np.maximum((self.measured**2).sum(axis=0), 1e-300)
-        return np.minimum((self.rest**2).sum(axis=0) / size, WORST)
+        return np.minimum((self.rest**2).sum(axis=0) / size, const.UNEXPLAINED_MOST)
 
 
 Soft = Callable[[Recording, Array], Array]  # from samples of a recording to rows
@@ -221,17 +213,17 @@ def check_readings(robot: Robot, data: Recording, cutoff: float | None = None) -
     parts = _stretches(data)
     plain = compare(robot, Reading("", parts), partial(in_band, cutoff=cutoff))
     signs = list(_signs(robot.model, plain))
-    if signs or plain.unexplained.max(initial=0) < UNLIKE:
+    if signs or plain.unexplained.max(initial=0) < const.UNLIKE_SHARE:
         return signs
     return _better(robot, parts, partial(in_band, cutoff=cutoff), plain.unexplained)
 
 
 def _stretches(data: Recording) -> list[Recording]:
-    """The recording, or stretches of a long one with `SAMPLES` samples together."""
-    if len(data) <= SAMPLES:
+    """The recording, or stretches of a long one with `READING_SAMPLES` samples together."""
+    if len(data) <= const.READING_SAMPLES:
         return [data]
-    length = SAMPLES // STRETCHES
-    starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
+    length = const.READING_SAMPLES // const.READING_STRETCHES
+    starts = np.linspace(0, len(data) - length, const.READING_STRETCHES).round().astype(int)
     return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
@@ -246,18 +238,22 @@ def _signs(model: Model, plain: Compared) -> Iterator[Finding]:
     """Warnings of joints whose force has the description's shape, but another sign or size."""
     alike, ratio = _alike(plain.measured, plain.expected)
     without_armature = _alike(*plain.bare)
-    loaded = np.sqrt((plain.expected**2).mean(axis=0)) > SLIGHT * natural_units(model).forces
+    loaded = (
+        np.sqrt((plain.expected**2).mean(axis=0)) > const.SLIGHT_FORCE * natural_units(model).forces
+    )
     off = loaded.copy()
     for shape, times in ((alike, ratio), without_armature):
-        off &= (shape > ALIKE) & ((times > OFF) | (times < 1 / OFF))
-    if np.any(turned := loaded & (alike < -ALIKE)):
+        off &= (shape > const.ALIKE_CORRELATION) & (
+            (times > const.UNIT_RATIO) | (times < 1 / const.UNIT_RATIO)
+        )
+    if np.any(turned := loaded & (alike < -const.ALIKE_CORRELATION)):
         joints = _some(model.dof_names, turned)
-        text = f"tau of {listing(joints, MOST)} opposes the description's: is its sign reversed?"
+        text = f"tau of {named(joints)} opposes the description's: is its sign reversed?"
         yield Finding("reading", joints, text)
     if off.any():
         span = " to ".join(dict.fromkeys(f"{f(ratio[off]):.3g}" for f in (np.min, np.max)))
         joints = _some(model.dof_names, off)
-        text = f"tau of {listing(joints, MOST)} is {span} times the description's: {UNIT}"
+        text = f"tau of {named(joints)} is {span} times the description's: {UNIT}"
         yield Finding("reading", joints, text)
 
 
@@ -266,14 +262,17 @@ def _better(robot: Robot, parts: Sequence[Recording], soft: Soft, plain: Array) 
 
     There are many readings: some samples, without the filter, show which are worth a closer look.
     """
-    few = [x.part(slice(None, None, max(1, len(x) * len(parts) // GLANCE))) for x in parts]
+    few = [
+        x.part(slice(None, None, max(1, len(x) * len(parts) // const.GLANCE_SAMPLES)))
+        for x in parts
+    ]
     now = compare(robot, Reading("", few)).unexplained
     gains = {
         k: _gain(compare(robot, reading).unexplained, now, reading.dofs)
         for k, reading in enumerate(_readings(robot.model, few))
     }
-    closer = sorted(gains, key=lambda k: gains[k], reverse=True)[:CLOSER]
-    best, found = UNLIKE, list[Finding]()
+    closer = sorted(gains, key=lambda k: gains[k], reverse=True)[: const.CLOSER_READINGS]
+    best, found = const.UNLIKE_SHARE, list[Finding]()
     for k, reading in enumerate(_readings(robot.model, parts)):
         if k not in closer:
             continue
@@ -291,7 +290,7 @@ def _gain(left: Array, plain: Array, dofs: tuple[int, ...]) -> float:
     touched = np.abs(left - plain) > 0.05
     own = list(dofs)
     better = left[touched].sum() < 0.5 * plain[touched].sum()
-    agree = np.all(left[own] < np.maximum(plain[own], UNLIKE))
+    agree = np.all(left[own] < np.maximum(plain[own], const.UNLIKE_SHARE))
     return float((plain - left).sum()) if better and agree else 0.0
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units, parameter_units
-from kinetree.algorithms.parameters import LINK
+from kinetree.algorithms.parameters import LINK, ParameterLayout
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
+from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
 from kinetree.identify.least_squares import Fit, Method, fit
@@ -27,10 +28,6 @@ from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
-
-BLOCK = 4096  # samples whose regressor of the whole robot is in memory at once
-WEAK = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
-FLATTEST = 1e-8  # least squared gyration radius, in lengths of the robot, of a body kept as found
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +138,8 @@ def identify_payload(
 
 def _columns(robot: Robot, data: Recording, link: int) -> Array:
     """Regressor of the ten parameters of a link, (T, n, 10), without that of the whole robot."""
-    at = slice(10 * link, 10 * link + 10)
-    parts = [slice(k, k + BLOCK) for k in range(0, len(data), BLOCK)]
+    at = ParameterLayout(len(robot.model.links)).link(link)
+    parts = [slice(k, k + const.PAYLOAD_BLOCK) for k in range(0, len(data), const.PAYLOAD_BLOCK)]
     return np.concatenate(
         [robot.regressor(data.q[k], data.dq[k], data.ddq[k])[..., at] for k in parts]
     )
@@ -179,7 +176,7 @@ def _possible(beta: Array, weight: Array, K: Array) -> Array:
 
     It is beta itself if that is a physically possible body. All in the robot's own units.
     """
-    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
+    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > const.FLATTEST_BODY * beta[0]:
         return beta
     guess = np.linalg.lstsq(K, beta, rcond=None)[0]
     m, com = float(guess[0]), guess[1:4] / guess[0]
@@ -187,6 +184,9 @@ def _possible(beta: Array, weight: Array, K: Array) -> Array:
     J0 = definite(m, com, np.trace(S) * np.eye(3) - S, m)
     P, p = prior_rows(J0)
     root = np.linalg.cholesky(weight).T
-    A, b = np.vstack([root @ K, WEAK * P]), np.concatenate([root @ beta, WEAK * p])
+    A, b = (
+        np.vstack([root @ K, const.WEAK_PRIOR * P]),
+        np.concatenate([root @ beta, const.WEAK_PRIOR * p]),
+    )
     theta, _ = descend(A, b, coordinates(J0), 1, 1.0)
     return unknowns_at(theta, 1)[0]

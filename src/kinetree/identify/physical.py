@@ -22,7 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kinetree.algorithms.parameters import ParameterLayout
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.base import Base
 from kinetree.identify.interior import inside
 from kinetree.identify.least_squares import Fit
@@ -30,15 +32,6 @@ from kinetree.identify.unknowns import Unknowns
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
 TRIANGLE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-THINNEST = 0.1  # smallest gyration radius of a prior body, relative to its largest
-SMALLEST = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
-ROUNDS = 200
-LOOSE = 2.0  # deviation of the logarithms of a body's size: a factor of e^2 is common
-ENOUGH = 1e-4  # decrease of the cost that ends the search: a hundredth of a standard deviation
-NOTHING = 1e-9  # share of the spread below which friction or armature counts as zero
-WIDE = 10.0  # an offset of a sensor may be as large as the forces, not a tenth of them
-TINY = 1e-15  # variances that are rounding, relative to the largest
-FINEST = 1e-6  # least noise relative to joint forces: rounding must not outweigh the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,62 +92,63 @@ def consistent(
     count, widths = len(linear), own
     V = found.covariance[:count, :count] / np.outer(own, own)
     largest = float(np.sqrt((R[..., -1] ** 2).sum(axis=1) / T).max(initial=0)) or 1.0
-    floor = FINEST * largest
+    floor = const.FINEST_NOISE * largest
     rows = R[..., linear].reshape(-1, count)
     V = V + floor**2 * np.linalg.inv(rows.T @ rows)
     values, vectors = np.linalg.eigh((V + V.T) / 2)
-    root = vectors.T / np.sqrt(np.maximum(values, TINY * values[-1]))[:, None]
+    root = vectors.T / np.sqrt(np.maximum(values, const.VARIANCE_ROUNDING * values[-1]))[:, None]
     K = base.K[:count, :p] * scale / own[:, None]
     data, z = root @ K, root @ (found.beta[:count] / own)
     bodies = [
         definite(m / units.mass, c / units.length, I / (units.mass * units.length**2), 1.0)
         for m, c, I in zip(model.m, model.com, model.I_com, strict=True)
     ]
-    own = (sought.values(model)[:p] / scale)[10 * len(bodies) :]
-    spread = np.maximum(np.abs(own), _typical(R)[10 * len(bodies) :])
-    spread[sought.offset_places - 10 * len(bodies)] *= WIDE
+    links, first = len(bodies), sought.layout.bodies  # unknowns of bodies, then those of drives
+    own = (sought.values(model)[:p] / scale)[first:]
+    spread = np.maximum(np.abs(own), _typical(R)[first:])
+    spread[sought.offset_places - first] *= const.OFFSET_PRIOR
     P, centre = _prior(bodies, own, spread, prior)
     A, b = np.vstack([data, P]), np.concatenate([z, centre])
     start = np.concatenate([*map(coordinates, bodies), spread])
     signed = sought.signed[:p]
-    links = len(bodies)
     begin, D = unknowns_at(start, links, sought.sums)
-    drives = np.arange(p) >= 10 * links
+    drives = np.arange(p) >= first
     turn = np.where(drives & drives[:, None], D, np.eye(p))  # x = turn u, drives u above zero
     units_of_body = np.array([pseudo_of(unit) for unit in np.eye(10)])
     u = inside(A @ turn, b, np.linalg.solve(turn, begin), units_of_body, links, drives & ~signed)
-    pairs = [coordinates(pseudo_of(x)) for x in u[: 10 * links].reshape(links, 10)]
+    pairs = [coordinates(pseudo_of(x)) for x in u[:first].reshape(links, -1)]
     theta, rounds = descend(
         A, b, start, links, prior, watch, signed, sought.sums,
-        begin=np.concatenate([*pairs, u[10 * links :]]),
+        begin=np.concatenate([*pairs, u[first:]]),
     )  # fmt: skip
     covariance = np.linalg.inv(A.T @ A)
     gain = scale[:, None] * (covariance @ data.T @ root) / widths
     before = np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
     learned = np.clip(1 - deviation**2 / before, 0, 1)
-    x = unknowns_at(theta, len(bodies), sought.sums)[0]
+    x = unknowns_at(theta, links, sought.sums)[0]
     distance = float(((data @ x - z) ** 2).sum())
-    drives, signed = x[10 * len(bodies) :], signed[10 * len(bodies) :]
-    drives[np.abs(drives) < NOTHING * spread] = 0
-    unseen = ~data[:, 10 * len(bodies) :].any(axis=0)
+    drives, signed = x[first:], signed[first:]
+    drives[np.abs(drives) < const.ZERO_DRIVE * spread] = 0
+    unseen = ~data[:, first:].any(axis=0)
     drives[unseen] = own[unseen]
     for static, coulomb in sought.sums:
         x[static] = max(x[static], x[coulomb])
-    signed[sought.offset_places - 10 * len(bodies)] = False  # only preloads are left
+    signed[sought.offset_places - first] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
-        drives[k - 1] = max(drives[k - 1], NOTHING * spread[k - 1])
+        drives[k - 1] = max(drives[k - 1], const.ZERO_DRIVE * spread[k - 1])
     return Estimate(x * scale, deviation * scale, learned, rounds, distance, gain)
 
 
 def _prior(bodies: list[Array], own: Array, spread: Array, prior: float) -> tuple[Array, Array]:
     """P, (p, p), and p, (p,), of the prior |P x - p|^2 of bodies and drives."""
-    count = 10 * len(bodies) + len(own)
+    layout = ParameterLayout(len(bodies))
+    count = layout.bodies + len(own)
     P, p = np.zeros((count, count)), np.zeros(count)
     for i, J0 in enumerate(bodies):
-        at = slice(10 * i, 10 * i + 10)
+        at = layout.link(i)
         P[at, at], p[at] = prior_rows(J0)
-    rest = np.arange(10 * len(bodies), count)
+    rest = np.arange(layout.bodies, count)
     P[rest, rest], p[rest] = 1 / spread, own / spread
     return P / prior, p / prior
 
@@ -178,12 +172,12 @@ def unknowns_at(
 
     sums: pairs (a, b) with x[a] = theta[a] + theta[b], so that x[a] is never the smaller one.
     """
-    count = len(theta)
+    count, layout = len(theta), ParameterLayout(links)
     x, D = np.zeros(count), np.zeros((count, count))
     for i in range(links):
-        at = slice(10 * i, 10 * i + 10)
+        at = layout.link(i)
         x[at], D[at, at] = body(theta[at])
-    rest = np.arange(10 * links, count)
+    rest = np.arange(layout.bodies, count)
     x[rest], D[rest, rest] = theta[rest], 1
     for a, b in sums:
         x[a], D[a, b] = theta[a] + theta[b], 1
@@ -203,12 +197,12 @@ def descend(
 ) -> tuple[Array, int]:
     """theta that minimises |A x(theta) - b|^2 from `begin` or the start on, and the rounds.
 
-    Logarithms among theta are pulled towards the start: a step of `LOOSE` prior costs as much as
-    one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond the
-    bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
+    Logarithms among theta are pulled towards the start: a step of `LOOSE_PRIOR` prior costs as much
+    as one standard deviation. Data can make a body flat, but never of no thickness. Entries beyond
+    the bodies stay at zero or above, except the `signed` ones; `sums` as in `unknowns_at`.
     """
-    pull = np.zeros(len(start))
-    pull[[10 * i + k for i in range(links) for k in range(4)]] = 1 / (LOOSE * prior)
+    pull, first = np.zeros(len(start)), ParameterLayout(links).bodies
+    pull[:first].reshape(links, -1)[:, :4] = 1 / (const.LOOSE_PRIOR * prior)
 
     def errors(theta: Array) -> tuple[Array, Array]:
         x, D = unknowns_at(theta, links, sums)
@@ -219,12 +213,12 @@ def descend(
     # Levenberg and Marquardt: a step that lowers the cost is taken and the damping reduced, another
     # one is discarded and the damping increased. Drives are bounded by active sets: those at zero
     # that the gradient would push below are held there in this step.
-    drives = np.arange(len(start)) >= 10 * links
+    drives = np.arange(len(start)) >= first
     bounded = drives if signed is None else drives & ~signed
     theta = start if begin is None else begin
     error, J = errors(theta)
     cost, damping, k = float(error @ error), 1e-3, 0
-    for k in range(1, ROUNDS + 1):
+    for k in range(1, const.BODY_ROUNDS + 1):
         g = J.T @ error
         free = ~(bounded & (theta <= 0) & (g > 0))  # zeros that would become negative stay zero
         H = J[:, free].T @ J[:, free]
@@ -239,7 +233,7 @@ def descend(
         if watch is not None:
             watch(k, min(found, cost))
         if found <= cost:
-            small = cost - found <= max(ENOUGH, 1e-12 * cost)
+            small = cost - found <= max(const.BODY_DECREASE, 1e-12 * cost)
             theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-7)
             if small:
                 break
@@ -302,7 +296,9 @@ def definite(m: float, com: Array, I_com: Array, total: float) -> Array:
     m = float(m) if m > 0 else 1e-3 * max(total, 1.0)
     S = second_moment(np.asarray(I_com, float))
     moments, axes = np.linalg.eigh((S + S.T) / 2)
-    least = m * max(SMALLEST, THINNEST * np.sqrt(max(moments[-1], 0) / m)) ** 2
+    least = (
+        m * max(const.SMALLEST_BODY, const.THINNEST_BODY * np.sqrt(max(moments[-1], 0) / m)) ** 2
+    )
     S = (axes * np.maximum(moments, least)) @ axes.T
     I = np.trace(S) * np.eye(3) - S
     return pseudo_inertia(m, np.asarray(com, float), I)

@@ -9,12 +9,12 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.chart_matplotlib import new_figure
+from kinetree.identify import constants as const
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
-LOWEST = 1e-8  # of the largest power density: rounding is not drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def plot_error_spectrum(
     """
     fig = new_figure(8, 4.5)
     ax = fig.subplots()
-    root = np.sqrt(np.maximum(density, LOWEST * density.max(initial=0)))
+    root = np.sqrt(np.maximum(density, const.LOWEST_POWER * density.max(initial=0)))
     for k, name in enumerate(names):
         if np.any(root[:, k]):
             (line,) = ax.semilogy(f, root[:, k], lw=1.2)

@@ -13,10 +13,11 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
-from kinetree.identify.checks import MOST, least_motion
+from kinetree.identify import constants as const
+from kinetree.identify.checks import least_motion
 from kinetree.identify.clock import Samples
 from kinetree.identify.filtering import check_cutoff, low_pass, margin, smooth
+from kinetree.identify.findings import named
 from kinetree.identify.spectrum import (
     Bands,
     Spectrum,
@@ -28,12 +29,6 @@ from kinetree.identify.spectrum import (
     spectrum,
 )
 from kinetree.model import Model
-
-CLEAN = 1e-4  # share of noise in the power of recorded rates that are used as they are
-AS_GOOD = 1.1  # power of the error of recorded rates, in terms of that of the positions
-WORSE = 4.0  # the same of positions: above it, recorded rates that are late are shifted
-VISIBLE = 0.01  # lag times frequency of the motion, and error of scale, that count
-SURE = 4.0  # standard errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +70,7 @@ def choose_rates(model: Model, samples: Samples, cutoff: float | None) -> Rates:
     if model.n == model.nq:  # noise of joints at rest has no part in the choice of the cutoff
         still = np.ptp(q, axis=0) < least_motion(natural_units(model))
         still &= not still.all()
-    rate = np.where(best[1] <= AS_GOOD * best[0], 1, 0)
+    rate = np.where(best[1] <= const.RATES_AS_GOOD * best[0], 1, 0)
     rough = common_cutoff(_chosen(error, rate, still), tried)
     lag = np.zeros(model.n)
     if dq is not None and model.n == model.nq:
@@ -83,7 +78,7 @@ def choose_rates(model: Model, samples: Samples, cutoff: float | None) -> Rates:
         rate, lag, more = _judged(model, best, rate, late, scale)
         notes += more
     least = np.minimum(best[0], best[1])
-    acceleration = np.where(best[2] <= AS_GOOD * least, 2, rate)
+    acceleration = np.where(best[2] <= const.RATES_AS_GOOD * least, 2, rate)
     clean = _clean(found[1]) and _clean(found[2]) and not lag.any() and bool((rate == 1).all())
     if clean and dq is not None and ddq is not None:
         return Rates(("dq",) * model.n, ("ddq",) * model.n, lag, None)
@@ -172,7 +167,7 @@ def _clean(found: Bands | None) -> bool:
     if found is None:
         return False
     noise, motion = found.noise.sum(axis=0), found.motion.sum(axis=0)
-    return bool((noise <= CLEAN * motion).all())
+    return bool((noise <= const.CLEAN_RATES * motion).all())
 
 
 def _lags(
@@ -207,9 +202,11 @@ def _lags(
                 return np.zeros(model.n), np.ones(model.n)  # not a lag
         noise = np.sqrt(rest @ rest / len(rest) / independent * len(rest))
         frequency = np.sqrt(sizes[1] / sizes[0])  # rad/s
-        if abs(found) * frequency > VISIBLE and abs(found) > SURE * noise / np.sqrt(sizes[1]):
+        if abs(found) * frequency > const.VISIBLE_LAG and abs(
+            found
+        ) > const.SURE_RATES * noise / np.sqrt(sizes[1]):
             lag[k] = found
-        if abs(factor - 1) > max(VISIBLE, SURE * noise / np.sqrt(sizes[0])):
+        if abs(factor - 1) > max(const.VISIBLE_LAG, const.SURE_RATES * noise / np.sqrt(sizes[0])):
             scale[k] = factor
     return lag, scale
 
@@ -229,7 +226,7 @@ def _judged(
         )
     rate = np.where(off, 0, rate)
     visible = (late != 0) & ~off
-    shift = visible & (rate == 1) & (best[0] > WORSE * best[1])
+    shift = visible & (rate == 1) & (best[0] > const.POSITIONS_WORSE * best[1])
     for own, remedy in ((shift, "it was shifted"), (visible & ~shift, "rates from positions")):
         if own.any():
             worst = int(np.where(own, np.abs(late), 0).argmax())
@@ -243,7 +240,7 @@ def _judged(
 
 def _names(names: Array, chosen: Array) -> str:
     """The chosen names in a sentence."""
-    return "all joints" if chosen.all() and len(chosen) > 1 else listing(names[chosen], MOST)
+    return "all joints" if chosen.all() and len(chosen) > 1 else named(names[chosen])
 
 
 def _reasons(

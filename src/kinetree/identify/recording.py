@@ -12,6 +12,7 @@ from kinetree.base.containers import read_times
 from kinetree.base.options import count, typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
 from kinetree.identify.checks import (
     check_given_rates,
     check_times,
@@ -25,7 +26,6 @@ from kinetree.identify.checks import (
     unwound,
 )
 from kinetree.identify.clock import (
-    JITTER,
     Samples,
     evenly,
     gaps,
@@ -52,8 +52,6 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation
 
-LEAST = 16  # samples
-GAP = 20  # steps between joined recordings
 DEGREES_STATED, RADIANS_STATED = "degrees=True, --degrees", "degrees=False"  # ways out
 
 
@@ -138,7 +136,7 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
     if len(data) == 1:
         return data[0]
     cutoffs = [x.cutoff for x in data if x.cutoff is not None]
-    gap = GAP * max(x.dt for x in data)
+    gap = const.JOINED_GAP * max(x.dt for x in data)
     start, times = 0.0, list[Array]()
     for x in data:
         times.append(x.t - x.t[0] + start)
@@ -208,8 +206,10 @@ def _made(
     }  # fmt: skip
     checked = Trajectory(**columns, model=model, name="recording")
     given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
-    if len(checked.t) < LEAST:
-        raise InputError(f"the recording has {len(checked.t)} samples; expected {LEAST} at least.")
+    if len(checked.t) < const.LEAST_SAMPLES:
+        raise InputError(
+            f"the recording has {len(checked.t)} samples; expected {const.LEAST_SAMPLES} at least."
+        )
     x, given = in_radians(model, checked.q, given) if degrees else (checked.q, given)
     times, forces = checked.t, checked.tau
     assert forces is not None
@@ -371,9 +371,10 @@ def _stretches(t: Array, cutoff: float | None) -> list[slice]:
     cuts = [0, *gaps(t, cutoff) + 1, len(t)]
     found = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
     longest = found[0].stop - found[0].start
-    if longest < LEAST:
+    if longest < const.LEAST_SAMPLES:
         raise InputError(
-            f"no more than {longest} samples follow each other without a gap; expected {LEAST}."
+            f"no more than {longest} samples follow each other without a gap; expected "
+            f"{const.LEAST_SAMPLES}."
         )
     return found
 
@@ -381,7 +382,7 @@ def _stretches(t: Array, cutoff: float | None) -> list[slice]:
 def _can_be_even(model: Model, t: Array) -> bool:
     """Whether samples are even, or positions can be interpolated."""
     steps = np.diff(t)
-    return model.n == model.nq or bool(np.ptp(steps) <= JITTER * steps.mean())
+    return model.n == model.nq or bool(np.ptp(steps) <= const.UNEVEN_STEP * steps.mean())
 
 
 def _even(model: Model, samples: Samples) -> tuple[Samples, list[str]]:
@@ -406,14 +407,14 @@ def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> R
     lost, filled, uneven, jitter = 0, 0, False, 0.0
     for own in stretches:
         count = own.stop - own.start
-        if count < LEAST:
+        if count < const.LEAST_SAMPLES:
             lost += count
             continue
         part, remark = _even(model, take(samples, own))
         t = part[0]
         dt = float((t[-1] - t[0]) / (len(t) - 1))
         cut = margin(dt, cutoff)
-        if len(t) < (least := 2 * cut + LEAST):
+        if len(t) < (least := 2 * cut + const.LEAST_SAMPLES):
             if not found and own is stretches[0]:
                 raise InputError(
                     f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "

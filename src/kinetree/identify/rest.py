@@ -11,18 +11,11 @@ import numpy as np
 
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
-from kinetree.identify.findings import Finding
+from kinetree.identify.findings import Finding, named
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
-
-FASTEST = 0.1  # share of a joint's largest way within the window, below which it stands still
-PERIODS = 0.5  # of the cutoff: least length of the window
-STEPS = 8  # of time: least length of the window
-OFTEN = 0.1  # share of the recording in which a joint rests while others move, worth a note
-MOST = 8  # names in a note
-LEAST = 0.2  # share of the recording that has to move: less is not a motion with rests
 
 
 def without_rest(model: Model, data: Recording) -> Recording:
@@ -38,16 +31,16 @@ def without_rest(model: Model, data: Recording) -> Recording:
     still = still_joints(model, data)
     rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
-    if np.any(often := alone > OFTEN):
+    if np.any(often := alone > const.STICKING_SHARE):
         joints = tuple(name for name, x in zip(model.dof_names, often, strict=True) if x)
         text = (
-            f"{listing(joints, MOST)} {'sticks' if often.sum() == 1 else 'stick'}, in up to "
+            f"{named(joints)} {'sticks' if often.sum() == 1 else 'stick'}, in up to "
             f"{alone.max():.0%} of the recording while other joints move: friction at rest has any "
             "value up to its largest one, which no law of the rate gives"
         )
         data = replace(data, findings=(*data.findings, Finding("sticking", joints, text)))
     moving = np.flatnonzero(~rest)
-    if not rest.any() or len(moving) < LEAST * len(data):
+    if not rest.any() or len(moving) < const.MOVING_SHARE * len(data):
         return data
     note = (
         f"the robot stands still in {rest.mean():.0%} of the recording: these samples are left "
@@ -69,8 +62,8 @@ def still_joints(model: Model, data: Recording) -> Array:
     units = natural_units(model)
     if model.n != model.nq or not data.dq.any():  # positions held still, one after the other
         return still
-    longest = max(units.time, 0.0 if data.cutoff is None else PERIODS / data.cutoff)
-    size = max(STEPS, round(longest / data.dt))
+    longest = max(units.time, 0.0 if data.cutoff is None else const.REST_PERIODS / data.cutoff)
+    size = max(const.REST_STEPS, round(longest / data.dt))
     least = least_motion(units)
     moves = np.ptp(data.q, axis=0) > least
     if len(data) <= 2 * size or not moves.any():
@@ -78,7 +71,7 @@ def still_joints(model: Model, data: Recording) -> Array:
     together = data.t[size - 1 :] - data.t[: len(data) - size + 1] < 1.5 * size * data.dt
     for j in np.flatnonzero(moves):
         way = _way(data.q[:, j], size)
-        quiet = (way < min(least[j], FASTEST * way.max())) & together
+        quiet = (way < min(least[j], const.REST_SHARE * way.max())) & together
         ends = np.zeros(len(data) + 1, int)  # +1 where windows begin, -1 after they end
         np.add.at(ends, np.flatnonzero(quiet), 1)
         np.add.at(ends, np.flatnonzero(quiet) + size, -1)

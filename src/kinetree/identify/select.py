@@ -9,10 +9,10 @@ Candidates for each joint, from simple to complex:
 
 Cross-validation is by folds of consecutive rows, because errors of neighbouring rows are alike. The
 choice is the simplest candidate that is not significantly worse than the best one: its squared
-errors exceed those of the best one by no more than `SURE` standard errors of the mean difference,
-from block to block. A block is longer than errors are correlated. Of candidates with as many
-unknowns the one with the smaller error is chosen. So a joint with symmetric friction gets a law or
-an offset that it does not need in 5 % of recordings (9 of 180 joints in simulations).
+errors exceed those of the best one by no more than `SIMPLER_LAW_Z` standard errors of the mean
+difference, from block to block. A block is longer than errors are correlated. Of candidates with as
+many unknowns the one with the smaller error is chosen. So a joint with symmetric friction gets a
+law or an offset that it does not need in 5 % of recordings (9 of 180 joints in simulations).
 
 If a curve is chosen for any joint, the choice is made again: first with directional friction of the
 other joints, then with the friction that was chosen for them.
@@ -26,6 +26,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
 from kinetree.identify.recording import Recording
@@ -43,11 +44,6 @@ from kinetree.identify.unknowns import unknowns
 from kinetree.model import Joint
 from kinetree.model.friction import has_more_laws
 from kinetree.robot import Robot
-
-SURE = 1.64  # standard errors
-PASSES = 2
-MOST, ROWS = 60_000, 12_000  # samples and rows that are used, in stretches over the recording
-STRETCHES = 8  # of a longer recording
 
 
 @dataclass(frozen=True)
@@ -125,20 +121,22 @@ def _still(robot: Robot, data: Sequence[Recording]) -> list[int]:
 def some_parts(
     data: Recording, soft_of: Callable[[Recording], Callable[[Array], Array]] | None = None
 ) -> list[Recording]:
-    """The recording, or stretches of a long one with `MOST` samples or `ROWS` rows together.
+    """The recording, or stretches with `LAW_SAMPLES` samples or `LAW_ROWS` rows together.
 
     Args:
         data: the recording.
         soft_of: as in `make_stretches`; None: the number of rows does not matter.
     """
-    most = MOST
-    if soft_of is not None and len(data) > min(MOST, ROWS):
-        first = data.part(slice(0, MOST))
-        most = min(MOST, ROWS * len(first) // len(soft_of(first)(first.t[:, None])))
+    most = const.LAW_SAMPLES
+    if soft_of is not None and len(data) > min(const.LAW_SAMPLES, const.LAW_ROWS):
+        first = data.part(slice(0, const.LAW_SAMPLES))
+        most = min(
+            const.LAW_SAMPLES, const.LAW_ROWS * len(first) // len(soft_of(first)(first.t[:, None]))
+        )
     if len(data) <= most:
         return [data]
-    length = most // STRETCHES
-    starts = np.linspace(0, len(data) - length, STRETCHES).round().astype(int)
+    length = most // const.LAW_STRETCHES
+    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
     return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
@@ -178,7 +176,7 @@ def choose_friction(
         for dof in range(robot.n)
     ]
     trials: dict[str, dict[Candidate, Trial]] = {}
-    for _ in range(PASSES):
+    for _ in range(const.LAW_PASSES):
         problem = make_problem(stretches, friction)
         for joint in moving:
             allowed = [x for x in CANDIDATES if _is_allowed(x, _given(offsets, joint.name))]
@@ -241,7 +239,7 @@ def _is_simpler(trial: Trial, than: Trial) -> bool:
 def _is_worse(loss: Array, best: Array) -> bool:
     """Whether losses of blocks exceed those of the best trial by more than chance."""
     d = loss - best
-    return float(d.mean()) > SURE * float(d.std(ddof=1)) / np.sqrt(len(d))
+    return float(d.mean()) > const.SIMPLER_LAW_Z * float(d.std(ddof=1)) / np.sqrt(len(d))
 
 
 def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | None) -> Choice:

@@ -22,23 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.band import Band
 from kinetree.identify.base import Base, separable
 from kinetree.identify.equations import Equations
 from kinetree.identify.laws import Law, curve, described_shapes, grid, moved
 from kinetree.identify.least_squares import Blocks, Fit, Method, weights_of
-
-THIN = 800  # samples of the grid and of the first steps
-SWEEPS, SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
-STEPS, TRIES = 40, 12
-DAMPED, FACTOR = 1e-8, 10.0  # first damping, in terms of squares of the derivatives; its changes
-REWEIGHTED = 10  # rounds of weights before the first grid
-CLOSE = 1e-9  # relative change of the shapes that ends the steps
-SMALL = 1e-3  # the same in standard errors of the shapes
-RIDGE = 1e-14  # of columns of length 1: shapes without effect do not move
-SEEN = 1e-6  # share of a curve that other columns do not have, squared; less is rounding
-BETTER = 1e-9  # relative decrease of the squares that counts
-LOADS = np.linspace(0, 0.8, 9)  # starts of load friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +63,7 @@ def find_shapes(
     kept = [whole.kept[k] for k in own]
     report("friction laws: grid of shapes")
     point = _first(_thinned(equations), kept, method)
-    for _ in range(SEARCHES):
+    for _ in range(const.GRID_SEARCHES):
         point, changed = _swept(point, kept)
         if not changed and _ > 0:
             break
@@ -91,7 +80,7 @@ def _thinned(equations: Equations) -> Equations:
     """Equations of some of the samples; all of them if both sides are to be filtered."""
     if any(band.reach for band in equations.bands):
         return equations
-    some = slice(None, None, max(1, len(equations.y) // THIN))
+    some = slice(None, None, max(1, len(equations.y) // const.THIN_SAMPLES))
     keys = ("rows", "plain", "y", "loaded", "dq", "signs")
     parts = [getattr(equations, key)[some] for key in keys]
     return Equations(equations.sought, (Band(0, len(parts[2])),), *parts)
@@ -102,7 +91,7 @@ def _first(equations: Equations, kept: list[int], method: Method) -> Point:
     forces = equations.sought.natural.forces
     shape = sum(equations.breaks), len(forces)
     point = _solved(equations, kept, np.broadcast_to(1 / forces**2, shape))
-    for _ in range(REWEIGHTED):
+    for _ in range(const.SHAPE_REWEIGHTS):
         point = _reweighted(point, kept, method)
     return point
 
@@ -143,7 +132,7 @@ def _normal(X: Array, z: Array) -> Array:
     length = np.sqrt(np.diag(G))
     length = np.where(length > 0, length, 1)
     G /= np.outer(length, length)
-    G += np.diag(np.where(np.diag(G) > 0, RIDGE, 1))
+    G += np.diag(np.where(np.diag(G) > 0, const.SHAPE_RIDGE, 1))
     scale = length.reshape(-1, *[1] * (z.ndim - 1))
     return np.linalg.solve(G, X.T @ z / scale) / scale
 
@@ -151,7 +140,7 @@ def _normal(X: Array, z: Array) -> Array:
 def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
     """The best point on the grids of the laws, one law after the other; whether it is another."""
     changed = False
-    for _ in range(SWEEPS):
+    for _ in range(const.GRID_SWEEPS):
         before = point.equations.sought.shapes
         for k, law in enumerate(point.equations.sought.laws):
             if law.kind == "load":
@@ -166,9 +155,11 @@ def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
 
 def _best_load(point: Point, k: int, kept: list[int]) -> Point:
     """The best coefficient of load friction among some."""
-    tried = [_solved(_with(point.equations, k, np.array([c])), kept, point.w) for c in LOADS]
+    tried = [
+        _solved(_with(point.equations, k, np.array([c])), kept, point.w) for c in const.LOAD_STARTS
+    ]
     best = min(tried, key=lambda x: x.cost)
-    return best if best.cost < point.cost * (1 - BETTER) else point
+    return best if best.cost < point.cost * (1 - const.SHAPE_BETTER) else point
 
 
 def _best_curve(point: Point, k: int, kept: list[int]) -> Point:
@@ -190,10 +181,12 @@ def _best_curve(point: Point, k: int, kept: list[int]) -> Point:
     across, squares = f.T @ rest, (f * f).sum(axis=0)
     left = squares - ((Q.T @ f) ** 2).sum(axis=0)
     gain = np.where(
-        (across > 0) & (left > SEEN * squares), across**2 / np.where(left > 0, left, 1), 0
+        (across > 0) & (left > const.SEEN_SHARE * squares),
+        across**2 / np.where(left > 0, left, 1),
+        0,
     )
     best = int(gain.argmax())
-    if gain[best] <= gain[0] + BETTER * point.cost:
+    if gain[best] <= gain[0] + const.SHAPE_BETTER * point.cost:
         return point
     return _solved(_with(equations, k, starts[best]), kept, point.w)
 
@@ -215,7 +208,7 @@ def _with(equations: Equations, k: int, shapes: Array) -> Equations:
 def _descended(point: Point, kept: list[int], method: Method) -> Point:
     """The point after steps of Gauss and Newton for all shapes together."""
     count, damping = len(kept), 0.0
-    for _ in range(STEPS):
+    for _ in range(const.SHAPE_STEPS):
         point = _reweighted(point, kept, method)
         equations, sought = point.equations, point.equations.sought
         if not len(sought.shapes):  # described load friction alone
@@ -226,7 +219,7 @@ def _descended(point: Point, kept: list[int], method: Method) -> Point:
         old = sought.shapes
         point, damping, close = _stepped(point, kept, D, damping)
         change = np.abs(point.equations.sought.shapes - old)
-        if close or np.all(change <= CLOSE * _unit(sought.laws, old)):
+        if close or np.all(change <= const.SHAPE_CLOSE * _unit(sought.laws, old)):
             break
     return _reweighted(point, kept, method)
 
@@ -248,10 +241,10 @@ def _stepped(point: Point, kept: list[int], D: Array, damping: float) -> tuple[P
     for _ in range(2):  # a second time for the digits that normal equations lose
         E = E - X @ _normal(X, E)
     S, g = E.T @ E, E.T @ z
-    S[np.diag_indices(len(S))] += RIDGE
+    S[np.diag_indices(len(S))] += const.SHAPE_RIDGE
     errors = np.sqrt(np.diag(np.linalg.inv(S)) * point.cost / max(z.size - len(X.T), 1))
-    close = bool(np.all(np.abs(np.linalg.solve(S, g)) <= SMALL * errors))
-    for _ in range(TRIES):
+    close = bool(np.all(np.abs(np.linalg.solve(S, g)) <= const.SHAPE_SMALL * errors))
+    for _ in range(const.SHAPE_TRIES):
         step = np.linalg.solve(S + damping * np.eye(len(S)), g) / length
         new = sought.shapes.copy()
         for law, at in zip(sought.laws, sought.places, strict=True):
@@ -259,9 +252,9 @@ def _stepped(point: Point, kept: list[int], D: Array, damping: float) -> tuple[P
             new[own] = moved(law, sought.shapes[own], step[own])
         found = _solved(point.equations.at(new), kept, point.w)
         if found.cost <= point.cost:
-            less = damping / FACTOR if damping > DAMPED else 0.0
+            less = damping / const.DAMPING_FACTOR if damping > const.SHAPE_DAMPING else 0.0
             return found, less, close
-        damping = max(FACTOR * damping, DAMPED)
+        damping = max(const.DAMPING_FACTOR * damping, const.SHAPE_DAMPING)
     return point, damping, close
 
 
@@ -287,6 +280,6 @@ def plain_errors(blocks: Blocks, found: Fit) -> Array:
     G = np.asarray(G)
     length = np.sqrt(np.diag(G))
     length = np.where(length > 0, length, 1)
-    G = G / np.outer(length, length) + RIDGE * np.eye(len(G))
+    G = G / np.outer(length, length) + const.SHAPE_RIDGE * np.eye(len(G))
     scale = float(np.mean(found.residual**2 * found.weights))
     return np.linalg.inv(G) * scale / np.outer(length, length)

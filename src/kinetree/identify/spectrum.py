@@ -16,9 +16,10 @@ in the accelerations, w = (2 pi f)^4 for positions, (2 pi f)^2 for rates, 1 for 
 cutoff minimises the sum of log E over the joints: every joint has one vote, whatever its noise,
 and a notch between harmonics of the motion does not end the band.
 
-Bands are no narrower than `FEWEST` / duration, and the window spreads lines of the motion over as
-much. So the cutoff of a recording of 6 s may lie 0.8 Hz above the best one, and accelerations have
-up to twice the smallest error; in simulated motions of 12 s they had at most 1.3 times that.
+Bands are no narrower than `BAND_FREQUENCIES` / duration, and the window spreads lines of the motion
+over as much. So the cutoff of a recording of 6 s may lie 0.8 Hz above the best one, and
+accelerations have up to twice the smallest error; in simulated motions of 12 s they had at most 1.3
+times that.
 """
 
 from dataclasses import dataclass
@@ -31,24 +32,11 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.chart_matplotlib import new_figure
 from kinetree.base.options import typed
+from kinetree.identify import constants as const
 from kinetree.identify.filtering import good_length, response
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-PER_OCTAVE, FEWEST = 6, 5  # bands: width, and least number of frequencies
-STEEP = 2.6  # noise falls no faster than f^-STEEP
-OCTAVES = 2.0  # of the stretch whose straightness is tested
-SCATTER = 0.25  # of the log of a band's level that is noise
-STRAIGHT = 1.5  # mean square of the misfit of a straight line, in units of the scatter
-LASTING = 2.0  # noise that reaches the end falls by less than this factor's logarithm
-MOTION = 1e-4  # share of the largest power that is motion, wherever it lies
-TOP = 0.8  # share of half the sampling frequency; above it, interpolation lowers the level
-GAP = 2**0.6  # motion goes on above a gap that is narrower
-EXACT = 1e-8  # share of the power of accelerations that may be lost where there is no noise
-BAND = 1e-4  # share of the power of accelerations above `Spectrum.band`
-HIGHEST = 0.4  # largest cutoff, times the sampling frequency
-LONGEST = 5.0  # smallest cutoff, times 1 / duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +140,13 @@ def errors(found: Bands, cutoffs: Array) -> Array:
     """Expected power of the error of the accelerations after each low-pass, (n, cutoffs)."""
     gain = response(found.f[:, None], cutoffs)
     motion, noise = found.weight * found.motion, found.weight * found.noise
-    exact = EXACT * motion.sum(axis=0)[:, None]
+    exact = const.EXACT_POWER * motion.sum(axis=0)[:, None]
     return motion.T @ (1 - gain) ** 2 + noise.T @ gain**2 + exact
 
 
 def candidates(count: int, dt: float) -> Array:
     """Cutoffs to choose from for `count` samples, Hz, a twelfth of an octave apart."""
-    least, most = LONGEST / (count * dt), HIGHEST / dt
+    least, most = const.LOWEST_CUTOFF / (count * dt), const.HIGHEST_CUTOFF / dt
     if least >= most:
         return np.array([most])
     return least * (most / least) ** np.linspace(0, 1, 1 + int(np.ceil(12 * np.log2(most / least))))
@@ -194,7 +182,7 @@ def spectrum(found: list[Bands], dt: float, cutoff: float, names: tuple[str, ...
     for x in found:
         power = (x.motion * x.weight)[:, 0]
         if power.sum() > 0:
-            inside = np.cumsum(power) < (1 - BAND) * power.sum()
+            inside = np.cumsum(power) < (1 - const.BAND_POWER) * power.sum()
             band = max(band, f[min(int(inside.sum()), len(f) - 1)])
     sources = tuple(("q", "dq", "ddq")[x.derivative] for x in found)
     return Spectrum(f, level, floor, cutoff, float(min(band, cutoff)), sources, names)
@@ -215,8 +203,11 @@ def _edges(count: int, dt: float) -> tuple[Array, Array]:
     f = np.arange(length // 2 + 1) / (length * dt)
     edges, top = [1], len(f) - 1
     while edges[-1] < top:
-        end = max(edges[-1] + FEWEST, int(np.ceil(edges[-1] * 2 ** (1 / PER_OCTAVE))))
-        edges.append(top if top - end < FEWEST else end)
+        end = max(
+            edges[-1] + const.BAND_FREQUENCIES,
+            int(np.ceil(edges[-1] * 2 ** (1 / const.BANDS_PER_OCTAVE))),
+        )
+        edges.append(top if top - end < const.BAND_FREQUENCIES else end)
     return f, np.array(edges)
 
 
@@ -237,12 +228,12 @@ def _floor(f: Array, count: Array, power: Array, level: Array, dt: float) -> Arr
     if largest == 0:
         return np.zeros(len(f))
     log, x = np.log(np.maximum(level, 1e-300)), np.log(f)
-    weight = 1 / np.sqrt(SCATTER**2 + 4 / count)
-    top = TOP * 0.5 / dt
+    weight = 1 / np.sqrt(const.BAND_SCATTER**2 + 4 / count)
+    top = const.TOP_FREQUENCY * 0.5 / dt
 
     def line(j: int) -> Line | None:
         """The straight line over the octaves above band j."""
-        own = np.flatnonzero((f >= f[j]) & (f <= min(top, 1.01 * 2**OCTAVES * f[j])))
+        own = np.flatnonzero((f >= f[j]) & (f <= min(top, 1.01 * 2**const.STRAIGHT_OCTAVES * f[j])))
         if len(own) < 4 or f[own[-1]] < 1.8 * f[j]:
             return None
         return _line(x[own], log[own], weight[own])
@@ -254,9 +245,16 @@ def _floor(f: Array, count: Array, power: Array, level: Array, dt: float) -> Arr
         start = found.at(x[j])
         # below the motion by far, or flat (or rising) to the end: motion is never that fast
         rest = log[j : int(np.searchsorted(f, top))]
-        low = start < np.log(MOTION * largest)
-        lasting = top > 2**OCTAVES * f[j] and np.quantile(rest, 0.05) > start - LASTING
-        if found.slope > -STEEP and found.misfit < STRAIGHT and (low or lasting):
+        low = start < np.log(const.MOTION_POWER * largest)
+        lasting = (
+            top > 2**const.STRAIGHT_OCTAVES * f[j]
+            and np.quantile(rest, 0.05) > start - const.LASTING_NOISE
+        )
+        if (
+            found.slope > -const.STEEPEST_NOISE
+            and found.misfit < const.STRAIGHT_MISFIT
+            and (low or lasting)
+        ):
             return _extended(f, log, j, line(int(np.searchsorted(f, 2 * f[j]))) or found)
     return np.zeros(len(f))
 
@@ -270,7 +268,7 @@ def _extended(f: Array, log: Array, j: int, line: Line) -> Array:
     at = min(int(np.searchsorted(f, 2 * f[j])), len(f) - 1)
     slope = line.slope if line.slope < -2 * line.error else 0.0
     found = line.y + slope * (np.log(np.maximum(f, f[j])) - line.x)
-    half = PER_OCTAVE // 2
+    half = const.BANDS_PER_OCTAVE // 2
     for i in range(at, len(f)):
         found[i] = np.median(log[max(at, i - half) : i + half + 1])
     return np.exp(found)
@@ -294,9 +292,9 @@ def _last(low: Array, high: Array, count: Array, power: Array, floor: Array) -> 
     over = np.where(visible, power - floor * count, 0)
     if not over.any():
         return 0
-    last = int(np.flatnonzero(over > MOTION * over.max())[-1])
+    last = int(np.flatnonzero(over > const.MOTION_POWER * over.max())[-1])
     for i in range(last + 1, len(power)):
-        if visible[i] and low[i] <= high[last] * GAP:
+        if visible[i] and low[i] <= high[last] * const.MOTION_GAP:
             last = i
     return last
 

@@ -12,17 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing
+from kinetree.base.tables import counted
+from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of
+from kinetree.identify.findings import named
 from kinetree.identify.recording import Recording
-
-AROUND = 3  # neighbours on each side: up to three wild samples in a row are found
-WILD = 12.0  # deviations: slow noise, whose samples follow each other, reaches 9 by itself
-COMMON = 0.9  # share of the samples whose distance is common
-RATIO = 1.645  # of the distance that this share of a normal distribution has, to its deviation
-BLOCK = 65_536  # samples at a time
-MOST = 8  # names in a note
-OFTEN = 0.05  # share of wild samples from which they are no accident
 
 
 def without_spikes(
@@ -44,17 +38,17 @@ def without_spikes(
         own = slice(band.first, band.first + band.count)
         middle[own] = _medians(data.tau[own])
     far = np.abs(data.tau - middle)
-    common = np.quantile(far, COMMON, axis=0) / RATIO
+    common = np.quantile(far, const.COMMON_SHARE, axis=0) / const.COMMON_Z
     least = 1e-3 * np.ptp(middle, axis=0)  # signals that repeat themselves have no common distance
-    wild = far > WILD * np.maximum(common, least)
-    wild &= wild.mean(axis=0) < OFTEN
+    wild = far > const.SPIKE_Z * np.maximum(common, least)
+    wild &= wild.mean(axis=0) < const.SPIKE_SHARE
     if not wild.any():
         return data, ()
     names = np.array(data.model.dof_names, object)[wild.any(axis=0)]
     count, largest = int(wild.sum()), float(far[wild].max())
     verb = "is" if count == 1 else "are"
     note = (
-        f"outliers: {counted(count, 'sample')} of tau of {listing(names.tolist(), MOST)} {verb} "
+        f"outliers: {counted(count, 'sample')} of tau of {named(names.tolist())} {verb} "
         f"far from the samples around, by up to {largest:.3g}; replaced by their median"
     )
     return replace(data, tau=np.where(wild, middle, data.tau)), (note,)
@@ -63,10 +57,12 @@ def without_spikes(
 def _medians(x: Array) -> Array:
     """Median of each sample and its neighbours, (T, n), of samples x, (T, n)."""
     # mirrored at the ends
-    padded = np.concatenate([x[AROUND:0:-1], x, x[-2 : -AROUND - 2 : -1]])
+    padded = np.concatenate(
+        [x[const.SPIKE_NEIGHBOURS : 0 : -1], x, x[-2 : -const.SPIKE_NEIGHBOURS - 2 : -1]]
+    )
     found = np.empty(x.shape)
-    for a in range(0, len(x), BLOCK):
-        b = min(a + BLOCK, len(x))
-        windows = np.stack([padded[a + k : b + k] for k in range(2 * AROUND + 1)])
+    for a in range(0, len(x), const.SPIKE_BLOCK):
+        b = min(a + const.SPIKE_BLOCK, len(x))
+        windows = np.stack([padded[a + k : b + k] for k in range(2 * const.SPIKE_NEIGHBOURS + 1)])
         found[a:b] = np.median(windows, axis=0)
     return found

@@ -20,19 +20,9 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.laws import FrictionChoice, Law, curve, grid, moved, slopes
 
-FOLDS = 8
-BLOCKS = 32  # of errors, at most
-LONG = 4.0  # rows of a block, times those over which errors are correlated
-CLIP = 3.0  # times the noise: larger errors count linearly
-ROUNDS = 6  # of weights
-STEPS, SHORTER = 8, 3  # of shapes; shorter steps where one does not decrease the squares
-CLOSE = 0.1  # decrease of the squares, in units of the noise, that ends the steps
-RIDGE = 1e-10  # of columns of length 1
-SEEN = 1e-6  # share of a column that others do not have, squared; less is rounding
-DOUBT = 3.0  # standard errors by which friction may be negative
-CHUNK = 3_000_000  # numbers that are filtered at once
 LINEAR = ("viscous", "coulomb", "viscous-", "coulomb-", "ones")  # columns; "-": at dq < 0 only
 
 
@@ -126,7 +116,7 @@ def make_columns(
     rates = np.concatenate([x.dq[:, dof] for x in stretches])
     starts = {kind: grid(law, rates, described[kind], 2) for kind, law in laws.items()}
     found = FrictionColumns(stretches, dof, laws, np.zeros(0), starts, {})
-    size = max(1, CHUNK // max(len(x.dq) for x in stretches))
+    size = max(1, const.FILTERED_NUMBERS // max(len(x.dq) for x in stretches))
     curves: dict[str, Array] = {}
     for kind, law in laws.items():
         parts = [starts[kind][k : k + size] for k in range(0, len(starts[kind]), size)]
@@ -192,15 +182,15 @@ def make_problem(stretches: Sequence[Stretch], friction: Sequence[tuple[str, Arr
     size = np.sqrt((y**2).mean(axis=0))
     size = np.where(size > 0, size, float(size.max(initial=0)) or 1.0)
     sigma, rest, w = size, y, np.broadcast_to(1 / size**2, y.shape)
-    for _ in range(ROUNDS):
+    for _ in range(const.WEIGHT_ROUNDS):
         flat = (Z * w[..., None]).reshape(-1, Z.shape[-1])
         beta = _solve(flat.T @ Z.reshape(flat.shape), flat.T @ y.ravel())
         rest = y - Z @ beta
         sigma = np.maximum(1.4826 * np.median(np.abs(rest), axis=0), 1e-9 * size)
-        w = np.minimum(1, CLIP / np.maximum(np.abs(rest / sigma), 1e-300)) / sigma**2
+        w = np.minimum(1, const.LINEAR_ERROR / np.maximum(np.abs(rest / sigma), 1e-300)) / sigma**2
     root, lengths = np.sqrt(w), [len(x.y) for x in stretches]
     edges = _blocks(lengths, _memory(rest / sigma, lengths))
-    fold = np.arange(len(edges) - 1) * FOLDS // (len(edges) - 1)
+    fold = np.arange(len(edges) - 1) * const.LAW_FOLDS // (len(edges) - 1)
     starts = [*edges[np.searchsorted(fold, np.unique(fold))].tolist(), len(y)]
     return Problem(
         stretches, Z * root[..., None], own, y * root, root, sigma, edges,
@@ -217,7 +207,7 @@ def _kept(stretches: Sequence[Stretch], law: str, dof: int) -> Array:
 
 def _memory(u: Array, lengths: Sequence[int]) -> float:
     """Rows over which errors, (N, n) in units of noise, are correlated: the integral time."""
-    u = np.clip(u, -CLIP, CLIP)
+    u = np.clip(u, -const.LINEAR_ERROR, const.LINEAR_ERROR)
     edges = np.cumsum([0, *lengths]).tolist()
     square = max(float((u * u).sum()), 1e-300)
     total = 0.0
@@ -232,7 +222,7 @@ def _memory(u: Array, lengths: Sequence[int]) -> float:
 def _blocks(lengths: Sequence[int], memory: float) -> Array:
     """First row of each block, and the number of rows; a block does not cross stretches."""
     rows = sum(lengths)
-    count = min(max(rows / (LONG * memory), FOLDS), BLOCKS)
+    count = min(max(rows / (const.BLOCK_LENGTH * memory), const.LAW_FOLDS), const.ERROR_BLOCKS)
     found: list[int] = []
     for start, length in zip(np.cumsum([0, *lengths]).tolist(), lengths, strict=False):
         own = max(1, round(count * length / rows))
@@ -243,7 +233,7 @@ def _blocks(lengths: Sequence[int], memory: float) -> Array:
 def _solve(A: Array, b: Array) -> Array:
     """A^-1 b of a positive semidefinite A, with a ridge that makes it definite."""
     size = np.diag(A)
-    return np.linalg.solve(A + np.diag(RIDGE * size + np.where(size > 0, 0, 1)), b)
+    return np.linalg.solve(A + np.diag(const.TRIAL_RIDGE * size + np.where(size > 0, 0, 1)), b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +342,8 @@ def _best_columns(
 
     shapes = _best_start(columns, kind, linear, root, rows) if start is None else start
     F, gain, step = fitted(shapes)
-    for _ in range(STEPS):
-        for _ in range(SHORTER):
+    for _ in range(const.TRIAL_STEPS):
+        for _ in range(const.SHORTER_STEPS):
             new = moved(columns.laws[kind], shapes, step)
             better, higher, then = fitted(new)
             if higher > gain:
@@ -361,7 +351,7 @@ def _best_columns(
             step = step / 4
         else:
             break
-        small = higher - gain < CLOSE
+        small = higher - gain < const.TRIAL_DECREASE
         shapes, F, gain, step = new, better, higher, then
         if small:
             break
@@ -377,7 +367,7 @@ def _best_start(
     E = _solve(S[:count, :count], np.column_stack([S[:count, count:], t[:count]]))
     across = t[count:] - S[count:, :count] @ E[:, -1]
     left = np.diag(S)[count:] - (S[:count, count:] * E[:, :-1]).sum(axis=0)
-    seen = (across > 0) & (left > SEEN * (F[:, count:] ** 2).sum(axis=0))
+    seen = (across > 0) & (left > const.SEEN_SHARE * (F[:, count:] ** 2).sum(axis=0))
     gain = np.where(seen, across**2 / np.where(left > 0, left, 1), 0)
     return columns.starts[kind][int(gain.argmax())]
 
@@ -385,10 +375,10 @@ def _best_start(
 def _is_possible(candidate: Candidate, rows: Rows, F: Array) -> bool:
     """Whether all rows separate the columns of a candidate and give friction that can exist."""
     _, S, t = rows.reduced(F)
-    if np.any(np.diag(S) <= SEEN * (F * F).sum(axis=0)):
+    if np.any(np.diag(S) <= const.SEEN_SHARE * (F * F).sum(axis=0)):
         return False
     unit = 1 / np.sqrt(np.diag(S))
-    if np.linalg.eigvalsh(S * np.outer(unit, unit))[0] < SEEN:
+    if np.linalg.eigvalsh(S * np.outer(unit, unit))[0] < const.SEEN_SHARE:
         return False
     gamma, covariance = _solve(S, t), np.linalg.inv(S)
     names = [*candidate.columns, *["size"] * candidate.is_curve]
@@ -397,12 +387,19 @@ def _is_possible(candidate: Candidate, rows: Rows, F: Array) -> bool:
         signs[2, 0] = signs[3, 1] = 1
     signs = signs[[k for k, x in enumerate(names) if x != "ones"]]
     error = np.sqrt(np.einsum("ij,jk,ik->i", signs, covariance, signs))
-    return bool(np.all(signs @ gamma > -DOUBT * error))
+    return bool(np.all(signs @ gamma > -const.NEGATIVE_FRICTION * error))
 
 
 def _loss(problem: Problem, dof: int, rest: Array) -> Array:
-    """Mean loss of each block: squared errors, linear beyond `CLIP` times the noise."""
+    """Mean loss of each block: squared errors, linear beyond `LINEAR_ERROR` times the noise."""
     sigma = problem.sigma[dof]
     u = np.abs(rest / problem.root[:, dof]) / sigma
-    loss = np.where(u < CLIP, u * u, 2 * CLIP * u - CLIP * CLIP) * sigma**2
+    loss = (
+        np.where(
+            u < const.LINEAR_ERROR,
+            u * u,
+            2 * const.LINEAR_ERROR * u - const.LINEAR_ERROR * const.LINEAR_ERROR,
+        )
+        * sigma**2
+    )
     return np.add.reduceat(loss, problem.edges[:-1]) / np.diff(problem.edges)

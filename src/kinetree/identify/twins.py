@@ -15,14 +15,15 @@ hypothesis also has a likelihood that is worth its unknowns, by the criterion of
 G is divided by the variance of U^T e over blocks of rows, in terms of that of independent rows:
 errors that come in lumps, as where friction changes its sign, are no evidence. The part of e that D
 explains does not count there, or no fault would be larger than the number of blocks allows. Where
-even a plausible fault would exceed the limit by less than `POWER`, the recording cannot decide.
+even a plausible fault would exceed the limit by less than `TEST_POWER`, the recording cannot
+decide.
 
 A fault phi moves beta by v phi, v = W^+ D. Intervals allow for clocks and zeros that are not found:
 the covariance gets v v^T times the mean of phi^2, given the recording. Beforehand, phi has the
-deviation P of `ALLOWED`; with s its standard error, z = phi / s and c = P^2 / (P^2 + s^2), that is
-c s^2 (1 + c z^2). Where the recording can decide, phi = 0 is as likely beforehand, and the mean is
-less by its share: the odds are sqrt(1 - c) exp(c z^2 / 2). A zero that no force depends on moves
-the frame of a link and counts as none.
+deviation P of `ALLOWED_FAULT`; with s its standard error, z = phi / s and c = P^2 / (P^2 + s^2),
+that is c s^2 (1 + c z^2). Where the recording can decide, phi = 0 is as likely beforehand, and the
+mean is less by its share: the odds are sqrt(1 - c) exp(c z^2 / 2). A zero that no force depends on
+moves the frame of a link and counts as none.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.identify import constants as const
 from kinetree.identify.hypotheses import (
     Explanation,
     Hypothesis,
@@ -40,22 +42,7 @@ from kinetree.identify.hypotheses import (
     list_hypotheses,
     without_small_version,
 )
-from kinetree.identify.noise import ALIKE, fit_noise, leverage_of, padded, pieces
-
-TWINS, SEED = 400, 0
-FALSE_ALARMS = 0.01  # share of twins of which any hypothesis exceeds the limit
-FLOOR = 0.3  # of the noise of a joint, which is white at least by that
-BLIND = 1e-9  # squared share of a column beside those of W: less is rounding
-POWER = 2.0  # z above the limit at which a fault is accepted in 97 % of recordings
-PLAUSIBLE = {"time-scale": 0.024, "encoder-zero": 0.1, "gear-ratio": 0.1, "offset": 0.01}  # of phi
-ALLOWED = {"time-scale": 0.1, "encoder-zero": 0.02}  # deviation of phi that intervals allow for
-LARGEST = 100.0  # logarithm of odds, beyond which they are the same
-SMALL = 1e-5  # singular values, relative to the largest, that count as zero: far above rounding
-CLOSER = 6  # hypotheses that are fitted and compared by their likelihood
-UNNAMED = 0.5  # of the gain of a hypothesis without a cause, beside those with one
-LEAST_GAIN = -2 * np.log(FALSE_ALARMS)  # likelihood, averaged over phi, 100 times the plain one
-LATER = 0.02  # least gain of a second cause in terms of the first one's
-CAUSES = 2  # that are sought one after the other
+from kinetree.identify.noise import fit_noise, leverage_of, padded, pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +73,7 @@ def examine(rows: Rows) -> Examined:
     blind = tuple(
         x
         for x, error in zip(hypotheses, scan.errors, strict=True)
-        if PLAUSIBLE.get(x.kind, np.inf) < (scan.limit + POWER) * error
+        if const.PLAUSIBLE_FAULT.get(x.kind, np.inf) < (scan.limit + const.TEST_POWER) * error
     )
     accepted = list[Explanation]()
     while True:
@@ -95,12 +82,17 @@ def examine(rows: Rows) -> Examined:
         if not accepted:
             candidates += without_small_version(rows)
         # "misfit" is the word for what has no better name
-        rank = {x: x.gain * (UNNAMED if x.kind == "misfit" else 1) for x in candidates}
+        rank = {x: x.gain * (const.UNNAMED_GAIN if x.kind == "misfit" else 1) for x in candidates}
         best = max(candidates, key=lambda x: rank[x], default=None)
-        if best is None or best.gain < max([LEAST_GAIN, *(LATER * x.gain for x in accepted)]):
+        if best is None or best.gain < max(
+            [const.LEAST_GAIN, *(const.LATER_GAIN * x.gain for x in accepted)]
+        ):
             break
         accepted.append(best)
-        if len(accepted) == CAUSES or best.kind in ("gravity-compensated", "swapped-channels"):
+        if len(accepted) == const.MOST_CAUSES or best.kind in (
+            "gravity-compensated",
+            "swapped-channels",
+        ):
             break  # in the second case, columns were those of another motion or of other forces
         rows = best.rows
         hypotheses = [  # columns for small phi are enough beside the first cause
@@ -120,7 +112,7 @@ def _promising(hypotheses: Sequence[Hypothesis], z: Array, limit: float) -> list
     for k in np.argsort(-z, kind="stable"):
         if z[k] > limit:
             found.setdefault((hypotheses[k].kind, hypotheses[k].dofs), int(k))
-    return list(found.values())[:CLOSER]
+    return list(found.values())[: const.FITTED_HYPOTHESES]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +132,7 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     X = _whitened(rows, [rows.W, rows.y[..., None], *(x.D for x in hypotheses)])
     Q = orthonormal(X[:, :r])
     beside = _beside(Q, X[:, r:])
-    seen = (beside**2).sum(axis=0) > BLIND * (X[:, r:] ** 2).sum(axis=0)
+    seen = (beside**2).sum(axis=0) > const.BLIND_SHARE * (X[:, r:] ** 2).sum(axis=0)
     e, parts = beside[:, 0], [slice(a - r, b - r) for a, b in pairwise(ends)]
     errors = [1 / np.sqrt(max(float((beside[:, x.start] ** 2).sum()), 1e-300)) for x in parts]
     bases = [orthonormal(beside[:, x][:, seen[x]]) for x in parts]
@@ -152,20 +144,27 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     squares = [_evidence(U, scaled, n) for U in bases]
     z = np.array([_normal(x) if len(x) else -np.inf for x in squares])
     if limit is None:
-        twins = np.random.default_rng(SEED).normal(size=(len(e), TWINS))
-        largest = np.full(TWINS, -np.inf)
+        twins = np.random.default_rng(const.TWIN_SEED).normal(size=(len(e), const.HYPOTHESIS_TWINS))
+        largest = np.full(const.HYPOTHESIS_TWINS, -np.inf)
         for U in bases:
             if U.shape[1]:
                 largest = np.maximum(largest, _normal((U.T @ twins) ** 2))
-        limit = float(np.quantile(largest, 1 - FALSE_ALARMS))
+        limit = float(np.quantile(largest, 1 - const.FALSE_ALARMS))
     length = np.linalg.norm(X, axis=0)
     length = np.where(length > 0, length, 1)
     W, spread = X[:, :r] / length[:r], np.zeros((r, r))
     for x, part, error, square in zip(hypotheses, parts, errors, squares, strict=True):
-        if x.kind in ALLOWED and x.D.shape[-1] == 1 and (len(square) or x.kind == "time-scale"):
-            v = np.linalg.lstsq(W, X[:, r + part.start], rcond=SMALL**2)[0] / length[:r]
-            undecided = PLAUSIBLE[x.kind] < (limit + POWER) * error
-            size = _mean_square(float(square.sum()), error, ALLOWED[x.kind], undecided)
+        if (
+            x.kind in const.ALLOWED_FAULT
+            and x.D.shape[-1] == 1
+            and (len(square) or x.kind == "time-scale")
+        ):
+            v = (
+                np.linalg.lstsq(W, X[:, r + part.start], rcond=const.DEPENDENT_COLUMN**2)[0]
+                / length[:r]
+            )
+            undecided = const.PLAUSIBLE_FAULT[x.kind] < (limit + const.TEST_POWER) * error
+            size = _mean_square(float(square.sum()), error, const.ALLOWED_FAULT[x.kind], undecided)
             spread += size * np.outer(v, v)
     return _Scan(z, np.array(errors), limit, spread)
 
@@ -173,7 +172,7 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
 def _mean_square(evidence: float, s: float, P: float, undecided: bool) -> float:
     """Mean of phi^2, given evidence z^2 and the standard error s of phi; see the head."""
     c = P**2 / (P**2 + s**2)
-    odds = np.sqrt(1 - c) * np.exp(min(evidence * c / 2, LARGEST))
+    odds = np.sqrt(1 - c) * np.exp(min(evidence * c / 2, const.LARGEST_ODDS))
     return float((1.0 if undecided else odds / (1 + odds)) * c * s**2 * (1 + c * evidence))
 
 
@@ -187,7 +186,7 @@ def _evidence(U: Array, e: Array, n: int) -> Array:
     if not len(along):
         return along
     rest = U * (e - U @ along)[:, None]
-    sums = np.add.reduceat(rest, np.arange(0, len(e), ALIKE * n))
+    sums = np.add.reduceat(rest, np.arange(0, len(e), const.LUMP_ROWS * n))
     return along**2 / max(1.0, float((sums**2).sum()) / len(along))
 
 
@@ -208,11 +207,15 @@ def _whitened(rows: Rows, columns: Sequence[Array]) -> Array:
     Q = orthonormal(np.delete(X, at, axis=-1).reshape(count * n, -1))
     u = _beside(Q, X[..., at].reshape(-1, 1)).reshape(count, n)
     # rows of the low-pass have next to no noise beyond its band, where columns are not reliable
-    u = u + FLOOR * u.std(axis=0) * np.random.default_rng(SEED).normal(size=u.shape)
+    u = u + const.WHITE_FLOOR * u.std(axis=0) * np.random.default_rng(const.TWIN_SEED).normal(
+        size=u.shape
+    )
     size = padded(max(len(x) for x in pieces(u, rows.breaks)))
     stretches = pieces(Q.reshape(count, n, -1), rows.breaks)
     noise = fit_noise(u, rows.breaks, leverage_of(stretches, np.eye(Q.shape[1]), count, size))
-    spread = noise.innovations + SMALL * np.diag(np.diag(noise.innovations) + 1e-300)
+    spread = noise.innovations + const.DEPENDENT_COLUMN * np.diag(
+        np.diag(noise.innovations) + 1e-300
+    )
     apart = np.linalg.inv(np.linalg.cholesky(spread))
     parts = [noise.whitened(part) for part in pieces(X, rows.breaks)]
     return np.einsum("ij,tjk->tik", apart, np.concatenate(parts)).reshape(-1, X.shape[-1])
@@ -226,7 +229,7 @@ def orthonormal(X: Array) -> Array:
         return X
     Q, R = np.linalg.qr(X)
     U, values, _ = np.linalg.svd(R)
-    return Q @ U[:, values > SMALL * values[0]]
+    return Q @ U[:, values > const.DEPENDENT_COLUMN * values[0]]
 
 
 def _beside(Q: Array, X: Array) -> Array:

@@ -14,12 +14,13 @@ import numpy as np
 
 from kinetree.algorithms import parameter_list, parameters
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
-from kinetree.algorithms.parameters import with_parameters
+from kinetree.algorithms.parameters import JOINT, ParameterLayout, with_parameters
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.description.friction import Sigmoid
 from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (
     SIZES,
@@ -48,7 +49,7 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 NO_LOAD = ("viscous", "coulomb", "static", "size", OFFSET)  # linear unknowns that load no gear
-BLOCK = 8192  # samples whose columns are computed together
+COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
@@ -91,8 +92,7 @@ class Unknowns:
         found[self.offset_places] = self.natural.forces[list(self.offset)]
         for law, at in zip(self.laws, self.places, strict=True):
             if law.size is not None:
-                coulomb = 10 * self.links + 5 * law.index + 2
-                found[self.names.index(law.size)] = own[coulomb]
+                found[self.names.index(law.size)] = own[self.layout.joint(law.index)][COULOMB]
             found[at] = shape_units(law, self.natural)
         return found
 
@@ -131,9 +131,9 @@ class Unknowns:
         return np.array([x.partition("[")[0].rstrip("+-") not in NO_LOAD for x in self.names])
 
     @property
-    def links(self) -> int:
-        """Number of bodies, whose unknowns come first."""
-        return len(self.robot.model.links)
+    def layout(self) -> ParameterLayout:
+        """Places in pi; the entries of links are also the first unknowns."""
+        return ParameterLayout(len(self.robot.model.links))
 
     def at(self, shapes: Array) -> "Unknowns":
         """The same unknowns with columns at other shapes.
@@ -255,10 +255,10 @@ class Unknowns:
             np.ptp(positions(bounds, q), axis=0) < least_motion(self.natural)
         )
         rows = [
-            10 * self.links + 5 * i + k
+            k
             for i, joint in enumerate(model.joints)
             if joint.type in SCREW_TYPES and still[joint.dofs[0]]
-            for k in range(5)
+            for k in range(len(self.fixed))[self.layout.joint(i)]
         ]
         return np.flatnonzero(self.S[rows].any(axis=0))
 
@@ -303,8 +303,8 @@ class Unknowns:
     def _rubs(self) -> Array:
         """Which entries of pi are coefficients of friction, (P,)."""
         found = np.zeros(len(self.fixed), bool)
-        count = len(self.robot.model.joints)
-        found[10 * self.links :][: 5 * count].reshape(count, 5)[:, :4] = True
+        for i in range(len(self.robot.model.joints)):
+            found[self.layout.joint(i)][:4] = True
         return found
 
     def _beyond(self, dq: Array) -> Array | float:
@@ -392,9 +392,9 @@ def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, d
         dq: joint rates, shape (T, n), rad/s or m/s.
         ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
     """
-    if q.ndim != 2 or len(q) <= BLOCK:
+    if q.ndim != 2 or len(q) <= const.REGRESSOR_BLOCK:
         return of(q, dq, ddq)
-    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
+    parts = [slice(k, k + const.REGRESSOR_BLOCK) for k in range(0, len(q), const.REGRESSOR_BLOCK)]
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 
@@ -450,7 +450,7 @@ def unknowns(
             f"friction of {', '.join(open_joints)} is 'auto', which `identify` chooses from a "
             "recording; expected a law."
         )
-    listed = parameter_list(model)
+    listed, layout = parameter_list(model), ParameterLayout(len(model.links))
     columns: list[Column] = []
     for k, x in enumerate(listed):
         if x.group == "link":
@@ -458,7 +458,7 @@ def unknowns(
     driven = {rotor.joint for rotor in model.rotors}
     for i, joint in enumerate(model.joints):
         if joint.type in SCREW_TYPES:
-            first = 10 * len(model.links) + 5 * i
+            first = layout.joint(i).start
             columns += _of_joint(joint, first, choices[joint.name], armature and i not in driven)
     if armature:
         columns += [(str(x), "kg m^2", [k]) for k, x in enumerate(listed) if x.group == "rotor"]
@@ -479,8 +479,7 @@ def unknowns(
     fixed = np.where(S.any(axis=1), 0.0, np.asarray(parameters(model), float))
     for law in laws:
         if law.kind == "sigmoid":  # a smooth law in the place of Coulomb friction
-            first = 10 * len(model.links) + 5 * law.index
-            fixed[first + 2 : first + 4] = 0
+            fixed[layout.joint(law.index)][COULOMB : COULOMB + 2] = 0
     units_of = natural_units(model)
     shapes = [described_shapes(x, model.joints[x.index].friction) for x in laws]
     start = [

@@ -6,7 +6,7 @@ throughout, and that does not depend on the motion. A result is usable if nothin
     findings of the recording      jitter of its clock, saturation, joints that stick
     hypotheses (`hypotheses`)      clock, zeros, gears, payload, drift, ...: none explains more than
                                    noise can, by simulated twins (`twins`)
-    friction                       is not negative by more than `IMPOSSIBLE` standard errors
+    friction                       is not negative by more than `IMPOSSIBLE_Z` standard errors
     readings (`notes`)             no other sign, unit or order of joints fits far better, where
                                    the recording as it is fits no robot
     unphysical                     the physically possible robot is as good as the base parameters
@@ -16,7 +16,7 @@ throughout, and that does not depend on the motion. A result is usable if nothin
     uneven (`calibration`)         errors are as large where a parameter is determined as elsewhere
 
 Otherwise intervals are withheld, for a number with a margin that is too small is worse than one
-without: those of base parameters that an accepted hypothesis would move by more than `MOVED`
+without: those of base parameters that an accepted hypothesis would move by more than `MOVED_Z`
 standard errors, and those of whose variance a tenth or more comes from joints that fail another
 test. If more than half of them would be withheld, all are. Then the result is usable for joint
 forces of motions like the recorded one, if the recording is what it seems (`WRONG` has the kinds
@@ -29,31 +29,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
-from kinetree.identify.checks import MOST, least_motion
-from kinetree.identify.findings import Finding, Verdict
+from kinetree.identify.checks import least_motion
+from kinetree.identify.findings import Finding, Verdict, named
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
 from kinetree.identify.notes import UNIT, odd_errors, poorly_excited
 from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
 
-WORSE = 1.1  # ratio of the errors of a joint that is worse than described, or than the base fit
-EQUAL = 1e-5  # of a joint's force: errors that differ by less are equal
-NEGLIGIBLE = 1e-3  # of a joint's force: smaller errors are not looked at
-FACTOR = 2.0  # by which errors may differ from half to half
-CHANCE = 3.0  # standard errors that a difference exceeds beyond that
-WILD = 5.0  # typical errors at which larger ones are clipped: outliers have a warning of their own
-COLOURED = 4.0  # largest over mean power density of coloured errors
-LONG = 10.0  # least duration of a recording, in times of correlation
-SHARE = 0.1  # of the variance of a parameter that comes from joints that fail a test
-SMALLEST = 1e-9  # of the largest eigenvalue: smaller ones are cut, far above any rounding
-SOME = 400  # samples at which variances are shared out
-IMPOSSIBLE = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
-POOR = 0.05  # of a joint's force: smaller errors of the fit refute other readings of the recording
-MOVED = 0.5  # standard errors by which a hypothesis may move a parameter that is given
 WRONG = (
     "time-scale",
     "encoder-zero",
@@ -133,7 +119,7 @@ def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: b
         return False
     names = reading.joints or found.robot.model.dof_names
     size = found.rms(found.test, found.test.tau)
-    poor = found.error(physical=False) > POOR * np.where(size > 0, size, np.inf)
+    poor = found.error(physical=False) > const.POOR_READING * np.where(size > 0, size, np.inf)
     clear = not suspect.union(_names(found, poor)).intersection(names)
     return clear or (fits and bool(reading.joints))
 
@@ -168,7 +154,7 @@ def _finding(found: Identification, explanation: Explanation) -> Finding:
 
 
 def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanation]) -> set[int]:
-    """Base parameters that accepted hypotheses move by more than `MOVED` standard errors.
+    """Base parameters that accepted hypotheses move by more than `MOVED_Z` standard errors.
 
     Args:
         found: the result.
@@ -179,7 +165,7 @@ def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanati
         return set()
     plain = rows.solution[0]
     moved = np.abs(explanations[-1].rows.solution[0][: len(plain)] - plain)
-    return set(np.flatnonzero(moved > MOVED * found.fit.standard_error).tolist())
+    return set(np.flatnonzero(moved > const.MOVED_Z * found.fit.standard_error).tolist())
 
 
 def _undecided(found: Identification, examined: Examined) -> Iterator[Finding]:
@@ -190,7 +176,7 @@ def _undecided(found: Identification, examined: Examined) -> Iterator[Finding]:
         if blind:
             dofs = sorted({j for x in blind for j in x.dofs})
             joints = tuple(names[j] for j in dofs)
-            yield Finding(kind, joints, text.format(listing(joints, MOST)))
+            yield Finding(kind, joints, text.format(named(joints)))
 
 
 def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]:
@@ -201,12 +187,12 @@ def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]
         for k, at in enumerate(kept)
         if names[at].partition("[")[0].rstrip("+-") in RUBS
     }
-    low = found.fit.beta + IMPOSSIBLE * found.fit.standard_error
+    low = found.fit.beta + const.IMPOSSIBLE_Z * found.fit.standard_error
     joints = tuple(dict.fromkeys(joint for k, joint in rubbing.items() if low[k] < 0))
     if not joints:
         return [], []
     text = (
-        f"friction of {listing(joints, MOST)} comes out negative: does the drive compensate more "
+        f"friction of {named(joints)} comes out negative: does the drive compensate more "
         "friction than there is, without reporting it?"
     )
     return [Finding("friction-compensated", joints, text)], [
@@ -220,7 +206,7 @@ def _uneven(found: Identification) -> Iterator[Finding]:
         names = [found.sought.names[found.base.kept[k]] for k in found.fit.uneven]
         yield Finding(
             "uneven", (),
-            f"errors are larger where the recording determines {listing(names, MOST)} than "
+            f"errors are larger where the recording determines {named(names)} than "
             "elsewhere, by more than in any simulated twin: intervals would be too narrow",
         )  # fmt: skip
 
@@ -231,17 +217,17 @@ def _unphysical(found: Identification) -> Iterator[Finding]:
     Not if it is as near to them as their noise would put the true robot.
     """
     r = found.base.r
-    if found.estimate.distance < r + IMPOSSIBLE * np.sqrt(2 * r):
+    if found.estimate.distance < r + const.IMPOSSIBLE_Z * np.sqrt(2 * r):
         return
     robot, base = found.error(), found.error(physical=False)
-    least = NEGLIGIBLE * found.rms(found.test, found.test.tau)
-    off = robot - base > np.maximum((WORSE - 1) * base, least)
+    least = const.NEGLIGIBLE_ERROR * found.rms(found.test, found.test.tau)
+    off = robot - base > np.maximum((const.WORSE_ERROR - 1) * base, least)
     if off.any():
         joints = _names(found, off)
         ratio = float((robot / np.maximum(base, 1e-300))[off].max())
         yield Finding(
             "unphysical", joints,
-            f"no physically possible robot explains {listing(joints, MOST)}: its errors are up to "
+            f"no physically possible robot explains {named(joints)}: its errors are up to "
             f"{ratio:.3g} times those of the base parameters",
         )  # fmt: skip
 
@@ -256,7 +242,7 @@ def _stuck(found: Identification, coloured: set[str]) -> Iterator[Finding]:
     if joints:
         yield Finding(
             "sticking", joints,
-            f"{listing(joints, MOST)} never {'move' if len(joints) > 1 else 'moves'}, and errors "
+            f"{named(joints)} never {'move' if len(joints) > 1 else 'moves'}, and errors "
             "there are not noise: friction at rest has any value up to its largest one",
         )  # fmt: skip
 
@@ -278,22 +264,22 @@ def compared(found: Identification) -> list[Finding]:
     """
     names, test = found.robot.model.dof_names, found.test
     before, now, size = found.described_error(), found.error(), found.rms(test, test.tau)
-    least = EQUAL * size
+    least = const.EQUAL_ERROR * size
     forces = found.sought.natural.forces
     total = float((now / forces).sum()), float((before / forces).sum())
-    worse = now - before > np.maximum((WORSE - 1) * before, least)
+    worse = now - before > np.maximum((const.WORSE_ERROR - 1) * before, least)
     if worse.any():
         joints = tuple(x for x, bad in zip(names, worse, strict=True) if bad)
-        pairs = zip(now[worse][:MOST], before[worse][:MOST], strict=True)
+        pairs = zip(now[worse][: const.LISTED], before[worse][: const.LISTED], strict=True)
         values = ", ".join(f"{a:.3g} against {b:.3g}" for a, b in pairs)
         units = "N m or N" if bounds_of(found.robot.model).sliding.any() else "N m"
         return [Finding(
             "worse", joints,
             f"on held-out motion the robot found is worse than the description at "
-            f"{listing(joints, MOST)}: errors of {values} {units}. Use the description there, or "
+            f"{named(joints)}: errors of {values} {units}. Use the description there, or "
             "record a motion that excites more",
         )]  # fmt: skip
-    if total[0] - total[1] > max((WORSE - 1) * total[1], float((least / forces).sum())):
+    if total[0] - total[1] > max((const.WORSE_ERROR - 1) * total[1], float((least / forces).sum())):
         return [Finding(
             "worse", (),
             f"on held-out motion the robot found is worse than the description: the sum of its "
@@ -304,7 +290,7 @@ def compared(found: Identification) -> list[Finding]:
 
 def _size(x: Array) -> Array:
     """Root mean square of rows, (n,), with outliers clipped."""
-    most = WILD * 1.4826 * np.median(np.abs(x), axis=0)
+    most = const.WILD_ERROR * 1.4826 * np.median(np.abs(x), axis=0)
     return np.sqrt((np.minimum(np.abs(x), np.where(most > 0, most, np.inf)) ** 2).mean(axis=0))
 
 
@@ -322,15 +308,17 @@ def _unsteady(found: Identification) -> Iterator[Finding]:
     half = len(rest) // 2
     first, last = _size(rest[:half]), _size(rest[half:])
     ratio = np.maximum(last, 1e-300) / np.maximum(first, 1e-300)
-    chance = CHANCE * np.sqrt(1 / np.maximum(_independent(found, half), 1))
-    least = NEGLIGIBLE * found.rms(found.train, found.train.tau)
-    off = (np.abs(np.log(ratio)) > np.log(FACTOR) + chance) & (np.maximum(first, last) > least)
+    chance = const.UNSTEADY_Z * np.sqrt(1 / np.maximum(_independent(found, half), 1))
+    least = const.NEGLIGIBLE_ERROR * found.rms(found.train, found.train.tau)
+    off = (np.abs(np.log(ratio)) > np.log(const.UNSTEADY_FACTOR) + chance) & (
+        np.maximum(first, last) > least
+    )
     if off.any():
         joints = _names(found, off)
-        values = ", ".join(f"{x:.2g}" for x in ratio[off][:MOST])
+        values = ", ".join(f"{x:.2g}" for x in ratio[off][: const.LISTED])
         yield Finding(
             "unsteady", joints,
-            f"errors of {listing(joints, MOST)} change their size: in the second half of the "
+            f"errors of {named(joints)} change their size: in the second half of the "
             f"samples they are {values} times those in the first",
         )  # fmt: skip
 
@@ -354,8 +342,8 @@ def _coloured(found: Identification) -> Iterator[Colour]:
     mean = density.mean(axis=0)
     peak = density.argmax(axis=0)
     ratio = density.max(axis=0) / np.where(mean > 0, mean, np.inf)
-    least = NEGLIGIBLE * found.rms(found.train, found.train.tau)
-    coloured = (ratio > COLOURED) & (_size(found.fit.residual) > least)
+    least = const.NEGLIGIBLE_ERROR * found.rms(found.train, found.train.tau)
+    coloured = (ratio > const.COLOURED_PEAK) & (_size(found.fit.residual) > least)
     if not coloured.any():
         return
     half = np.cumsum(density, axis=0) / np.maximum(density.sum(axis=0), 1e-300)
@@ -366,7 +354,7 @@ def _coloured(found: Identification) -> Iterator[Colour]:
     for slow in (True, False):
         at = coloured & ((f[peak] < 0.1 * f[-1]) == slow)
         for lasting in (False, True):
-            own = at & ((LONG * times > duration) == lasting)
+            own = at & ((const.COLOURED_DURATION * times > duration) == lasting)
             if not own.any():
                 continue
             joints = _names(found, own)
@@ -376,10 +364,7 @@ def _coloured(found: Identification) -> Iterator[Colour]:
             time = f"{float(times[own].max()):.2g} s"
             end = "Intervals take this into account" if not lasting else (
                 f"The recording of {duration:.3g} s is too short for intervals")  # fmt: skip
-            text = (
-                f"errors of {listing(joints, MOST)} are coloured: {where}, correlated over {time}. "
-                f"{end}"
-            )
+            text = f"errors of {named(joints)} are coloured: {where}, correlated over {time}. {end}"
             yield Colour(Finding("coloured", joints, text), lasting)
 
 
@@ -433,7 +418,7 @@ def _corrections(found: Identification) -> Iterator[Finding]:
 
 
 def influenced(found: Identification, joints: set[str]) -> list[int]:
-    """Base parameters of whose variance more than `SHARE` comes from some joints.
+    """Base parameters of whose variance more than `INFLUENCE_SHARE` comes from some joints.
 
     Args:
         found: the result.
@@ -443,17 +428,19 @@ def influenced(found: Identification, joints: set[str]) -> list[int]:
         return []
     names, sought, kept = found.robot.model.dof_names, found.sought, found.base.kept
     train = found.train
-    some = train.part(np.unique(np.linspace(0, len(train) - 1, SOME).round().astype(int)))
+    some = train.part(
+        np.unique(np.linspace(0, len(train) - 1, const.INFLUENCE_SAMPLES).round().astype(int))
+    )
     linear = [k for k, at in enumerate(kept) if at < sought.p]
     W = sought.regressor(some.q, some.dq, some.ddq)[..., [kept[k] for k in linear]]
     W = W / found.fit.sigma[:, None]
     length = np.linalg.norm(W, axis=(0, 1))
     W = W / np.where(length > 0, length, 1)
     flat = W.reshape(-1, W.shape[-1])
-    inverse = np.linalg.pinv(flat.T @ flat, rcond=SMALLEST)
+    inverse = np.linalg.pinv(flat.T @ flat, rcond=const.SMALLEST_EIGENVALUE)
     own = W[:, [k for k, name in enumerate(names) if name in joints]].reshape(-1, W.shape[-1])
     share = np.diag(inverse @ (own.T @ own) @ inverse) / np.maximum(np.diag(inverse), 1e-300)
-    chosen = {k for k, x in zip(linear, share, strict=True) if x > SHARE}
+    chosen = {k for k, x in zip(linear, share, strict=True) if x > const.INFLUENCE_SHARE}
     for law, at in zip(sought.laws, sought.places, strict=True):
         if names[law.dof] in joints:
             chosen |= {k for k, place in enumerate(kept) if place in at}

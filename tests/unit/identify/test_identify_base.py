@@ -77,3 +77,9 @@ def test_a_robot_made_of_unknowns_has_them():
 def test_friction_must_be_one_of_its_words():
     with pytest.raises(InputError, match="expected one of auto, symmetric, directional, known"):
         unknowns(spatial_arm(), "some")
+
+
+def test_a_shape_that_rates_hardly_show_hides_no_base_parameter():
+    sought = unknowns(kt.robots.planar_2r(), "stribeck")
+    low = sought.at(1e-4 * sought.shapes)  # a Stribeck speed far below the rates of random states
+    assert find_base(low).kept == find_base(sought).kept

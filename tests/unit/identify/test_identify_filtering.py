@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.identify import filtering
+from kinetree.identify import constants
 from kinetree.identify.filtering import blocks, low_pass, margin, smooth
 from kinetree.identify.spectrum import choose_cutoff
 
@@ -91,7 +91,7 @@ def test_blocks_give_the_series_of_the_whole_record(monkeypatch):
     t = 0.002 * np.arange(80_000)
     x = np.sin(1.3 * t)[:, None] + 0.01 * rng.normal(size=(len(t), 2))
     parts = smooth(x, 0.002, 4.0)
-    monkeypatch.setattr(filtering, "BLOCK", 1 << 20)
+    monkeypatch.setattr(constants, "FILTER_BLOCK", 1 << 20)
     for a, b in zip(parts, smooth(x, 0.002, 4.0), strict=True):
         assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
 

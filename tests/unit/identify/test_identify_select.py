@@ -9,8 +9,9 @@ from identified_robots import misjudged, spatial_arm
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.identify import Recording, make_recording
+from kinetree.identify.constants import SIMPLER_LAW_Z
 from kinetree.identify.filtering import low_pass
-from kinetree.identify.select import SURE, choose_friction, make_stretches, simplest
+from kinetree.identify.select import choose_friction, make_stretches, simplest
 from kinetree.identify.trials import CANDIDATES, Trial
 from kinetree.motion import excitation
 from other_units import MM_G_MS
@@ -154,8 +155,8 @@ def test_the_simplest_of_equal_candidates_wins_and_a_better_one_if_it_is_surely_
         return Trial(CANDIDATES[k], np.zeros((0, 0)), np.zeros(0), loss)
 
     base = trial(2, np.full(32, 100.0))
-    assert simplest([trial(0, 100 + 0.99 * SURE + noise), base]).candidate is CANDIDATES[0]
-    assert simplest([trial(0, 100 + 1.01 * SURE + noise), base]).candidate is CANDIDATES[2]
+    assert simplest([trial(0, 100 + 0.99 * SIMPLER_LAW_Z + noise), base]).candidate is CANDIDATES[0]
+    assert simplest([trial(0, 100 + 1.01 * SIMPLER_LAW_Z + noise), base]).candidate is CANDIDATES[2]
     alike = [trial(3, np.full(32, 101.0)), trial(4, np.full(32, 99.0)), base]
     assert simplest(alike).candidate is CANDIDATES[4]
 

@@ -1,14 +1,12 @@
 """Offsets of torque sensors among the unknowns: columns, names, base parameters, estimates."""
 
-import sys
-
 import numpy as np
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 
 import kinetree as kt
 from kinetree.errors import NameLookupError
-from kinetree.identify import find_base, make_recording, unknowns
+from kinetree.identify import constants, find_base, make_recording, unknowns
 from kinetree.identify.identify import solve
 from kinetree.identify.physical import consistent
 from other_units import MM_G_MS
@@ -116,7 +114,7 @@ def test_forces_of_long_recordings_are_computed_block_by_block(monkeypatch):
         return made(self, q, dq, ddq)
 
     monkeypatch.setattr(type(sought), "plain", counted)
-    monkeypatch.setattr(sys.modules[type(sought).__module__], "BLOCK", 16)
+    monkeypatch.setattr(constants, "REGRESSOR_BLOCK", 16)
     assert np.allclose(sought.forces(*state, x), whole, rtol=1e-13, atol=1e-13)
     assert sizes == [16, 16, 16, 2]
 
