@@ -15,8 +15,8 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import page_number
 from kinetree.errors import InputError
 
-NEAR = 1.6  # limits are drawn up to this multiple of the largest value
-DUST = 1e-7  # values below this part of the largest limit do not fill the plot
+LIMIT_REACH = 1.6  # limits are drawn up to this multiple of the largest value
+NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
 MOST_SAMPLES = 1500  # of a line on a page
 MOST_NUMBERS = 100_000  # of a figure on a page, about 1 MB
 
@@ -140,9 +140,9 @@ class Chart:
         if not axis.log:
             fixed = [float(b) for one in self.series for b in one.limits if isinstance(b, float)]
             fixed = [b for b in fixed if np.isfinite(b)]
-            if reach < DUST * max([0.0, *map(abs, fixed)]):
+            if reach < NEGLIGIBLE * max([0.0, *map(abs, fixed)]):
                 low = high = reach = 0.0
-            near = [b for b in fixed if abs(b) <= NEAR * reach]
+            near = [b for b in fixed if abs(b) <= LIMIT_REACH * reach]
             low, high = min([low, *near]), max([high, *near])
             if 0 < low < 0.5 * (high - low):
                 low = 0.0

@@ -68,7 +68,7 @@ AMBIGUOUS = {"min", "in", "degc"}  # words of other meanings where they stand wi
 UNIT_WORDS = {"unit", "units", "uom"}  # of the key of an attribute
 EMPTY_WORDS = {"of", "measure", "measurement"}
 MOST_WORDS = 6  # of one unit in a name
-LONGEST = 60  # signs of one unit
+MAX_SIGNS = 60  # signs of one unit
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ SPELLED = dict(_spelled())
 @lru_cache(maxsize=4096)
 def unit_of(text: str) -> Unit | None:
     """The unit of a text such as `deg`, `rad/s`, `N m`, `rad_s2` or `1`; None if it is not one."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_SIGNS:
         return None
     if MEGA.search(text):
         return Unit(text, (("MN", 1),))
@@ -268,7 +268,7 @@ def unit_subject(key: str) -> str | None:
 
     The keys of attributes of files and of objects in memory, and of texts in NPZ files, are read.
     """
-    words = list(WORD.finditer(key[:LONGEST]))
+    words = list(WORD.finditer(key[:MAX_SIGNS]))
     own = [x for x in words if x[0].lower() in UNIT_WORDS]
     if not own:
         return None

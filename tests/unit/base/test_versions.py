@@ -12,8 +12,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.base.versions import (
-    GOING,
-    Going,
+    OLD_NAMES,
+    OldName,
     __version__,
     release_number,
     renamed,
@@ -24,8 +24,8 @@ from kinetree.errors import InputError, KinetreeDeprecationWarning, KinetreeWarn
 
 ROOT = Path(__file__).parents[3]
 TABLE = {
-    "weight": Going("gravity_forces", "0.2.0", "0.4.0"),
-    "argument torque of push": Going("tau", "0.2.0", "0.4.0"),
+    "weight": OldName("gravity_forces", "0.2.0", "0.4.0"),
+    "argument torque of push": OldName("tau", "0.2.0", "0.4.0"),
 }
 
 
@@ -73,18 +73,18 @@ def test_the_changelog_begins_with_the_version():
     assert len(heads) == text.count("\n## ")
 
 
-@pytest.mark.parametrize("name", sorted(GOING))
+@pytest.mark.parametrize("name", sorted(OLD_NAMES))
 def test_a_name_is_removed_in_the_version_that_its_warning_states(name):
-    going = GOING[name]
-    assert release_number(__version__) < release_number(going.gone), (
-        f"{name} goes in {going.gone}, and this is {__version__}: remove it, its line in "
+    old_name = OLD_NAMES[name]
+    assert release_number(__version__) < release_number(old_name.gone), (
+        f"{name} goes in {old_name.gone}, and this is {__version__}: remove it, its line in "
         "base/versions.py and its tests, and write it into CHANGELOG.md"
     )
 
 
-@pytest.mark.parametrize("name", sorted(GOING))
+@pytest.mark.parametrize("name", sorted(OLD_NAMES))
 def test_a_name_warns_for_at_least_one_minor_version(name):
-    since, gone = release_number(GOING[name].since), release_number(GOING[name].gone)
+    since, gone = release_number(OLD_NAMES[name].since), release_number(OLD_NAMES[name].gone)
     assert since <= release_number(__version__)
     assert gone[:2] > since[:2]
 

@@ -39,7 +39,7 @@ BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MOST_FILES = 400
-PATIENCE = 10.0  # s that the end waits for a kernel that is being compiled
+LONGEST_WAIT_S = 10.0  # of the end for a kernel that is being compiled
 MOST_UPLOADS, MOST_VARIANTS = 12, 16  # robots that are kept
 MOST_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
 # degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
@@ -76,7 +76,7 @@ class Shelf:
         """End long requests and remove the folder of the uploads."""
         self.closing.set()
         for thread in list(self._compiling.values()):
-            thread.join(PATIENCE)
+            thread.join(LONGEST_WAIT_S)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give(self, robot: Robot, drawn: Scene | None, source: str) -> Opened:
