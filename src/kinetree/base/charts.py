@@ -17,8 +17,8 @@ from kinetree.errors import InputError
 
 LIMIT_REACH = 1.6  # limits are drawn up to this multiple of the largest value
 NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
-MOST_SAMPLES = 1500  # of a line on a page
-MOST_NUMBERS = 100_000  # of a figure on a page, about 1 MB
+MAX_SAMPLES = 1500  # of a line on a page
+MAX_NUMBERS = 100_000  # of a figure on a page, about 1 MB
 
 Bound = float | Array | None
 
@@ -188,11 +188,11 @@ def chart_data(chart: Chart, *, values: bool = True) -> dict[str, object]:
     return found
 
 
-def fitted(charts: Iterable[Chart], most: int = MOST_NUMBERS) -> list[Chart]:
+def fitted(charts: Iterable[Chart], most: int = MAX_NUMBERS) -> list[Chart]:
     """The charts, thinned so that all of them together have at most about `most` numbers."""
     charts = list(charts)
     lines = sum(3 if one.band else 1 for chart in charts for one in chart.series)
-    return [chart.thinned(max(60, min(MOST_SAMPLES, most // max(1, lines)))) for chart in charts]
+    return [chart.thinned(max(60, min(MAX_SAMPLES, most // max(1, lines)))) for chart in charts]
 
 
 def spread(count: int, most: int) -> Array:

@@ -67,7 +67,7 @@ BRACKET = re.compile(r"[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
 AMBIGUOUS = {"min", "in", "degc"}  # words of other meanings where they stand without brackets
 UNIT_WORDS = {"unit", "units", "uom"}  # of the key of an attribute
 EMPTY_WORDS = {"of", "measure", "measurement"}
-MOST_WORDS = 6  # of one unit in a name
+MAX_WORDS = 6  # of one unit in a name
 MAX_SIGNS = 60  # signs of one unit
 
 
@@ -250,7 +250,7 @@ def unit_spans(
     words = [x.span() for x in WORD.finditer(bare)]
     taken = 0
     for k, (start, _) in enumerate(words):
-        for _, end in reversed(words[k : k + MOST_WORDS]):
+        for _, end in reversed(words[k : k + MAX_WORDS]):
             run = bare[start:end]
             unit = unit_of(run) if start >= taken and _is_unit_word(run) else None
             first = bare[start : words[k][1]].lower()

@@ -123,20 +123,3 @@ def renamed_arguments(
         return call
 
     return decorate
-
-
-def release_number(version: str) -> tuple[int, ...]:
-    """A version as numbers that can be compared: (0, 2, 0) for "0.2.0" and for "0.2.0rc1".
-
-    Args:
-        version: three numbers with points between them, and possibly a suffix.
-    """
-    parts = version.split(".")
-    digits = [part if part.isdecimal() else _leading_digits(part) for part in parts[:3]]
-    if len(digits) < 3 or not all(digits):
-        raise InputError(f"{version!r} is not a version; expected three numbers, such as 0.2.0.")
-    return tuple(map(int, digits))
-
-
-def _leading_digits(text: str) -> str:
-    return text[: len(text) - len(text.lstrip("0123456789"))]
