@@ -21,7 +21,7 @@ from extension import snippets, store
 from extension.directives import Figure, literal, still, with_kinetree
 from extension.drawings import DRAWINGS
 from extension.plots import curves_of
-from kinetree.base.chart_svg import MOST_DRAWN, chart_elements
+from kinetree.base.chart_svg import MAX_DRAWN, chart_elements
 from kinetree.base.charts import Axis, Chart, Series
 
 PAGE = "gallery"
@@ -100,7 +100,7 @@ class Gallery(Figure):
 def thumbnail(value: Any, kind: str) -> str:
     """A small plot with axes and without words; kind "dots": of its curves as dots."""
     series = tuple(Series(name, x, y, dots=kind == "dots") for name, x, y in curves_of(value))
-    chart = Chart("", (Axis(""), Axis("")), series).thinned(MOST_DRAWN)
+    chart = Chart("", (Axis(""), Axis("")), series).thinned(MAX_DRAWN)
     elements = [x for x in chart_elements(chart, WIDTH, HEIGHT) if not x.startswith("<text")]
     left, right = re.search(r'd="M([\d.]+) [\d.]+H([\d.]+)', "".join(elements)).groups()
     top, bottom = re.search(r'd="M[\d.]+ ([\d.]+)V([\d.]+)', "".join(elements)).groups()

@@ -21,7 +21,6 @@ from kinetree.description import (
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.robot import Robot
-from kinetree.robot.builder import Builder
 
 if typing.TYPE_CHECKING:
     from kinetree import (
@@ -42,6 +41,7 @@ if typing.TYPE_CHECKING:
     from kinetree.backends.kernel import Kernel
     from kinetree.kernels.derivative import derivative
     from kinetree.loading import load, load_string
+    from kinetree.robot.builder import Builder
     from kinetree.simulate.core.laws import law, python
     from kinetree.symbols.robot import symbolic
     from kinetree.write.code import export
@@ -87,6 +87,7 @@ __all__ = [
 
 # where the names live that are imported when first used, so that `import kinetree` stays quick
 _LATER = {
+    "Builder": "kinetree.robot.builder",
     "Kernel": "kinetree.backends.kernel",
     "derivative": "kinetree.kernels.derivative",
     "export": "kinetree.write.code",

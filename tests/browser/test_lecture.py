@@ -19,7 +19,7 @@ COLUMNS = {
     name: k % 6
     for k, name in enumerate("ωx ωy ωz vx vy vz nx ny nz fx fy fz".split())  # of a 6-vector
 }
-PATIENCE = 10.0  # s
+LONGEST_WAIT_S = 10.0
 
 
 def steps():
@@ -52,8 +52,8 @@ def joint_box(page, quantity, name):
 
 
 def wait_until(is_so):
-    """Wait for a condition, PATIENCE at most; return whether it came true."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait for a condition, LONGEST_WAIT_S at most; return whether it came true."""
+    deadline = time.monotonic() + LONGEST_WAIT_S
     while not (found := is_so()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
@@ -168,7 +168,7 @@ def agrees(page, fact):
 
 def wait_for(page, fact, step):
     """Wait until a fact is seen."""
-    end, trouble = time.monotonic() + PATIENCE, None
+    end, trouble = time.monotonic() + LONGEST_WAIT_S, None
     while time.monotonic() < end:
         try:
             if agrees(page, fact):
@@ -195,7 +195,7 @@ def test_every_scene_file_is_opened_in_the_lecture():
 def test_the_lecture_can_be_given(open_page, screenshots):
     with view(kt.robots.planar_2r(), browser=False) as workbench:
         page = open_page(workbench.address)
-        page.set_default_timeout(1000 * PATIENCE)
+        page.set_default_timeout(1000 * LONGEST_WAIT_S)
         page.locator(".torque-row").first.wait_for()
         for do, facts in steps():
             found = [(re.fullmatch(pattern, do), act) for pattern, act in DOING.items()]

@@ -9,7 +9,7 @@ from typing import Any
 from kinetree.errors import InputError
 
 TIMES = ("t", "time", "timestamp", "stamp", "sec", "secs")
-MOST_NAMES = 12  # in one message
+MAX_NAMES = 12  # in one message
 
 
 @dataclass(frozen=True)
@@ -137,5 +137,5 @@ def _prefix(name: str, axis: Axis) -> str:
 def shown(names: Iterable[object]) -> str:
     """Return the first of the names in quotes, and the number of others."""
     listed = list(names)
-    shown = ", ".join(map(repr, listed[:MOST_NAMES]))
-    return f"{shown} and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else shown
+    shown = ", ".join(map(repr, listed[:MAX_NAMES]))
+    return f"{shown} and {len(listed) - MAX_NAMES} more" if len(listed) > MAX_NAMES else shown

@@ -14,7 +14,7 @@ from kinetree.base.tables import escape
 
 COLOURS, DASHES = 8, 4  # of lines in the style sheet
 WIDTH, HEIGHT = 560, 250
-MOST_DRAWN = 400  # samples of a line; a picture is not wide enough to show more
+MAX_DRAWN = 400  # samples of a line; a picture is not wide enough to show more
 LETTER = 6.8  # width of a letter, roughly
 LIGHT = ("#2b74c4", "#c76a00", "#23894c", "#c23b5e", "#7d5bd0", "#0b8792", "#8f5c22", "#66727e")
 DARK = ("#5aa2ee", "#f0a03c", "#4fc07d", "#f0708f", "#a88bf0", "#34bfcb", "#c99a63", "#a5b0bc")
@@ -80,7 +80,7 @@ def chart_figure(chart: Chart, number: int | None = None) -> str:
         number: place among the charts of the page's data, where a script draws it anew; None: it
             stays a picture.
     """
-    chart = chart.thinned(MOST_DRAWN)
+    chart = chart.thinned(MAX_DRAWN)
     picture = svg("plot", WIDTH, HEIGHT, chart.title, chart_elements(chart))
     names = [one.name for one in chart.series]
     own = [chart.colour(k) for k in range(len(names))]
@@ -251,7 +251,7 @@ def figure_svg(
     """
     elements = [text(10, 20, title, kind="title")]
     top = 30.0
-    charts = [chart.thinned(MOST_DRAWN) for chart in fitted(charts)]
+    charts = [chart.thinned(MAX_DRAWN) for chart in fitted(charts)]
     for k, chart in enumerate(charts):
         elements += chart_elements(chart, width, panel, top)
         top += panel + 4

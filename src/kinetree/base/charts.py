@@ -15,10 +15,10 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import page_number
 from kinetree.errors import InputError
 
-NEAR = 1.6  # limits are drawn up to this multiple of the largest value
-DUST = 1e-7  # values below this part of the largest limit do not fill the plot
-MOST_SAMPLES = 1500  # of a line on a page
-MOST_NUMBERS = 100_000  # of a figure on a page, about 1 MB
+LIMIT_REACH = 1.6  # limits are drawn up to this multiple of the largest value
+NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
+MAX_SAMPLES = 1500  # of a line on a page
+MAX_NUMBERS = 100_000  # of a figure on a page, about 1 MB
 
 Bound = float | Array | None
 
@@ -140,9 +140,9 @@ class Chart:
         if not axis.log:
             fixed = [float(b) for one in self.series for b in one.limits if isinstance(b, float)]
             fixed = [b for b in fixed if np.isfinite(b)]
-            if reach < DUST * max([0.0, *map(abs, fixed)]):
+            if reach < NEGLIGIBLE * max([0.0, *map(abs, fixed)]):
                 low = high = reach = 0.0
-            near = [b for b in fixed if abs(b) <= NEAR * reach]
+            near = [b for b in fixed if abs(b) <= LIMIT_REACH * reach]
             low, high = min([low, *near]), max([high, *near])
             if 0 < low < 0.5 * (high - low):
                 low = 0.0
@@ -188,11 +188,11 @@ def chart_data(chart: Chart, *, values: bool = True) -> dict[str, object]:
     return found
 
 
-def fitted(charts: Iterable[Chart], most: int = MOST_NUMBERS) -> list[Chart]:
+def fitted(charts: Iterable[Chart], most: int = MAX_NUMBERS) -> list[Chart]:
     """The charts, thinned so that all of them together have at most about `most` numbers."""
     charts = list(charts)
     lines = sum(3 if one.band else 1 for chart in charts for one in chart.series)
-    return [chart.thinned(max(60, min(MOST_SAMPLES, most // max(1, lines)))) for chart in charts]
+    return [chart.thinned(max(60, min(MAX_SAMPLES, most // max(1, lines)))) for chart in charts]
 
 
 def spread(count: int, most: int) -> Array:

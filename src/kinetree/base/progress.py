@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kinetree.errors import visible
 
-PATIENCE = 1.0  # s, before a bar appears that was not asked for
+BAR_DELAY_S = 1.0  # before a bar appears that was not asked for
 SECONDS = "{task.completed:.3g} of {task.total:.3g} s"
 
 
@@ -41,7 +41,7 @@ class Progress:
         bar = self._bar
         if bar is None:
             wanted = sys.stderr.isatty() if self.shown is None else self.shown
-            late = time.monotonic() - self._began > PATIENCE
+            late = time.monotonic() - self._began > BAR_DELAY_S
             if not wanted or not (late or self.shown):
                 return
             bar = self._open()

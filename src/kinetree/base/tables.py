@@ -23,8 +23,8 @@ from kinetree.base.arrays import ArrayLike
 from kinetree.errors import visible
 from kinetree.scalars import Scalar
 
-MOST_ROWS = 40  # rows of a notebook's table that are shown
-MOST_ENTRIES = 16  # rows or columns of a matrix that are written out
+MAX_ROWS = 40  # rows of a notebook's table that are shown
+MAX_ENTRIES = 16  # rows or columns of a matrix that are written out
 ALIGNED = (' style="text-align:left"', ' style="text-align:right"')  # for pages without our CSS
 NUMBER_CLASS = ("", ' class="n"')  # for pages with our CSS, which aligns the class "n"
 
@@ -204,9 +204,9 @@ def notebook_table(
     rows = list(rows)
     lines = [f"<div><b>{escape(title)}</b>"]
     if rows:
-        lines.append(html_table(head, rows[:MOST_ROWS], text=text, marks=ALIGNED))
-    if len(rows) > MOST_ROWS:
-        lines.append(f"<p>... and {len(rows) - MOST_ROWS} more rows</p>")
+        lines.append(html_table(head, rows[:MAX_ROWS], text=text, marks=ALIGNED))
+    if len(rows) > MAX_ROWS:
+        lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
     lines += [f"<p>{escape(note)}</p>" for note in notes]
     return "\n".join([*lines, "</div>"])
 
@@ -220,7 +220,7 @@ def matrix(name: str, value: ArrayLike) -> str:
     """`name = [...]` in LaTeX, of a matrix or a vector (a column); large ones by their shape."""
     x = np.asarray(value)
     x = x[:, None] if x.ndim == 1 else x
-    if x.ndim != 2 or max(x.shape, default=0) > MOST_ENTRIES:
+    if x.ndim != 2 or max(x.shape, default=0) > MAX_ENTRIES:
         shape = r" \times ".join(map(str, x.shape))
         return rf"{name} \in \mathbb{{R}}^{{{shape}}}"
     rows = r" \\ ".join(" & ".join(latex_number(entry) for entry in row) for row in x)

@@ -67,8 +67,8 @@ BRACKET = re.compile(r"[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
 AMBIGUOUS = {"min", "in", "degc"}  # words of other meanings where they stand without brackets
 UNIT_WORDS = {"unit", "units", "uom"}  # of the key of an attribute
 EMPTY_WORDS = {"of", "measure", "measurement"}
-MOST_WORDS = 6  # of one unit in a name
-LONGEST = 60  # signs of one unit
+MAX_WORDS = 6  # of one unit in a name
+MAX_SIGNS = 60  # signs of one unit
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ SPELLED = dict(_spelled())
 @lru_cache(maxsize=4096)
 def unit_of(text: str) -> Unit | None:
     """The unit of a text such as `deg`, `rad/s`, `N m`, `rad_s2` or `1`; None if it is not one."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_SIGNS:
         return None
     if MEGA.search(text):
         return Unit(text, (("MN", 1),))
@@ -250,7 +250,7 @@ def unit_spans(
     words = [x.span() for x in WORD.finditer(bare)]
     taken = 0
     for k, (start, _) in enumerate(words):
-        for _, end in reversed(words[k : k + MOST_WORDS]):
+        for _, end in reversed(words[k : k + MAX_WORDS]):
             run = bare[start:end]
             unit = unit_of(run) if start >= taken and _is_unit_word(run) else None
             first = bare[start : words[k][1]].lower()
@@ -268,7 +268,7 @@ def unit_subject(key: str) -> str | None:
 
     The keys of attributes of files and of objects in memory, and of texts in NPZ files, are read.
     """
-    words = list(WORD.finditer(key[:LONGEST]))
+    words = list(WORD.finditer(key[:MAX_SIGNS]))
     own = [x for x in words if x[0].lower() in UNIT_WORDS]
     if not own:
         return None

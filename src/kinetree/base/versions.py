@@ -1,11 +1,11 @@
-"""The version of kinetree, and the names that go with a later one.
+"""The version of kinetree, and the public names that a later version removes.
 
 `__version__` stands here alone: the build reads it from this file, `kinetree.__version__`, exported
 code, studies and the workbench read it from this module.
 
-A name that is replaced stays for at least one minor version and warns. Its line in `GOING` has the
-name in use and the version that removes it; a test fails when that version is reached, so that the
-name, its line and its tests go together. docs/versions.md is the policy for users.
+A name that is replaced stays for at least one minor version and warns. Its line in `OLD_NAMES`
+has the name in use and the version that removes it; a test fails when that version is reached, so
+that the name, its line and its tests go together. docs/versions.md is the policy for users.
 """
 
 import functools
@@ -23,8 +23,8 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Going:
-    """A name that goes.
+class OldName:
+    """A public name that will be removed, and the version that removes it.
 
     use: the name in use, as the caller writes it.
     since: the first version that warns.
@@ -37,29 +37,29 @@ class Going:
 
 
 # old name: the name in use, the first version that warns, the version that removes the old name
-GOING: dict[str, Going] = {
-    "column F_ext.mx": Going("F_ext.nx", "0.2.0", "0.3.0"),
-    "column F_ext.my": Going("F_ext.ny", "0.2.0", "0.3.0"),
-    "column F_ext.mz": Going("F_ext.nz", "0.2.0", "0.3.0"),
+OLD_NAMES: dict[str, OldName] = {
+    "column F_ext.mx": OldName("F_ext.nx", "0.2.0", "0.3.0"),
+    "column F_ext.my": OldName("F_ext.ny", "0.2.0", "0.3.0"),
+    "column F_ext.mz": OldName("F_ext.nz", "0.2.0", "0.3.0"),
 }
 
 
-def warn_old(name: str, table: Mapping[str, Going] = GOING) -> None:
-    """Warn, at the user's line, that a name of `GOING` goes: when, and what to use instead.
+def warn_old(name: str, table: Mapping[str, OldName] = OLD_NAMES) -> None:
+    """Warn, at the user's line, that a name of `OLD_NAMES` is old: when it goes, and what to use.
 
     Args:
         name: the old name, as it stands in the table.
-        table: the names that go.
+        table: the names that will be removed.
     """
-    going = table[name]
+    old_name = table[name]
     warn(
-        f"{name} goes in kinetree {going.gone}; use {going.use} instead.",
+        f"{name} goes in kinetree {old_name.gone}; use {old_name.use} instead.",
         KinetreeDeprecationWarning,
     )
 
 
 def renamed(
-    name: str, function: Callable[P, R], table: Mapping[str, Going] = GOING
+    name: str, function: Callable[P, R], table: Mapping[str, OldName] = OLD_NAMES
 ) -> Callable[P, R]:
     """A function under its old name: it warns and calls the one in use.
 
@@ -68,9 +68,9 @@ def renamed(
     Args:
         name: the old name, as it stands in the table.
         function: the function in use.
-        table: the names that go.
+        table: the names that will be removed.
     """
-    going = table[name]
+    old_name = table[name]
 
     @functools.wraps(function)
     def old(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,16 +78,16 @@ def renamed(
         return function(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = name
-    old.__doc__ = f"The old name of {going.use}, which goes in kinetree {going.gone}."
+    old.__doc__ = f"The old name of {old_name.use}, which goes in kinetree {old_name.gone}."
     return old
 
 
 def renamed_arguments(
-    table: Mapping[str, Going] = GOING, **names: str
+    table: Mapping[str, OldName] = OLD_NAMES, **names: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: keyword arguments are also taken under their old names, with a warning.
 
-        @renamed_arguments(torque="tau")     # GOING has a line "argument torque of step"
+        @renamed_arguments(torque="tau")     # OLD_NAMES has a line "argument torque of step"
         def step(q, *, tau): ...
 
     The signature shows the names in use alone. Both names in one call are an InputError.
@@ -123,20 +123,3 @@ def renamed_arguments(
         return call
 
     return decorate
-
-
-def release_number(version: str) -> tuple[int, ...]:
-    """A version as numbers that can be compared: (0, 2, 0) for "0.2.0" and for "0.2.0rc1".
-
-    Args:
-        version: three numbers with points between them, and possibly a suffix.
-    """
-    parts = version.split(".")
-    digits = [part if part.isdecimal() else _leading_digits(part) for part in parts[:3]]
-    if len(digits) < 3 or not all(digits):
-        raise InputError(f"{version!r} is not a version; expected three numbers, such as 0.2.0.")
-    return tuple(map(int, digits))
-
-
-def _leading_digits(text: str) -> str:
-    return text[: len(text) - len(text.lstrip("0123456789"))]

@@ -34,7 +34,7 @@ from kinetree.model.units import RAD, control_factors, goal_kind, kinds
 if TYPE_CHECKING:
     from kinetree.simulate.core.signals import Signal
 
-MOST_NAMES = 8  # in one message
+MAX_NAMES = 8  # in one message
 PREFIX = "u:"
 TIMES = ("t", "time", "t [s]", "time [s]")  # names of the column of times, in any case
 
@@ -82,7 +82,7 @@ def in_si_units(model: Model, controls: Array, degrees: bool, option: str) -> Ar
             plain.append(x.name)
     if plain:
         notify(
-            f"--degrees does not change the control of {listing(plain, MOST_NAMES)}: a general "
+            f"--degrees does not change the control of {listing(plain, MAX_NAMES)}: a general "
             "actuator, whose control need not be an angle."
         )
     return controls * control_factors(model, degrees)
@@ -98,7 +98,7 @@ def typed_controls(model: Model, words: Sequence[str]) -> Array:
     if len(pieces) != len(known):
         raise ShapeError(
             f"--controls has {counted(len(pieces), 'number')}; the actuators of {model.name!r} "
-            f"need {len(known)}: {listing(known, MOST_NAMES)}. Or name some of them: --controls "
+            f"need {len(known)}: {listing(known, MAX_NAMES)}. Or name some of them: --controls "
             f"{known[0]}=0.1."
         )
     pairs = zip(known, pieces, strict=True)
@@ -152,7 +152,7 @@ def _columns(model: Model, where: str, heads: Sequence[str]) -> dict[str, int]:
         if name not in known:
             raise ParseError(
                 f"{where}: column {head!r} is not an actuator of {model.name!r}; expected t and "
-                f"{listing(model.actuator_names, MOST_NAMES)}.{nearest(head, known)}"
+                f"{listing(model.actuator_names, MAX_NAMES)}.{nearest(head, known)}"
             )
         if name in found:
             raise ParseError(f"{where}: column {head!r} is there twice; expected {name} once.")
@@ -160,7 +160,7 @@ def _columns(model: Model, where: str, heads: Sequence[str]) -> dict[str, int]:
     missing = [name for name in known if name not in found]
     if missing:
         raise ParseError(
-            f"{where} has no column for {listing(missing, MOST_NAMES)}; expected t and every "
+            f"{where} has no column for {listing(missing, MAX_NAMES)}; expected t and every "
             f"actuator of {model.name!r}."
         )
     return {name: found[name] for name in known}

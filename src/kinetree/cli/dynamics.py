@@ -64,7 +64,7 @@ FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows
 LINEAR = (
     "inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces", "spring_forces",
 )  # fmt: skip
-MOST_COLUMNS = 100  # of matrices on the screen
+MAX_COLUMNS = 100  # of matrices on the screen
 OPEN_ROWS = 1e-6  # error of rows that is reported; files often have six digits
 ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
 MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
@@ -174,7 +174,7 @@ def terms(
     request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
     model = request.robot.model
     screen = data is None and output is None and not json
-    large = screen and model.n > MOST_COLUMNS
+    large = screen and model.n > MAX_COLUMNS
     request.answer(
         partial(terms_of, request.robot, matrices=not large),
         [] if large else term_heads(model),

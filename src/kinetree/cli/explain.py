@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kinetree.motion.recordings import ReadRequest
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}  # by ending of -o
-MOST_LINKS = 40  # whose steps are all shown on the screen
+MAX_LINKS = 40  # whose steps are all shown on the screen
 FIRST_LINKS = 10  # that are shown of more
 
 
@@ -145,7 +145,7 @@ def shown_links(
                     f"{nearest(name, sorted(known))}"
                 )
         return replace(explanation, links=tuple(x for x in links if x.name in wanted)), ""
-    if not screen or len(links) <= MOST_LINKS:
+    if not screen or len(links) <= MAX_LINKS:
         return explanation, ""
     more = counted(len(links) - FIRST_LINKS, "link")
     ending = (

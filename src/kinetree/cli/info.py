@@ -30,7 +30,7 @@ from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 
 WIDE = 110  # columns of a screen on which the parent links are shown too
-MOST_REMARKS = 8  # that are shown; the others are counted
+MAX_REMARKS = 8  # that are shown; the others are counted
 
 
 def info(
@@ -215,19 +215,19 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
             screen.print()
             style = "bold yellow" if title == "warning" else "bold"
             screen.print(counted(len(remarks), title), style=style)
-        for note in remarks[:MOST_REMARKS]:
+        for note in remarks[:MAX_REMARKS]:
             line = f"- {note.text}" + (f" [{note.where}]" if note.where else "")
             screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)
-        if len(remarks) > MOST_REMARKS:
-            screen.print(f"- and {len(remarks) - MOST_REMARKS} more (--json has all)")
+        if len(remarks) > MAX_REMARKS:
+            screen.print(f"- and {len(remarks) - MAX_REMARKS} more (--json has all)")
     missing = missing_of(robot, folder)
     if missing:
         screen.print()
         screen.print(counted(len(missing), "missing mesh file"), style="bold yellow")
-        for path in missing[:MOST_REMARKS]:
+        for path in missing[:MAX_REMARKS]:
             screen.print(f"- {path}", soft_wrap=True)
-        if len(missing) > MOST_REMARKS:
-            screen.print(f"- and {len(missing) - MOST_REMARKS} more (--json has all)")
+        if len(missing) > MAX_REMARKS:
+            screen.print(f"- and {len(missing) - MAX_REMARKS} more (--json has all)")
         screen.print("Only view and report need them; --folder names where they are.")
 
 

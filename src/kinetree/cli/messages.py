@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from kinetree.errors import visible
 
 ERROR, WARNING = "red", "yellow"
-MOST_ITEMS = 4  # of a list of losses
+MAX_ITEMS = 4  # of a list of losses
 
 # what the library says, and what it says to a user of the command line; (...) keeps a part
 PHRASES: dict[str, str] = {
@@ -116,8 +116,8 @@ def translate(text: str) -> str:
 def notify_missing(remarks: Sequence[str]) -> None:
     """Report on stderr the visuals of a file that are not drawn, such as missing meshes."""
     if remarks:
-        some = "; ".join(remarks[:MOST_ITEMS])
-        more = f"; and {len(remarks) - MOST_ITEMS} more" if len(remarks) > MOST_ITEMS else ""
+        some = "; ".join(remarks[:MAX_ITEMS])
+        more = f"; and {len(remarks) - MAX_ITEMS} more" if len(remarks) > MAX_ITEMS else ""
         count = "1 visual is" if len(remarks) == 1 else f"{len(remarks)} visuals are"
         notify(
             f"{count} not drawn: {some}{more}. Give the folder of the meshes with --folder.",
@@ -130,10 +130,10 @@ def shorten(text: str) -> str:
     start, colon, rest = text.partition(": ")
     items, _, end = rest.partition(". Comments in the file")
     listed = items.split("; ")
-    if "cannot represent all of" not in start or len(listed) <= MOST_ITEMS:
+    if "cannot represent all of" not in start or len(listed) <= MAX_ITEMS:
         return text
-    some = re.sub(r"\d+\.\d{7,}", lambda x: f"{float(x[0]):.6g}", "; ".join(listed[:MOST_ITEMS]))
-    return f"{start}{colon}{some}; and {len(listed) - MOST_ITEMS} more. Comments in the file{end}"
+    some = re.sub(r"\d+\.\d{7,}", lambda x: f"{float(x[0]):.6g}", "; ".join(listed[:MAX_ITEMS]))
+    return f"{start}{colon}{some}; and {len(listed) - MAX_ITEMS} more. Comments in the file{end}"
 
 
 def _option(match: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from kinetree.errors import InputError, visible
 from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
-PATIENCE = 0.5  # s before a spinner is shown
+SPINNER_DELAY_S = 0.5  # before a spinner is shown
 STARTED = time.monotonic() - time.process_time()  # of the program, imports included
 
 
@@ -153,7 +153,7 @@ def waiting(text: str) -> Generator[None]:
             if not done.is_set():
                 status.start()
 
-    timer = threading.Timer(max(0.0, PATIENCE - (time.monotonic() - STARTED)), show)
+    timer = threading.Timer(max(0.0, SPINNER_DELAY_S - (time.monotonic() - STARTED)), show)
     timer.daemon = True
     timer.start()
     try:

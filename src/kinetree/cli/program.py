@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
 FAULT, INTERRUPTED, NO_READER = 2, 130, 141  # exit codes; those of signals are 128 + their number
-PATIENCE = 0.5  # s that Python has to raise KeyboardInterrupt by itself
+INTERRUPT_WAIT_S = 0.5  # that Python has to raise KeyboardInterrupt by itself
 CLEAN = b"\r\x1b[2K\x1b[?25h"  # clear the line of a progress display and show the cursor again
 
 
@@ -116,8 +116,8 @@ def end_promptly() -> None:
 
     Python raises KeyboardInterrupt between two of its own instructions. While LLVM compiles a large
     robot there are none for seconds. So the signal also wakes a thread, through a socket; if Python
-    has not handled the signal after PATIENCE, that thread ends the process. Call this once, in the
-    main thread.
+    has not handled the signal after INTERRUPT_WAIT_S, that thread ends the process. Call this once,
+    in the main thread.
     """
     noticed = threading.Event()
     receiver, sender = socket.socketpair()
@@ -133,7 +133,7 @@ def end_promptly() -> None:
         while True:
             while receiver.recv(1) != system.INTERRUPT:
                 pass
-            time.sleep(PATIENCE)
+            time.sleep(INTERRUPT_WAIT_S)
             if not noticed.is_set():
                 clean = CLEAN if os.isatty(stderr) else b""
                 os.write(stderr, clean + b"kinetree: interrupted\n")

@@ -54,7 +54,7 @@ PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
 OWN = (".svg", ".html")  # need no matplotlib
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
-MOST_VIOLATIONS = 8  # that are printed; the others are counted
+MAX_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
 NOTED = ("constraint_forces", "closure")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
@@ -354,10 +354,10 @@ class Result:
         for stuck in self.motion.meta.get("stuck", ()):
             notify(str(stuck), WARNING)
         noted = [] if self.ended.at else self.violations()
-        for violation in noted[:MOST_VIOLATIONS]:
+        for violation in noted[:MAX_VIOLATIONS]:
             notify(f"at {violation}", WARNING)
-        if len(noted) > MOST_VIOLATIONS:
-            more = len(noted) - MOST_VIOLATIONS
+        if len(noted) > MAX_VIOLATIONS:
+            more = len(noted) - MAX_VIOLATIONS
             notify(f"and {more} more violations (--json has all)", WARNING)
         if self.ended.at:
             notify(str(self.ended), WARNING)

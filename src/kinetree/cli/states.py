@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion can make
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
 UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
-MOST_NAMES = 8  # of joints that a line on stderr lists
+MAX_NAMES = 8  # of joints that a line on stderr lists
 OPEN = 1e-8  # error of a state that is reported as not allowed by the constraints
 STEP = 0.2  # rad or m: steps in which typed positions are reached from the start
 CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
@@ -331,10 +331,10 @@ def report_closed(
         for k, name in enumerate(known)
         if k not in typed
     ]
-    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
+    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
     notify(
         f"{option or f'--{quantity}'} leaves out {counted(len(found), 'entry')}, which the "
-        f"constraints decide or limit; taken as {', '.join(found[:MOST_NAMES])}{more}."
+        f"constraints decide or limit; taken as {', '.join(found[:MAX_NAMES])}{more}."
     )
 
 
@@ -350,10 +350,10 @@ def report_middle(
         if name not in given and q[k] != zero[k]
     ]
     if moved:
-        more = f" and {len(moved) - MOST_NAMES} more" if len(moved) > MOST_NAMES else ""
+        more = f" and {len(moved) - MAX_NAMES} more" if len(moved) > MAX_NAMES else ""
         notify(
             f"{option} leaves out {counted(len(moved), 'joint')} whose limits exclude zero; "
-            f"taken in the middle of the limits: {', '.join(moved[:MOST_NAMES])}{more}."
+            f"taken in the middle of the limits: {', '.join(moved[:MAX_NAMES])}{more}."
         )
 
 

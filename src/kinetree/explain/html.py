@@ -12,8 +12,8 @@ from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
 
-FEW = 8  # blocks are open at first for at most so many links
-MOST = 1500  # most rows of the unfolded joint forces; deeper levels are left out
+MAX_OPEN_LINKS = 8  # the blocks of a robot with more links are closed at first
+MAX_ROWS = 1500  # rows of the unfolded joint forces; deeper levels are left out
 MARKS = 24  # terms of an equation that are highlighted
 STYLE = """
 .kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 76em; }
@@ -65,17 +65,17 @@ def html(page: Page, trees: Sequence[Node] = ()) -> str:
     )
 
 
-def markup(page: Page, trees: Sequence[Node] = (), most: int = MOST) -> str:
+def markup(page: Page, trees: Sequence[Node] = (), max_rows: int = MAX_ROWS) -> str:
     """The explanation without style and title: joint forces, their unfolding, then the links."""
     lines = [f"<p>{escape(NOTE)}</p>"]
     forces = [sheet for sheet in page.sheets if sheet.sections[0].by_cause]
     for sheet in forces:
         lines += _sheet(sheet, "forces", opened=True)
     if trees:
-        lines += unfolded(trees, most)
+        lines += unfolded(trees, max_rows)
     for sheet in page.sheets:
         if sheet not in forces:
-            lines += _sheet(sheet, "link", opened=page.links <= FEW)
+            lines += _sheet(sheet, "link", opened=page.links <= MAX_OPEN_LINKS)
     if page.ending:
         lines.append(f"<p>{escape(page.ending)}</p>")
     return "\n".join(lines)
@@ -174,10 +174,10 @@ def _total(row: Row) -> str:
     return ' class="total"' if row.total else ""
 
 
-def unfolded(trees: Sequence[Node], most: int = MOST) -> Iterator[str]:
-    """Joint forces as nested <details>, as deep as `most` rows allow."""
+def unfolded(trees: Sequence[Node], max_rows: int = MAX_ROWS) -> Iterator[str]:
+    """Joint forces as nested <details>, as deep as `max_rows` rows allow."""
     depth, count, level = 0, 0, list(trees)
-    while level and (depth < 2 or count + len(level) <= most):
+    while level and (depth < 2 or count + len(level) <= max_rows):
         depth, count = depth + 1, count + len(level)
         level = [child for node in level for child in node.children if not _is_product(node)]
     yield '<details class="unfold static"><summary>Joint forces, unfolded</summary>'

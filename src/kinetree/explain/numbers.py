@@ -9,7 +9,7 @@ from kinetree.base.arrays import Array, known
 from kinetree.scalars import Scalar, home
 
 DIGITS = 5  # digits of the largest number of a column or of a group of columns
-MOST = 8  # most digits of a number in any column
+MAX_DIGITS = 8  # of a number in any column
 DECIMALS = 6  # most decimals: no number is longer than "-0.000123"
 ROUNDING = 1e-15  # of the largest number: smaller ones are errors of rounding
 LARGE, SMALL = 6, -4  # powers of ten beyond which numbers are written with an exponent
@@ -46,7 +46,7 @@ def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
     if every_row:
         rows = [max(abs(row[np.isfinite(row)]), default=0.0) for row in numbers]
         smallest = min((row for row in rows if row), default=largest)
-        decimals = max(decimals, min(2 - floor(log10(smallest)), MOST - 1 - power, DECIMALS))
+        decimals = max(decimals, min(2 - floor(log10(smallest)), MAX_DIGITS - 1 - power, DECIMALS))
     return [_zero(x, decimals) if x == 0 else _rounded(x, decimals) for x in flat]
 
 

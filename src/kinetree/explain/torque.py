@@ -22,7 +22,7 @@ from kinetree.model.inputs import link_adjoints, zeros
 from kinetree.model.joint import rate_names
 from kinetree.scalars import Scalar
 
-MANY = 40  # rates from which on their squares are summed before the recursion, not after it
+MAX_SINGLE_SQUARES = 40  # rates whose squares are found one by one; those of more, in one recursion
 
 SHARES = (
     "inertia", "Coriolis", "centrifugal", "gravity", "spring", "friction", "rotor", "external",
@@ -62,7 +62,7 @@ def torque_shares(
         friction = friction + load_friction_forces(model, dq, load)
     moving = [d for d in range(model.n) if not _is_zero(dq[d])]
     followed = {d for joint in model.joints if joint.follows is not None for d in joint.dofs}
-    together = set(moving) - followed if len(moving) > MANY else set[int]()
+    together = set(moving) - followed if len(moving) > MAX_SINGLE_SQUARES else set[int]()
     squares = forces_of_squares(links, q, dq, together) if together else rest
     unit = np.eye(model.n, dtype=int)
     for d in moving:

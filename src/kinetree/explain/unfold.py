@@ -31,8 +31,8 @@ from kinetree.model.inputs import Motion, TipWrench, Wrenches, read_motion, six_
 from kinetree.model.units import METRE, kinds, units
 from kinetree.spatial import cross
 
-MOST_PAIRS = 6000  # shares of links in products of rates, that are unfolded one by one
-MOST_SHARES = 40_000  # shares of links in all joint forces, that are unfolded together
+MAX_PAIRS = 6000  # shares of links in products of rates, that are unfolded one by one
+MAX_SHARES = 40_000  # shares of links in all joint forces, that are unfolded together
 TERMS = {
     "inertia": r"\sum_j M_{%sj} \ddot q_j",
     "Coriolis": r"\sum_{j < l} 2\, \Gamma_{%sjl}\, \dot q_j \dot q_l",
@@ -276,7 +276,7 @@ def unfolding(
     alpha = {WORLD: np.asarray(x.dV_base[:3], float)}
     return Unfolding(
         model, whole, at,
-        shares=shares_of(at, pairs=_sizes(model, x)[0] <= MOST_PAIRS),
+        shares=shares_of(at, pairs=_sizes(model, x)[0] <= MAX_PAIRS),
         tau=np.asarray(tau, float),
         load=np.asarray(full.tau - full.tau_friction, float),
         alpha=alpha | {i: np.asarray(full.dV[i][:3], float) for i in model.links},
@@ -324,7 +324,7 @@ def unfold_all(
     motion, loads: q, dq, ddq; F_ext, F_tip, V_base and dV_base, as in `explain`.
     """
     q, dq, ddq = motion
-    if _sizes(tree_of(model), read_motion(tree_of(model), q, dq, ddq))[1] > MOST_SHARES:
+    if _sizes(tree_of(model), read_motion(tree_of(model), q, dq, ddq))[1] > MAX_SHARES:
         return []
     found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
     return [found.torque(dof) for dof in range(model.n)]

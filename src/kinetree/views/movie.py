@@ -24,7 +24,7 @@ from kinetree.errors import InputError
 COLOURS = 255  # of a GIF's palette; one more index means "as in the frame before"
 AS_BEFORE = 255
 BITS = 6  # of each colour channel, in the cells that the palette is made of
-MOST_CODES = 4096  # of LZW in a GIF
+MAX_CODES = 4096  # of LZW in a GIF
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def lzw(data: bytes) -> bytes:
         codes.append(prefix)
         widths.append(bits)
         prefix = symbol
-        if free == MOST_CODES:
+        if free == MAX_CODES:
             codes.append(clear)
             widths.append(bits)
             table = {}

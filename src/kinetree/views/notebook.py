@@ -33,10 +33,10 @@ from kinetree.views.studio import studio
 
 SCENE_HEIGHT, MOTION_HEIGHT, PANEL_HEIGHT = 430, 480, 205  # px
 STILL_SIZE = (680, 430)
-MOST_TRIANGLES = 40_000  # of meshes of files, about 1 MB
+MAX_TRIANGLES = 40_000  # of meshes of files, about 1 MB
 STILL_TRIANGLES = 6000
-MOST_SAMPLES, MOST_NUMBERS = 600, 60_000  # of the page of a motion
-MOST_SEEN = 24  # positions that are used to choose the camera
+MAX_SAMPLES, MAX_NUMBERS = 600, 60_000  # of the page of a motion
+MAX_SEEN = 24  # positions that are used to choose the camera
 UNSEEN = (
     "The robot is not drawn: this browser has no WebGL, or more views are open than it allows "
     "(about 16). Run the cell again."
@@ -114,9 +114,9 @@ def robot_of(animation: Animation) -> Robot:
 
 def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") -> str:
     """A motion of a robot in a frame: the robot, a player, and plots of positions and forces."""
-    most = min(len(trajectory), MOST_SAMPLES, max(60, MOST_NUMBERS // (3 * robot.model.nq + 1)))
+    most = min(len(trajectory), MAX_SAMPLES, max(60, MAX_NUMBERS // (3 * robot.model.nq + 1)))
     keep = spread(len(trajectory), most)
-    seen = np.asarray(trajectory.q, float)[spread(len(trajectory), MOST_SEEN)]
+    seen = np.asarray(trajectory.q, float)[spread(len(trajectory), MAX_SEEN)]
     stage = light(stage_of(robot, q=seen))
     t, tracks = np.asarray(trajectory.t, float)[keep], tracks_of(robot, trajectory, keep)
     drawn = plot(trajectory, robot, panels=SHOWN).charts
@@ -170,7 +170,7 @@ def figure_page(figure: object) -> str:
 
 def light(stage: Stage) -> Stage:
     """The stage with meshes of files that fit into a notebook."""
-    parts = Parts(coarser(stage.parts.meshes, MOST_TRIANGLES), stage.parts.parts)
+    parts = Parts(coarser(stage.parts.meshes, MAX_TRIANGLES), stage.parts.parts)
     return replace(stage, parts=parts)
 
 

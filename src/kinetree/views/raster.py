@@ -21,7 +21,7 @@ from kinetree.views.shapes import TriangleMesh
 CREASE = 0.7  # cosine of the angle from which an edge is sharp, as in viewer.js
 AMBIENT, LIT = 0.38, 0.62  # light of a surface: AMBIENT + LIT * |cosine of normal and eye|
 DARKEST, GLOSS = 0.11, 0.06  # least colour, and white added where the light is full (viewer.js)
-MOST_FRAGMENTS = 2_000_000  # pixels of triangles that are held in memory at a time
+MAX_FRAGMENTS = 2_000_000  # pixels of triangles that are held in memory at a time
 EDGES = ((0, 1), (1, 2), (2, 0))
 
 
@@ -215,7 +215,7 @@ def fragments(flat: Array, view: View) -> Iterator[tuple[Array, Array, Array]]:
     begin = 0
     while begin < len(row):
         done = widths[begin - 1] if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(widths, done + MOST_FRAGMENTS, "right")))
+        stop = max(begin + 1, int(np.searchsorted(widths, done + MAX_FRAGMENTS, "right")))
         span, x = spread(start[begin:stop], end[begin:stop])
         yield owner[begin:stop][span], x, row[begin:stop][span]
         begin = stop

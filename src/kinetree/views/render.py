@@ -28,7 +28,7 @@ from kinetree.views.studio import PAPER, SHOWN, Studio, studio
 STILL, MOVING = (".png", ".svg"), (".gif", ".mp4")
 SMALLEST, LARGEST = 16, 8192  # width and height, pixels
 FASTEST_GIF = 50  # frames per second: browsers slow down delays below 2/100 s
-MOST_FRAMES = 5000
+MAX_FRAMES = 5000
 LONGEST_TRACE = 1000  # points
 STILL_SAMPLES, MOVIE_SAMPLES = 3, 2
 STEEPEST = 1.5  # height of the camera above the horizon, rad, as in orbit.js
@@ -161,9 +161,9 @@ def frame_times(motion: Trajectory | None, fps: float, speed: float) -> Array:
         count = max(1, round(AROUND * fps))
     else:
         count = int(motion.duration / speed * fps * (1 + 1e-12)) + 1
-    if count > MOST_FRAMES:
+    if count > MAX_FRAMES:
         raise InputError(
-            f"the movie would have {count} frames; expected at most {MOST_FRAMES}. Choose fewer "
+            f"the movie would have {count} frames; expected at most {MAX_FRAMES}. Choose fewer "
             "frames per second (fps=10) or a larger speed (speed=10)."
         )
     return np.arange(count) / fps

@@ -33,7 +33,7 @@ TRACE: Colour = (192, 57, 43)
 GRID_WIDTH, TRACE_WIDTH, TIE_WIDTH = 1.0, 2.5, 1.5  # pixels of a picture that is 480 high
 MARGIN = 0.06  # of the picture's width and height, on each side of the robot
 THINNEST = 0.01  # width and height over depth of a robot that is seen along itself
-MOST_SEEN = 24  # positions of a motion that the camera is chosen from
+MAX_SEEN = 24  # positions of a motion that the camera is chosen from
 SVG_TRIANGLES = 4000
 FINE = 3_000_000  # pixels of the finer picture that are drawn at a time
 
@@ -213,7 +213,7 @@ def studio(
         zoom: factor on the size of the robot in the picture.
         around: whether the camera goes around the robot.
     """
-    some = q[np.unique(np.linspace(0, len(q) - 1, MOST_SEEN).round().astype(int))]
+    some = q[np.unique(np.linspace(0, len(q) - 1, MAX_SEEN).round().astype(int))]
     groups = tuple(x for x in GROUPS if x in shown)
     cloud = drawn_points(model, parts, some, groups)
     path = tool_path(model, q) if "trace" in shown else np.zeros((0, 3))

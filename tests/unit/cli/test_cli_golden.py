@@ -1,4 +1,4 @@
-"""The texts of every command at 80 and 120 columns, with Panda's and Talos's joint names.
+"""The texts of every command, with Panda's and Talos's joint names, also in a wide terminal.
 
 After a change that is meant to change them, write them anew and read the diff:
 
@@ -23,9 +23,8 @@ from kinetree.cli.app import app
 from kinetree.motion import write_csv
 
 FOLDER = Path(__file__).parent / "golden"
-WIDTHS = (80, 120)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")
-LONGEST = 45  # lines of one output that are stored; the middle of longer ones is left out
+MAX_LINES = 45  # of one output that are stored; the middle of longer ones is left out
 
 MOVING = "--q panda_joint2=-0.5 --dq 0.1 -0.2 0.3 0 0 1 -1"
 COMMANDS = {
@@ -73,6 +72,9 @@ COMMANDS = {
         "check panda",
     ),
 }
+
+# stored texts and their widths in columns; tables are those that use the room of a wide terminal
+STORED = [*((name, 80) for name in (*COMMANDS, "help")), ("panda", 120), ("talos", 120)]
 
 # names of joints and links as on PAL Robotics' Talos; lengths, masses and limits are made up
 BRANCHES = {
@@ -149,8 +151,8 @@ def shown(program, line, width):
     found = program(line, code=None, COLUMNS=str(width))
     lines = [x.rstrip() for x in found.stdout.splitlines()]
     assert all(len(x) <= width for x in lines) or line.startswith("export")
-    if len(lines) > LONGEST and "--help" not in line and not line.startswith("info"):
-        lines = [*lines[: LONGEST - 16], "[...]", *lines[-15:]]
+    if len(lines) > MAX_LINES and "--help" not in line and not line.startswith("info"):
+        lines = [*lines[: MAX_LINES - 16], "[...]", *lines[-15:]]
     lines += [f"2> {x}" for x in found.stderr.splitlines()]
     lines += [f"[exit code {found.returncode}]"] if found.returncode else []
     text = "\n".join([f"$ kinetree {line}", *lines, ""])
@@ -187,8 +189,7 @@ def ready(program):
     return program
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", [*COMMANDS, "help"])
+@pytest.mark.parametrize(("name", "width"), STORED)
 def test_texts_are_as_stored(ready, name, width):
     pytest.importorskip("sympy")
     stored = (FOLDER / f"{name}_{width}.txt").read_text(encoding="utf-8")
@@ -224,10 +225,9 @@ def write():
         server = Server()
         program = Program(Path(folder), server, Path(folder) / "cache")
         prepare(program)
-        for name in [*COMMANDS, "help"]:
-            for width in WIDTHS:
-                path = FOLDER / f"{name}_{width}.txt"
-                path.write_text(text_of(program, name, width), encoding="utf-8", newline="\n")
+        for name, width in STORED:
+            path = FOLDER / f"{name}_{width}.txt"
+            path.write_text(text_of(program, name, width), encoding="utf-8", newline="\n")
         server.close()
 
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 import kinetree as kt
-from kinetree.cli.dynamics import MOST_COLUMNS
-from kinetree.cli.explain import FIRST_LINKS, MOST_LINKS
+from kinetree.cli.dynamics import MAX_COLUMNS
+from kinetree.cli.explain import FIRST_LINKS, MAX_LINKS
 
-LONG = MOST_COLUMNS + 1
+LONG = MAX_COLUMNS + 1
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_explain_shows_the_first_of_many_links_and_names_the_way_to_the_others(p
     assert f"l{FIRST_LINKS - 1}, on l{FIRST_LINKS - 2}" in shown
     assert f"l{FIRST_LINKS}, on" not in shown and f"j{LONG - 1}" in shown  # all joint forces
     assert f"other {LONG - FIRST_LINKS} links are not shown. Choose links with --link" in shown
-    assert LONG > MOST_LINKS
+    assert LONG > MAX_LINKS
 
 
 def test_explain_shows_chosen_links_and_writes_all(program, snake):

@@ -18,7 +18,7 @@ LONG = FOR_ROWS + 20
 WAIT = """
     import sys
     from kinetree.cli import output
-    output.PATIENCE = {patience}
+    output.SPINNER_DELAY_S = {patience}
     with output.waiting("compiling [red]x[/red]"):
         sys.stdin.readline()
     print("done", file=sys.stderr)

@@ -143,7 +143,7 @@ def test_massless_links_leave_the_drives():
 def test_squares_of_many_rates_in_one_recursion_are_those_of_one_at_a_time(seed, monkeypatch):
     model = any_robot(seed, 12)
     state, apart = shares(model, seed)
-    monkeypatch.setattr("kinetree.explain.torque.MANY", 0)
+    monkeypatch.setattr("kinetree.explain.torque.MAX_SINGLE_SQUARES", 0)
     _, together = shares(model, seed)
     size = velocity_scale(model, state)
     for name in ("centrifugal", "Coriolis"):

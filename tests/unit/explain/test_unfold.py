@@ -196,14 +196,14 @@ def test_forces_of_constraints_are_leaves_too(make):
 def test_long_robots_unfold_into_links_and_not_all_at_once(monkeypatch):
     """Products of rates are then summed, squares apart; nothing else changes."""
     model, state, trees = case(16)
-    monkeypatch.setattr("kinetree.explain.unfold.MOST_PAIRS", 0)
+    monkeypatch.setattr("kinetree.explain.unfold.MAX_PAIRS", 0)
     found = unfolding(model, *state.motion, **state.all)
     for dof, tree in enumerate(trees):
         other = found.torque(dof)
         assert {x.name for x in other["Coriolis"].children} <= set(model.link_names)
         for term in tree.children:
             assert abs(other[term.name].value - term.value) <= AGREED * size(tree)
-    monkeypatch.setattr("kinetree.explain.unfold.MOST_SHARES", 10)
+    monkeypatch.setattr("kinetree.explain.unfold.MAX_SHARES", 10)
     explanation = explain(model, *state.motion)
     assert explanation.unfolded() == [] and "unfolded" not in explanation.html()
 

@@ -143,7 +143,7 @@ def test_large_meshes_of_a_file_are_drawn_coarser(tmp_path, monkeypatch):
     (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint}</robot>')
     robot = kt.load(tmp_path / "r.urdf")
     motion = robot.simulate([0.1], duration=0.1)
-    monkeypatch.setattr(notebook, "MOST_TRIANGLES", 1000)
+    monkeypatch.setattr(notebook, "MAX_TRIANGLES", 1000)
     assert 200 < triangles(robot) <= 1000 and triangles(motion.animate(robot)) == triangles(robot)
     assert triangles(motion) == 0
 

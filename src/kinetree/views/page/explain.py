@@ -10,7 +10,7 @@ from kinetree.explain.steps import unfold_vectors
 from kinetree.model.units import entry_names, units
 from kinetree.views.page.document import document, scroll_table
 
-MOST_NODES = 16_000  # of all trees of a page: about 2 MB
+MAX_NODES = 16_000  # of all trees of a page: about 2 MB
 MATRIX, VECTORS = 10, 12  # most degrees of freedom for M, most links for V, dV and F
 STATIC = 300  # rows that unfold without a script
 
@@ -31,7 +31,7 @@ def explain_page(explanation: Explanation) -> str:
         if model.n <= MATRIX:
             matrix = _matrix(explanation, more)
     data = {
-        "unfold": packed(trees, MOST_NODES) if trees else None,
+        "unfold": packed(trees, MAX_NODES) if trees else None,
         "named": named,
         "links": [steps.link for steps in explanation.links],
     }

@@ -30,7 +30,7 @@ from kinetree.model.bounds import bounds_of
 from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.svg import CHART_SCRIPTS
 
-MOST_SAMPLES = 600  # of a curve; a page is not wide enough to show more
+MAX_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
 CHOSEN = "Errors of friction laws on rows that the fit has not seen, N m or N."
 FRICTION = (
@@ -38,7 +38,7 @@ FRICTION = (
     "a range of speeds is not the friction of the joint."
 )
 AS_FORCES = (0, 2, 3)  # colours of measured, described and found in plots of forces
-MOST_DOTS = 400  # of a scatter plot
+MAX_DOTS = 400  # of a scatter plot
 FORCES = "On held-out motion, root mean squares, N m or N."
 AT_ONCE = 20  # rows of one picture; printed pages break between pictures
 
@@ -110,7 +110,7 @@ def _cutoff(found: Identification) -> list[Chart]:
     lines = tuple(Series(x, own.frequency, np.sqrt(own.level[:, k])) for k, x in enumerate(names))
     axes = Axis("frequency, Hz", log=True), Axis("rad/s² or m/s² per √Hz", log=True)
     mark = (f"cutoff {own.cutoff:.3g} Hz", own.cutoff)
-    return [Chart("Accelerations", axes, lines, (mark,)).thinned(MOST_SAMPLES)]
+    return [Chart("Accelerations", axes, lines, (mark,)).thinned(MAX_SAMPLES)]
 
 
 def _errors(found: Identification) -> Chart:
@@ -119,14 +119,14 @@ def _errors(found: Identification) -> Chart:
     names = found.robot.model.dof_names
     lines = tuple(Series(x, f[1:], np.sqrt(density[1:, k])) for k, x in enumerate(names))
     axes = Axis("frequency, Hz"), Axis("N m or N per √Hz", log=True)
-    return Chart("Errors of the fit (white noise is flat)", axes, lines).thinned(MOST_DOTS)
+    return Chart("Errors of the fit (white noise is flat)", axes, lines).thinned(MAX_DOTS)
 
 
 def _friction(found: Identification) -> list[Chart]:
     """Measured friction of every joint over its speed, beside the curves."""
     charts: list[Chart] = []
     for x in found.friction_curves():
-        some = slice(None, None, max(1, len(x.speed) // MOST_DOTS))
+        some = slice(None, None, max(1, len(x.speed) // MAX_DOTS))
         axes = Axis("speed, rad/s" if x.unit == "N m" else "speed, m/s"), Axis(x.unit)
         series = (
             Series("measured", x.speed[some], x.force[some], dots=True, colour=AS_FORCES[0]),
@@ -140,7 +140,7 @@ def _friction(found: Identification) -> list[Chart]:
 def _curves(found: Identification) -> list[Chart]:
     """Force of every joint, measured, as described and as found, and the error that is left."""
     data = found.test
-    some = slice(None, None, max(1, len(data) // MOST_SAMPLES))
+    some = slice(None, None, max(1, len(data) // MAX_SAMPLES))
     t, measured, predicted = data.t[some], data.tau[some], found.predict(data)[some]
     described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)[some]
     sliding = bounds_of(found.robot.model).sliding

@@ -33,8 +33,8 @@ from kinetree.views.page.stage import (
 )
 
 SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
-MOST_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
-MOST_MARKUP = 40_000  # characters of one equation
+MAX_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
+MAX_MARKUP = 40_000  # characters of one equation
 ZERO = from_latex("0", display=True)
 MOTION = (
     r"M(\theta)\, \ddot\theta + C(\theta, \dot\theta)\, \dot\theta + g(\theta) "
@@ -254,7 +254,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
     if robot.model.constraints is not None:
         robot, equation = Robot(tree_of(robot.model)), MOTION + CONSTRAINED
     count = robot.inverse_dynamics.operations
-    if count > MOST_OPERATIONS:
+    if count > MAX_OPERATIONS:
         return (
             "<p>The closed forms of this robot are too long to read: compiled inverse dynamics "
             f"alone has {count} operations. <code>kt.symbolic(robot)</code> computes them, and "
@@ -270,7 +270,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
         "table of joints.</p>",
     ]
     for name, markup in found.items():
-        if len(markup) > MOST_MARKUP:
+        if len(markup) > MAX_MARKUP:
             lines.append(f"<p>{TITLES[name]} is too long to print here.</p>")
             continue
         lines.append(f'<h3>{TITLES[name]} {name}</h3><div class="equation">{markup}</div>')

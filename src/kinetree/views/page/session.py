@@ -25,8 +25,8 @@ from kinetree.views.shapes import Scene
 SCRIPTS = (
     "kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "charts.js", "session.js",
 )  # fmt: skip
-MOST_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
-MOST_SEEN = 24  # positions that are used to choose the camera
+MAX_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
+MAX_SEEN = 24  # positions that are used to choose the camera
 HINT = (
     "Click a plot to go to that time, drag to zoom, double click to go back; click a name to hide "
     "its line."
@@ -65,11 +65,11 @@ def session_page(
             f"has {', '.join(names)}. Give the robot of the trajectory."
         )
     keep = thinned(len(trajectory))
-    seen = keep[:: max(1, len(keep) // MOST_SEEN)]
+    seen = keep[:: max(1, len(keep) // MAX_SEEN)]
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
-    charts = [chart.thinned(MOST_SAMPLES) for chart in plot(trajectory, robot).charts]
+    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot).charts]
     figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
     same = trajectory.name == robot.name
     title = robot.name if same else f"{robot.name}: {trajectory.name}"
@@ -90,8 +90,8 @@ def session_page(
 
 
 def thinned(count: int) -> Array:
-    """Indices of the samples that are kept: all, or MOST_SAMPLES evenly spread with both ends."""
-    return spread(count, MOST_SAMPLES)
+    """Indices of the samples that are kept: all, or MAX_SAMPLES evenly spread with both ends."""
+    return spread(count, MAX_SAMPLES)
 
 
 def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Drawings of a page as SVG: line plots, ranges of joint forces, a map of the workspace.
+"""Drawings of a page as SVG: ranges of joint forces, a map of the workspace.
 
 Coordinates are in pixels, and all text is escaped.
 """
@@ -8,38 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
-from kinetree.base.charts import Axis, Chart, Series, label, line_chart, ticks
+from kinetree.base.chart_svg import clip, path, rect, svg, text
+from kinetree.base.charts import label, ticks
 
 CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
-
-
-def line_plot(title: str, unit: str, t: Array, columns: Array, names: Sequence[str]) -> str:
-    """A figure of columns (T, n) over time t (T,), with a legend."""
-    return chart_figure(line_chart(title, unit, t, dict(zip(names, columns.T, strict=True))))
-
-
-def curve_plot(
-    title: str,
-    axes: tuple[Axis, Axis],
-    lines: Sequence[tuple[str, Array, Array]],
-    *,
-    dots: tuple[str, Array, Array] | None = None,
-    marks: Sequence[tuple[str, float]] = (),
-    colours: Sequence[int] | None = None,
-) -> str:
-    """A figure of curves (name, x, y), over dots, with vertical lines at marks (words, x).
-
-    colours: numbers of the colours, dots first; None: in order.
-    """
-    own = range(len(lines) + (dots is not None)) if colours is None else colours
-    given = [*([] if dots is None else [dots]), *lines]
-    series = tuple(
-        Series(name, np.asarray(x, float), np.asarray(y, float), colour=own[k],
-               dots=dots is not None and k == 0)
-        for k, (name, x, y) in enumerate(given)
-    )  # fmt: skip
-    return chart_figure(Chart(title, axes, series, tuple(marks)))
 
 
 def range_bars(

@@ -48,7 +48,7 @@ from kinetree.views.workbench.state import (
 
 Answer = dict[str, object]
 GAINS = ("kp", "kd")
-MOST_NODES = 6000  # of an unfolded number
+MAX_NODES = 6000  # of an unfolded number
 ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
 
 
@@ -192,7 +192,7 @@ def answer_unfold(shelf: Shelf, request: Request) -> Answer:
         tree = unfold_vector(model, *motion, link, symbol, F_ext)
     else:
         raise InputError(f"kind is {kind[:20]!r}; expected tau, M or vector.")
-    return packed([tree], MOST_NODES)
+    return packed([tree], MAX_NODES)
 
 
 def wrenches(state: State) -> Array | None:

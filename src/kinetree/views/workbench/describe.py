@@ -21,7 +21,7 @@ from kinetree.views.workbench.presets import default_preset, presets
 from kinetree.views.workbench.shelf import BUILT_IN, Opened
 
 PARALLEL = 1e-6  # 1 - |cos| of axes that count as parallel, and |cos| of those at right angles
-MOST_REMARKS = 40
+MAX_REMARKS = 40
 
 
 def description(opened: Opened) -> dict[str, object]:
@@ -95,7 +95,7 @@ def warnings_of(opened: Opened) -> list[dict[str, object]]:
     found: list[dict[str, object]] = [note_data(note) for note in opened.robot.model.warnings]
     for remark in grouped(opened.stage.scene.remarks):
         found.append({"text": remark, "where": ""})
-    return found[:MOST_REMARKS]
+    return found[:MAX_REMARKS]
 
 
 def grouped(remarks: Iterable[str]) -> list[str]:

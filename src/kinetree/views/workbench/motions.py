@@ -21,7 +21,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.page.report import page_of
 from kinetree.views.page.session import session_page
-from kinetree.views.workbench.runs import MOST_SAMPLES, Run, limit_remarks
+from kinetree.views.workbench.runs import MAX_SAMPLES, Run, limit_remarks
 from kinetree.views.workbench.shelf import Opened, safe_name, type_of, without_folder
 from kinetree.views.workbench.state import Request, numbers, record, sequence
 
@@ -36,9 +36,9 @@ TYPES = {"csv": ".csv", "page": ".html", "urdf": ".urdf"}
 
 
 def motion_data(robot: Robot, run: Run, name: str) -> dict[str, object]:
-    """A motion as the page plays and plots it, with at most MOST_SAMPLES samples."""
+    """A motion as the page plays and plots it, with at most MAX_SAMPLES samples."""
     trajectory = run.trajectory
-    every = -(-len(trajectory) // MOST_SAMPLES)
+    every = -(-len(trajectory) // MAX_SAMPLES)
     keep = np.unique([*range(0, len(trajectory), every), len(trajectory) - 1])
     q, dq, ddq = (np.asarray(x)[keep] for x in (trajectory.q, trajectory.dq, trajectory.ddq))
     tau = trajectory.tau if trajectory.tau is None else np.asarray(trajectory.tau)[keep]
@@ -85,8 +85,8 @@ def read_trajectory(robot: Robot, given: object) -> Trajectory:
     """The trajectory of a motion that the page sends back."""
     motion, model = record(given, "motion"), robot.model
     t = sequence(motion.get("t"), "t")
-    if not 2 <= len(t) <= MOST_SAMPLES + 1:
-        raise InputError(f"the motion has {len(t)} samples; expected 2 to {MOST_SAMPLES}.")
+    if not 2 <= len(t) <= MAX_SAMPLES + 1:
+        raise InputError(f"the motion has {len(t)} samples; expected 2 to {MAX_SAMPLES}.")
 
     def rows(name: str, entries: Sequence[str]) -> Array:
         found = sequence(motion.get(name), name)

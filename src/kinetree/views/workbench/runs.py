@@ -26,12 +26,12 @@ from kinetree.views.workbench.presets import Law, controller, find_preset
 from kinetree.views.workbench.state import Push, State
 
 SHORTEST, LONGEST = 0.1, 60.0  # s of a run
-PATIENCE = 20.0  # s of computing time, after which a run ends with what it has
+LONGEST_RUN_S = 20.0  # of computing time, after which a run ends with what it has
 SAMPLE = 0.01  # s between samples of a short run
-MOST_SAMPLES = 1500
+MAX_SAMPLES = 1500  # of a run
 STIFF = 120.0  # rad/s at which a joint alone would bounce on its stop
 SKIN = 2e-3  # rad or m in which the damping of a stop grows from zero, so that no force jumps
-MOST_REMARKS = 8
+MAX_REMARKS = 8  # below a run
 STILL, TOUCH = 1e-9, 1e-6  # rad or m: less is no motion, and no contact with a stop
 
 
@@ -86,7 +86,12 @@ def stops_of(state: State) -> Stops | None:
 
 
 def simulated(
-    law: Law, state: State, *, stops: bool, closing: threading.Event, patience: float = PATIENCE
+    law: Law,
+    state: State,
+    *,
+    stops: bool,
+    closing: threading.Event,
+    longest_run: float = LONGEST_RUN_S,
 ) -> Run:
     """Simulate a preset from a state; a push keeps its direction in {s}.
 
@@ -99,7 +104,7 @@ def simulated(
         state = state.replace(robot=state.robot.with_gravity([0.0, 0.0, 0.0]))
     driven = [x.name for x in state.robot.model.joints if x.drive is not None]
     found = stops_of(state) if stops and not driven else None
-    end = time.monotonic() + patience
+    end = time.monotonic() + longest_run
 
     def ends() -> bool:
         return closing.is_set() or time.monotonic() > end
@@ -114,7 +119,7 @@ def simulated(
             state.q,
             state.dq,
             duration=law.duration,
-            dt=max(SAMPLE, law.duration / (MOST_SAMPLES - 100)),
+            dt=max(SAMPLE, law.duration / (MAX_SAMPLES - 100)),
             controller=controller(law, state),
             tau=None if found is None else lambda t, q, dq: found.force(q, dq),
             F_ext=steady(state.push, state.robot.model),
@@ -129,7 +134,7 @@ def simulated(
         remarks.append(f"The run ended early: {error}")
     if time.monotonic() > end and trajectory.t[-1] < law.duration:
         remarks.append(
-            f"The run was stopped after {patience:g} s of computing, at t = "
+            f"The run was stopped after {longest_run:g} s of computing, at t = "
             f"{number(trajectory.t[-1])} s of {law.duration:g} s."
         )
     remarks += [*still_remark(trajectory), *limit_remarks(trajectory, found)]
@@ -190,8 +195,8 @@ def limit_remarks(trajectory: Trajectory, stops: Stops | None) -> list[str]:
     ]
     found.sort(key=lambda x: x[0])
     texts = [text for _, text in found]
-    more = len(texts) - MOST_REMARKS
-    return texts[:MOST_REMARKS] + ([f"and {more} more limits."] if more > 0 else [])
+    more = len(texts) - MAX_REMARKS
+    return texts[:MAX_REMARKS] + ([f"and {more} more limits."] if more > 0 else [])
 
 
 def violation_words(x: Violation) -> str:

@@ -38,12 +38,12 @@ from kinetree.views.workbench.state import Request, number, numbers, record, seq
 BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
-MOST_FILES = 400
-PATIENCE = 10.0  # s that the end waits for a kernel that is being compiled
-MOST_UPLOADS, MOST_VARIANTS = 12, 16  # robots that are kept
-MOST_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
+MAX_FILES = 400
+LONGEST_WAIT_S = 10.0  # of the end for a kernel that is being compiled
+MAX_UPLOADS, MAX_VARIANTS = 12, 16  # robots that are kept
+MAX_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
 # degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
-MOST_COMPILED = 64
+MAX_COMPILED = 64
 LONGEST_NAME, DEEPEST = 200, 8  # characters, and folders, of the name of an uploaded file
 FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a file should have
 
@@ -66,17 +66,17 @@ class Shelf:
         self.closing = threading.Event()  # set when the workbench ends
         self.given: Opened | None = None
         self._built_in: dict[str, Opened] = {}
-        self._uploads: Recent[Opened] = Recent(MOST_UPLOADS)
-        self._variants: Recent[Robot] = Recent(MOST_VARIANTS)
+        self._uploads: Recent[Opened] = Recent(MAX_UPLOADS)
+        self._variants: Recent[Robot] = Recent(MAX_VARIANTS)
         self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
         self._turn = threading.Lock()  # of the dicts above
-        self._readers = threading.Semaphore(MOST_READERS)
+        self._readers = threading.Semaphore(MAX_READERS)
 
     def close(self) -> None:
         """End long requests and remove the folder of the uploads."""
         self.closing.set()
         for thread in list(self._compiling.values()):
-            thread.join(PATIENCE)
+            thread.join(LONGEST_WAIT_S)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give(self, robot: Robot, drawn: Scene | None, source: str) -> Opened:
@@ -115,7 +115,7 @@ class Shelf:
 
     def compile(self, opened: Opened) -> None:
         """Compile the kernels of a robot in a thread, once; a large robot keeps plain functions."""
-        if opened.robot.n > MOST_COMPILED:
+        if opened.robot.n > MAX_COMPILED:
             return
         with self._turn:
             if opened not in self._compiling and not self.closing.is_set():
@@ -163,9 +163,9 @@ def read_files(given: object) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     total = 0
     files = sequence(given, "files")
-    if not 1 <= len(files) <= MOST_FILES:
+    if not 1 <= len(files) <= MAX_FILES:
         raise InputError(
-            f"The upload has {counted(len(files), 'file')}; expected 1 to {MOST_FILES}."
+            f"The upload has {counted(len(files), 'file')}; expected 1 to {MAX_FILES}."
         )
     for file in files:
         entry = record(file, "a file of the upload")

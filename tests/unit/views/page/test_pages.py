@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.base.chart_svg import chart_figure
+from kinetree.base.charts import line_chart, ticks
 from kinetree.base.tables import page_number
 from kinetree.errors import InputError, ShapeError
 from kinetree.views import report_page, session_page
 from kinetree.views.page.document import document, json_text, scroll_table
-from kinetree.views.page.svg import line_plot, ticks
 
 NAMES = (
     "<script>alert(1)</script>",
@@ -171,8 +172,8 @@ def test_ticks_are_round(low, high, expected):
 
 
 def test_lines_of_a_plot_go_through_their_points():
-    t, x = np.array([0.0, 1.0, 2.0]), np.array([[0.0], [5.0], [10.0]])
-    svg = line_plot("q", "rad", t, x, ["a"])
+    t, x = np.array([0.0, 1.0, 2.0]), np.array([0.0, 5.0, 10.0])
+    svg = chart_figure(line_chart("q", "rad", t, {"a": x}))
     track = re.search(r'class="track c0 d0" d="M([^"]*)"', svg)[1]
     points = [tuple(map(float, point.split())) for point in track.split("L")]
     (x0, y0), (x1, y1), (x2, y2) = points

@@ -13,7 +13,7 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.views.loops import closed_rest
 from kinetree.views.workbench.motions import motion_data
 from kinetree.views.workbench.presets import default_preset, presets
-from kinetree.views.workbench.runs import MOST_SAMPLES, asked_law, simulated, stop_forces, stops_of
+from kinetree.views.workbench.runs import MAX_SAMPLES, asked_law, simulated, stop_forces, stops_of
 from kinetree.views.workbench.state import Push, at_rest
 
 PLANAR = kt.robots.planar_2r()
@@ -40,10 +40,10 @@ BASE = (
 )
 
 
-def run(state, name, *, stops=True, kp=None, kd=None, duration=None, target=None, patience=20.0):
+def run(state, name, *, stops=True, kp=None, kd=None, duration=None, target=None, longest_run=20.0):
     rest = closed_rest(state.robot)[0]
     law = asked_law(state, name, (kp, kd), duration, target, rest, 1.0)
-    return simulated(law, state, stops=stops, closing=threading.Event(), patience=patience)
+    return simulated(law, state, stops=stops, closing=threading.Event(), longest_run=longest_run)
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,12 @@ def test_a_complete_run_is_not_called_stopped():
 
 
 @pytest.mark.parametrize("name", ["hold", "follow", "release"])
-def test_an_end_of_patience_is_no_event_and_keeps_the_motion_until_then(name, monkeypatch):
+def test_an_end_of_the_longest_run_is_no_event_and_keeps_the_motion_until_then(name, monkeypatch):
     clock = itertools.count()  # every look at it takes a second
     ticking = SimpleNamespace(monotonic=lambda: next(clock))
     monkeypatch.setattr("kinetree.views.workbench.runs.time", ticking)
-    whole = run(at_rest(PLANAR), name, duration=5.0, patience=1e9).trajectory
-    part = run(at_rest(PLANAR), name, duration=5.0, patience=6.0)
+    whole = run(at_rest(PLANAR), name, duration=5.0, longest_run=1e9).trajectory
+    part = run(at_rest(PLANAR), name, duration=5.0, longest_run=6.0)
     motion = part.trajectory
     assert 2 < len(motion) < len(whole) and 0 < motion.t[-1] < 5.0
     assert np.array_equal(motion.q[:-1], whole.q[: len(motion) - 1])
@@ -200,7 +200,7 @@ def test_a_workbench_that_closes_ends_the_run_without_a_word_on_laws():
 def test_a_run_that_takes_too_long_ends_with_what_it_has():
     fast = at_rest(PLANAR).replace(dq=np.array([3e3, -5e3]))
     began = time.monotonic()
-    found = run(fast, "release", duration=60.0, patience=0.5)
+    found = run(fast, "release", duration=60.0, longest_run=0.5)
     assert time.monotonic() - began < 20
     assert 2 <= len(found.trajectory) and found.trajectory.t[-1] < 60
     assert any("was stopped after 0.5 s" in text for text in found.remarks)
@@ -209,7 +209,7 @@ def test_a_run_that_takes_too_long_ends_with_what_it_has():
 def test_long_runs_have_bounded_samples():
     found = run(at_rest(PLANAR), "hold", duration=30.0)
     data = motion_data(PLANAR, found, "Hold")
-    assert len(data["t"]) <= MOST_SAMPLES and data["t"][-1] == 30.0
+    assert len(data["t"]) <= MAX_SAMPLES and data["t"][-1] == 30.0
 
 
 @pytest.mark.parametrize(

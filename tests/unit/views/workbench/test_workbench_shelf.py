@@ -241,7 +241,7 @@ def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
 
 
 def test_only_the_latest_uploads_are_kept(monkeypatch):
-    monkeypatch.setattr(shelves, "MOST_UPLOADS", 2)
+    monkeypatch.setattr(shelves, "MAX_UPLOADS", 2)
     shelf = Shelf()
     try:
         names = [f"{k}.urdf" for k in range(3)]
@@ -277,10 +277,10 @@ def test_a_large_upload_delays_no_other(shelf, upload, monkeypatch):
 
 
 def test_a_robot_of_many_joints_is_not_compiled(shelf, upload):
-    links = "".join(LINK.format(f"l{k}", "") for k in range(shelves.MOST_COMPILED + 2))
+    links = "".join(LINK.format(f"l{k}", "") for k in range(shelves.MAX_COMPILED + 2))
     joints = "".join(
         JOINT.replace('"j"', f'"j{k}"').replace('"a"', f'"l{k}"').replace('"b"', f'"l{k + 1}"')
-        for k in range(shelves.MOST_COMPILED + 1)
+        for k in range(shelves.MAX_COMPILED + 1)
     )
     opened = upload({"chain.urdf": f'<robot name="chain">{links}{joints}</robot>'})
     shelf.compile(opened)
