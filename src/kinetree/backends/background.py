@@ -26,7 +26,7 @@ from kinetree.compiler.store import digest
 log = logging.getLogger(__name__)
 
 NODE = 1.8e-4  # s of one core to compile a node of a graph
-PATIENCE = 0.4  # s that a kernel may take to be compiled before it has to answer first
+LONGEST_WAIT = 0.4  # s that a kernel may take to be compiled before it has to answer first
 
 
 class Job:
@@ -69,7 +69,7 @@ def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
     if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
         return False
-    return NODE * len(graph.nodes) / thread_count() > PATIENCE
+    return NODE * len(graph.nodes) / thread_count() > LONGEST_WAIT
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:

@@ -1,12 +1,15 @@
-"""exp, log, tanh and atan2 as text of C, for CUDA kernels and for exported C and C++.
+"""C and its dialects: how CUDA kernels, exported C, C++ and firmware write an operation.
 
-The operations are those of `kinetree.compiler.elementary`, one statement each, so that compilers
-that fuse products and sums within an expression give the bits of the kernels.
+`Dialect` has one template for each operation of a graph. `CArithmetic` writes sine, cosine, exp,
+log, tanh and atan2 from the operations of `compiler.sincos` and `compiler.elementary`, one
+statement each, so that compilers that fuse products and sums within an expression give the bits of
+the kernels.
 """
 
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 from kinetree.compiler import elementary
 from kinetree.compiler.elementary import bits_of
@@ -23,21 +26,77 @@ BITS = {
     "icmp ugt": ">",
     "icmp eq": "==",
 }
-INTEGER = "unsigned long long"
 LETTERS = ("a", "b")
+ALWAYS = "1"  # the mask that is set for every number
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a dialect of C writes operations on one type of numbers.
+
+    literal: a constant. library: the name of sqrt, fabs, fma, ... for the type. own: that of
+    exp, log, tanh and atan2. fused: there is a fused multiply-add. quotient: a division.
+    """
+
+    literal: Callable[[float], str]
+    library: Callable[[str], str]
+    own: Callable[[str], str]
+    fused: bool = True
+    quotient: str = "{} / {}"
+
+    def multiply_add(self, a: str, b: str, c: str) -> str:
+        """Expression for a b + c."""
+        return f"{self.library('fma')}({a}, {b}, {c})" if self.fused else f"(({a} * {b}) + {c})"
+
+    @property
+    def operations(self) -> dict[str, str]:
+        """Templates of all operations, every part in brackets, as MISRA C asks for."""
+        zero, one = self.literal(0.0), self.literal(1.0)
+        named = {"sqrt": "sqrt", "abs": "fabs", "sin": "sin", "cos": "cos"}
+        calls = {op: self.library(function) for op, function in named.items()}
+        calls |= {op: self.own(op) for op in elementary.FUNCTIONS}
+        return {
+            "add": "{} + {}",
+            "sub": "{} - {}",
+            "mul": "{} * {}",
+            "div": self.quotient,
+            "neg": "-{}",
+            "fma": self.multiply_add("{}", "{}", "{}"),
+            "fms": self.multiply_add("{}", "{}", "-{}") if self.fused else "(({} * {}) - {})",
+            "fnma": self.multiply_add("-{}", "{}", "{}") if self.fused else "({2} - ({0} * {1}))",
+            "select": f"({{}} > {zero}) ? {{}} : {{}}",
+            "sign": f"({{0}} > {zero}) ? {one} : (({{0}} < {zero}) ? -{one} : "
+            f"(({{0}} == {zero}) ? {zero} : {{0}}))",  # NaN stays, zero has no sign
+            "min": "(({0} < {1}) || ({0} != {0})) ? {0} : {1}",
+            "max": "(({0} > {1}) || ({0} != {0})) ? {0} : {1}",
+            **{
+                op: f"{name}({', '.join(['{}'] * OPERATIONS[op][0])})" for op, name in calls.items()
+            },
+        }
+
+
+def doubles(template: str) -> Any:
+    """Make a method that writes a statement for a double."""
+
+    def write(self: "CArithmetic", *values: str) -> str:
+        return self._let("double", template.format(*values))  # pyright: ignore[reportPrivateUsage]
+
+    return write
 
 
 @dataclass
 class CArithmetic:
     """Writes the operations of `elementary.Arithmetic`; values are names of C variables.
 
-    literal: how a finite constant is written. The others: names of functions.
+    literal: how a finite constant is written. integer_type: of the bits of a number. The others:
+    names of functions.
     """
 
     literal: Callable[[float], str]
     fma_name: str
     bits_name: str
     from_bits_name: str
+    integer_type: str = "unsigned long long"
     lines: list[str] = field(default_factory=list[str])
 
     def _let(self, kind: str, expression: str) -> str:
@@ -56,25 +115,9 @@ class CArithmetic:
         """A constant integer."""
         return f"0x{value % 2**64:x}ull"
 
-    def add(self, a: str, b: str) -> str:
-        """Sum a + b."""
-        return self._let("double", f"{a} + {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        """Difference a - b."""
-        return self._let("double", f"{a} - {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        """Product a b."""
-        return self._let("double", f"{a} * {b}")
-
-    def div(self, a: str, b: str) -> str:
-        """Quotient a / b."""
-        return self._let("double", f"{a} / {b}")
-
-    def neg(self, a: str) -> str:
-        """Opposite -a."""
-        return self._let("double", f"-{a}")
+    add, sub = doubles("{} + {}"), doubles("{} - {}")
+    mul, div = doubles("{} * {}"), doubles("{} / {}")
+    neg = doubles("-{}")
 
     def fma(self, a: str, b: str, c: str) -> str:
         """Fused a b + c, rounded once."""
@@ -82,7 +125,7 @@ class CArithmetic:
 
     def select(self, mask: str, a: str, b: str) -> str:
         """Number a where the mask is set, b elsewhere."""
-        return self._let("double", f"{mask} ? {a} : {b}")
+        return a if mask == ALWAYS else self._let("double", f"{mask} ? {a} : {b}")
 
     def unordered(self, a: str, b: str) -> str:
         """Mask: a or b is NaN."""
@@ -90,7 +133,7 @@ class CArithmetic:
 
     def bits(self, a: str) -> str:
         """The integer with the same bits."""
-        return self._let(INTEGER, f"{self.bits_name}({a})")
+        return self._let(self.integer_type, f"{self.bits_name}({a})")
 
     def from_bits(self, a: str) -> str:
         """The number with the same bits."""
@@ -98,7 +141,7 @@ class CArithmetic:
 
     def on_bits(self, operation: str, a: str, b: str) -> str:
         """An operation on integers; a comparison gives a mask."""
-        kind = "int" if operation.startswith("icmp") else INTEGER
+        kind = "int" if operation.startswith("icmp") else self.integer_type
         return self._let(kind, f"{a} {BITS[operation]} {b}")
 
 

@@ -96,6 +96,15 @@ def round_to_odd(total: Array, error: Array) -> Array:
     return np.where(inexact, bits + step, bits).view(np.float64).reshape(np.shape(error))
 
 
+def arrays(function: Callable[..., Any]) -> Any:
+    """Make a method that returns an array, also for single numbers."""
+
+    def compute(self: "NumpyArithmetic", *values: Array) -> Array:
+        return np.asarray(function(*values))
+
+    return compute
+
+
 class NumpyArithmetic:
     """The operations of `elementary.Arithmetic` on arrays of float64."""
 
@@ -119,45 +128,11 @@ class NumpyArithmetic:
         """A constant integer."""
         return np.array(value % 2**64, np.uint64)
 
-    def add(self, a: Array, b: Array) -> Array:
-        """Sum a + b."""
-        return np.asarray(a + b)
-
-    def sub(self, a: Array, b: Array) -> Array:
-        """Difference a - b."""
-        return np.asarray(a - b)
-
-    def mul(self, a: Array, b: Array) -> Array:
-        """Product a b."""
-        return np.asarray(a * b)
-
-    def div(self, a: Array, b: Array) -> Array:
-        """Quotient a / b."""
-        return np.asarray(a / b)
-
-    def neg(self, a: Array) -> Array:
-        """Opposite -a."""
-        return np.asarray(-a)
-
-    def fma(self, a: Array, b: Array, c: Array) -> Array:
-        """Fused a b + c, rounded once."""
-        return np.asarray(fma(a, b, c))
-
-    def select(self, mask: Array, a: Array, b: Array) -> Array:
-        """Number a where the mask is set, b elsewhere."""
-        return np.where(mask, a, b)
-
-    def unordered(self, a: Array, b: Array) -> Array:
-        """Mask: a or b is NaN."""
-        return np.asarray((a != a) | (b != b))
-
-    def bits(self, a: Array) -> Array:
-        """The integer with the same bits."""
-        return a.view(np.uint64)
-
-    def from_bits(self, a: Array) -> Array:
-        """The number with the same bits."""
-        return a.view(np.float64)
+    add, sub, mul, div = map(arrays, (np.add, np.subtract, np.multiply, np.divide))
+    neg, fma, select = map(arrays, (np.negative, fma, np.where))
+    unordered = arrays(lambda a, b: (a != a) | (b != b))
+    bits = arrays(lambda a: a.view(np.uint64))
+    from_bits = arrays(lambda a: a.view(np.float64))
 
     def on_bits(self, operation: str, a: Array, b: Array) -> Array:
         """An operation on integers."""

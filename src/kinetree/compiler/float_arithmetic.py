@@ -94,35 +94,12 @@ class FloatArithmetic:
         "icmp eq": operator.eq,
     }
 
-    @staticmethod
-    def add(a: float, b: float) -> float:
-        """Sum a + b."""
-        return a + b
-
-    @staticmethod
-    def sub(a: float, b: float) -> float:
-        """Difference a - b."""
-        return a - b
-
-    @staticmethod
-    def mul(a: float, b: float) -> float:
-        """Product a b."""
-        return a * b
-
-    @staticmethod
-    def div(a: float, b: float) -> float:
-        """Quotient a / b."""
-        return a / b
-
-    @staticmethod
-    def neg(a: float) -> float:
-        """Opposite -a."""
-        return -a
-
-    @staticmethod
-    def fma(a: float, b: float, c: float) -> float:
-        """Fused a b + c, rounded once."""
-        return fma(a, b, c)
+    add: Any = staticmethod(operator.add)
+    sub: Any = staticmethod(operator.sub)
+    mul: Any = staticmethod(operator.mul)
+    div: Any = staticmethod(operator.truediv)
+    neg: Any = staticmethod(operator.neg)
+    fma: Any = staticmethod(fma)
 
     @staticmethod
     def number(value: float) -> float:

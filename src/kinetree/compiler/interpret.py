@@ -26,7 +26,7 @@ from kinetree.errors import ShapeError
 
 Meaning = dict[str, Callable[..., Any]]
 
-FEW = 32  # states of float64 that are computed one by one
+STATES_AS_FLOATS = 32  # states of float64 that are computed one by one
 MANY = 4096  # states from which values are forgotten early: a million would fill the memory
 
 ARITHMETIC: Meaning = {
@@ -106,7 +106,7 @@ def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
         graph = graph.straight
     batch, dtype, inputs = prepare(graph, arrays)
     count = prod(batch)
-    if dtype == np.float64 and 0 < count <= FEW:
+    if dtype == np.float64 and 0 < count <= STATES_AS_FLOATS:
         return one_by_one(graph, batch, inputs)
     columns = [[array[..., k] for k in range(array.shape[-1])] for array in inputs]
     with np.errstate(all="ignore"):  # NaN and infinity are results here, as in compiled code

@@ -19,7 +19,7 @@ from kinetree.kernels.compile import trace_quantity
 from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 
-FEW = 12  # degrees of freedom up to which the kernel is made
+JOINED_DOFS = 12  # degrees of freedom up to which the kernel is made
 DQ = 1  # the place of dq among the arguments
 DOUBLE = np.dtype(np.float64)
 REQUEST = "linear system"
@@ -46,7 +46,7 @@ def linear_system(model: Model) -> System:
             kernels.append(make_linear_kernel(model))
         return Linearization(*kernels[0](q, dq, tau, F_ext))
 
-    return remembered(model, REQUEST, lambda: system if model.n <= FEW else _nothing)
+    return remembered(model, REQUEST, lambda: system if model.n <= JOINED_DOFS else _nothing)
 
 
 def _nothing(q: StateLike, dq: StateLike, tau: StateLike, F_ext: ArrayLike | None) -> None:

@@ -5,20 +5,20 @@ graph.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.backends.cache import entries as cache
 from kinetree.backends.cache import folder as cache_folder
-from kinetree.base.arrays import ArrayLike
 from kinetree.compiler.graph import Graph
 from kinetree.compiler.notes import Stage, collecting
 from kinetree.compiler.store import StoredGraph
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
-from kinetree.model.friction import friction_numbers
+from kinetree.model.constraints import Constraints
 
 SOURCES = (
     "spatial",
@@ -30,6 +30,11 @@ SOURCES = (
     "kernels",
     "scalars.py",
 )
+# fields that decide no result: names, remarks, and limits, which only `algorithms.random` reads
+IGNORED = {
+    "Model": ("name", "link_names", "base_name", "notes", "warnings"),
+    "Joint": ("limits",),
+}
 
 
 def stored_graph(model: Model, request: object, make: Callable[[], Graph]) -> Graph:
@@ -75,51 +80,31 @@ def model_hash(model: Model) -> str:
 
 
 def hashed(model: Model) -> str:
-    """Compute the hash of a model."""
-    digest = hashlib.sha256()
-    for x in (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base):
-        _feed(digest, np.asarray(x, float).tobytes())
-    _feed(digest, repr((model.parent, model.tool)).encode())
-    for joint in model.joints:
-        screw = b"" if joint.screw is None else np.asarray(joint.screw, float).tobytes()
-        bend = joint.friction.stribeck
-        exponent = () if bend is None else (bend.exponent,)
-        friction = friction_numbers(joint.friction) + exponent
-        numbers = _plain((joint.scale, joint.offset, joint.armature, *friction))
-        data = joint.name, joint.type, joint.coords, joint.dofs, numbers, joint.follows
-        _feed(digest, screw + repr(data).encode())
-        if joint.drive is not None:
-            _feed(digest, repr(joint.drive).encode())
-        if joint.friction.function is not None:
-            _feed(digest, joint.friction.function.digest.encode())
-    for rotor in model.rotors:
-        data = rotor.joint, rotor.dof, rotor.link, _plain((rotor.inertia, rotor.ratio, rotor.s))
-        _feed(digest, repr(data).encode())
-    for spring in model.springs:
-        numbers = _plain((spring.stiffness, spring.rest, spring.arms))
-        _feed(digest, repr(("spring", spring.name, spring.coords, spring.dofs, numbers)).encode())
-    for actuator in model.actuators:
-        _feed(digest, repr(actuator).encode())
-    for joint in model.joints if model.actuators else ():
-        _feed(digest, repr(joint.actuation).encode())
-    if model.constraints is not None:
-        numbers = [(name, *_plain((x,))) for name, x in model.constraints.numbers()]
-        _feed(digest, repr(("constraints", model.constraints.structure(), numbers)).encode())
-    for name, frame in model.frames.items():
-        _feed(digest, repr((name, frame.link)).encode() + np.asarray(frame.T_if, float).tobytes())
-    return digest.hexdigest()
+    """Compute the hash of a model, over all fields of its records but those of IGNORED."""
+    return hashlib.sha256(_text(model).encode()).hexdigest()
 
 
-def _plain(values: Iterable[ArrayLike]) -> list[Any]:
-    """Return ints, floats and lists, whose text does not depend on the version of NumPy."""
-    return [np.asarray(x).tolist() for x in values]
+def _text(value: Any) -> str:
+    """Return a text of everything that a value consists of, the same in every process."""
+    if isinstance(value, Constraints):
+        numbers = [(name, np.asarray(x).tolist()) for name, x in value.numbers()]
+        return repr((value.structure(), numbers))
+    if isinstance(digest := getattr(value, "digest", None), str):  # a function of the user
+        return digest
+    if is_dataclass(value):
+        kind = type(value).__name__
+        kept = [x.name for x in fields(value) if x.name not in IGNORED.get(kind, ())]
+        return f"{kind}({', '.join(f'{x}={_text(getattr(value, x))}' for x in kept)})"
+    if isinstance(value, Mapping):
+        return _text([*cast("Mapping[str, Any]", value).items()])
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_text, cast('Iterable[Any]', value)))}]"
+    if isinstance(value, np.ndarray):
+        return f"{value.shape} {np.asarray(value, float).tobytes().hex()}"
+    # plain numbers: the text of NumPy's depends on its version
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def tracer_text() -> str:
     """Return a hash over the source of everything that turns a model into a graph."""
     return cache.source_hash(*SOURCES)
-
-
-def _feed(digest: "hashlib._Hash", data: bytes) -> None:
-    digest.update(len(data).to_bytes(8, "little"))
-    digest.update(data)

@@ -21,8 +21,8 @@ DEFINED = re.compile(r"^define .*?@([\w.]+)\(", re.MULTILINE)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut everything that can be cut."""
     monkeypatch.setattr(modules, "LONG", 3)
-    monkeypatch.setattr(modules, "LEAST", 40)
-    monkeypatch.setattr(modules, "MOST", 200)
+    monkeypatch.setattr(modules, "SMALLEST_MODULE", 40)
+    monkeypatch.setattr(modules, "LARGEST_MODULE", 200)
 
 
 def text_of(joints: int = 4) -> str:

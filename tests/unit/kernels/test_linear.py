@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.derivatives.forward_dynamics import assemble
 from kinetree.errors import ShapeError
-from kinetree.kernels.linear import FEW, REQUEST
+from kinetree.kernels.linear import JOINED_DOFS, REQUEST
 
 
 def floating():
@@ -79,7 +79,7 @@ def test_wrong_shapes_are_named():
 
 def test_a_robot_with_many_joints_joins_the_blocks_of_its_derivatives():
     robot = kt.robots.planar_2r()
-    assert robot.n <= FEW
+    assert robot.n <= JOINED_DOFS
     system = robot.linearize(*np.zeros((3, 2)))
     robot.model.memo[REQUEST] = lambda *given: None  # as for a robot with more joints
     other = robot.linearize(*np.zeros((3, 2)))

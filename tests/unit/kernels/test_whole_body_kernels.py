@@ -8,7 +8,6 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.algorithms.quantities import WHOLE_BODY
-from kinetree.errors import InputError
 from kinetree.kernels.compile import compile_kernel
 from kinetree.kernels.quantities import find_quantity
 from kinetree.model.samples import ALL_TYPES, random_model
@@ -70,8 +69,6 @@ def test_the_robot_has_frames_by_name_and_axes():
     assert robot.frame_acceleration([q, q], dq, ddq, expressed="aligned").shape == (2, 6)
     named = dict(zip(robot.joint_names, q, strict=True))
     assert np.array_equal(robot.frame_velocity(named, dq), body)
-    first = robot.compile("frame_velocity", expressed="space")
-    assert robot.compile("frame_velocity", expressed="space") is first
 
 
 def test_names_of_axes_are_those_of_joints_and_directions():
@@ -106,20 +103,3 @@ def test_slopes_of_the_momentum_are_the_matrix_and_its_rate():
     slope = robot.derivative("centroidal_momentum_matrix")(q)
     rate = robot.centroidal_momentum_matrix_rate(q, dq)
     assert size(slope @ dq - rate) < 1e-12 * (1 + size(rate))
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "words"),
-    [
-        ("mass_matrix", {"expressed": "body"}, "mass_matrix has no option expressed"),
-        ("frame_velocity", {"rows": (3,)}, "'task_space' has it"),
-        ("frame_velocity", {"expressed": "world"}, "'world'; expected body, space or aligned"),
-        ("task_space", {"rows": (3, 3)}, "each once"),
-        ("inverse_mass_matrix", {"frame": "tool"}, "has no frame"),
-    ],
-)
-def test_options_that_a_quantity_does_not_have_are_refused(name, options, words):
-    robot = kt.robots.planar_2r()
-    for ask in (robot.compile, robot.derivative):
-        with pytest.raises(InputError, match=words):
-            ask(name, **options)

@@ -8,36 +8,17 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
+from kinetree.backends.c_functions import Dialect
 from kinetree.backends.cuda.parking import Visit
 from kinetree.compiler.graph import Graph
 from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
 GROUP = 2  # measured: more make sines wait in registers, fewer leave less to do at a time
-
-OPERATIONS: dict[str, str] = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "div": "kt_div({}, {})",
-    "neg": "-{}",
-    "fma": "kt_fma({}, {}, {})",
-    "fms": "kt_fma({}, {}, -{})",
-    "fnma": "kt_fma(-{}, {}, {})",
-    "sqrt": "kt_sqrt({})",
-    "sign": "kt_sign({})",
-    "select": "{} > 0 ? {} : {}",
-    "exp": "kt_fn_exp({})",
-    "log": "kt_fn_log({})",
-    "tanh": "kt_fn_tanh({})",
-    "atan2": "kt_fn_atan2({}, {})",
-    "abs": "kt_size({})",
-    "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
-    "max": "{0} > {1} || {0} != {0} ? {0} : {1}",
-}
 
 
 def literal(value: float, dtype: str) -> str:
@@ -56,6 +37,13 @@ def literal(value: float, dtype: str) -> str:
 def bits(value: float) -> int:
     """Return the 64 bits of a double."""
     return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+def operations(dtype: str) -> dict[str, str]:
+    """Return the templates of operations; sine and cosine come in pairs instead."""
+    write = partial(literal, dtype=dtype)
+    cuda = Dialect(write, "kt_{}".format, "kt_fn_{}".format, quotient="kt_div({}, {})")
+    return {op: text for op, text in cuda.operations.items() if op not in ("sin", "cos")}
 
 
 class Constants:
@@ -132,6 +120,7 @@ class CudaBody:
         self.shared = shared_divisors(graph)
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
+        self.operations = operations(constants.dtype)
 
     def node(self, i: int) -> Iterator[str]:
         """The lines of a node, and those that store it where it is a result."""
@@ -150,11 +139,11 @@ class CudaBody:
         elif node.op == "div" and node.args[1] in self.shared:
             yield from self.quotient(i)
         else:
-            pattern = OPERATIONS.get(node.op)
+            pattern = self.operations.get(node.op)
             if pattern is None:
                 raise GraphError(
                     f"node {i} is {node.op!r}, which the CUDA backend cannot emit; it knows "
-                    f"{', '.join(['const', 'input', 'sin', 'cos', *OPERATIONS])}."
+                    f"{', '.join(['const', 'input', 'sin', 'cos', *self.operations])}."
                 )
             arguments = [self.names[arg] for arg in node.args]
             yield f"const real {name} = {pattern.format(*arguments)};"

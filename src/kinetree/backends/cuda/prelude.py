@@ -5,30 +5,20 @@ user's (N, n) arrays, so the warp copies them as one block, 16 bytes a thread, i
 memory, from where each thread reads its own row. Results take the same way back. A plain C++
 compiler accepts the same text, which is how its arithmetic is tested where there is no GPU.
 
-Sines and cosines have the bits of the CPU's kernels. The arithmetic is that of
-`kinetree.compiler.sincos`, operation by operation, in float64 for both number types. Compared
-with CUDA's own functions it takes fewer instructions, reads no table and needs no branch; angles
+Sines and cosines have the bits of the CPU's kernels: they are written from
+`kinetree.compiler.sincos`, in float64 for both number types. Compared with CUDA's own
+functions this takes fewer instructions, reads no table and needs no branch; angles
 beyond the short reduction are left to CUDA's, which know all digits of pi. exp, log, tanh and atan2
 are those of `kinetree.compiler.elementary`, written only where a graph uses them.
 """
 
 from collections.abc import Collection
 
-from kinetree.backends.c_functions import CArithmetic, functions_text
+from kinetree.backends.c_functions import ALWAYS, CArithmetic, functions_text
 from kinetree.backends.cuda.body import Constants
 from kinetree.compiler.elementary import FUNCTIONS
 from kinetree.compiler.graph import Graph
-from kinetree.compiler.sincos import (
-    COSINE_32,
-    COSINE_64,
-    HALF_PI,
-    HALF_PI_REST,
-    LIMIT,
-    ROUNDER,
-    SINE_32,
-    SINE_64,
-    TWO_OVER_PI,
-)
+from kinetree.compiler.sincos import EVALUATE, LIMIT, REDUCE
 
 # what a GPU and a plain C++ compiler spell differently
 MACHINE = r"""
@@ -111,10 +101,6 @@ KT_FUNCTION real kt_reciprocal(real b) {
 KT_FUNCTION real kt_quotient(real a, real b, real y) {
     const real guess = a * y;
     return kt_fma(kt_fma(-b, guess, a), y, guess);
-}
-
-KT_FUNCTION real kt_sign(real a) {  // NaN stays, zero has no sign
-    return a > 0 ? (real)1 : a < 0 ? (real)-1 : a == 0 ? (real)0 : a;
 }
 
 KT_FUNCTION real kt_bits(unsigned long long bits) {  // what no literal can say: infinity and NaN
@@ -208,26 +194,6 @@ KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
 }
 """
 
-REDUCTION = {
-    "float64": """\
-    const double t = kt_fma64(n, {second}, rest);
-    const double low = kt_fma64(n, {third}, kt_fma64(n, {second}, rest - t));
-""",
-    "float32": "    const double t = kt_fma64(n, {remainder}, rest);\n",
-}
-EVALUATION = {
-    "float64": """\
-    const double lost = kt_fma64(z, -0.5, 1.0 - head);
-    const double sine = t + kt_fma64(t * z, S, low * head);
-    const double cosine = head + kt_fma64(-t, low, kt_fma64(z2, C, lost));
-""",
-    "float32": """\
-    const real sine = (real)kt_fma64(t * z, S, t);
-    const real cosine = (real)kt_fma64(z2, C, head);
-""",
-}
-POLYNOMIALS = {"float64": (SINE_64, COSINE_64), "float32": (SINE_32, COSINE_32)}
-
 BITS = r"""
 KT_FUNCTION double kt_fma64(double a, double b, double c) {
 #if defined(__CUDACC__)
@@ -237,7 +203,7 @@ KT_FUNCTION double kt_fma64(double a, double b, double c) {
 #endif
 }
 
-KT_FUNCTION real kt_size(real x) {
+KT_FUNCTION real kt_fabs(real x) {
 #if !defined(__CUDACC__)
     return std::fabs(x);
 #elif KT_DOUBLE
@@ -316,27 +282,25 @@ static kt_pair kt_careful(real angle) {
 
 
 def sincos_text(dtype: str) -> str:
-    """The functions `kt_near(angle)`, `kt_is_near(angle)` and `kt_far(angle, pair)`."""
+    """The functions `kt_near(angle)`, `kt_is_near(angle)` and `kt_far(angle, pair)`.
+
+    Signs change in the 32 bits that hold them, and in float32 after rounding: fewer instructions
+    than `compiler.sincos.turn` on 64 bits, with the same result.
+    """
     number = Constants("kt_trigonometry", "float64")
-    S, C = [polynomial(c, number) for c in POLYNOMIALS[dtype]]
-    second, third, remainder = map(number, (-HALF_PI[1], -HALF_PI[2], -HALF_PI_REST))
-    reduction = REDUCTION[dtype].format(second=second, third=third, remainder=remainder)
-    turns, first = number(TWO_OVER_PI), number(-HALF_PI[0])
-    limit = f"(real){LIMIT[dtype]!r}"
+    f = CArithmetic(number, "kt_fma64", "kt_low_word", "", "int")
+    t, low, n = REDUCE[dtype](f, "x", ALWAYS)
+    sine, cosine = EVALUATE[dtype](f, t, low)
+    steps = "\n".join(f.lines)
     return f"""{number.text()}{BITS}
-KT_FUNCTION bool kt_is_near(real angle) {{ return kt_size(angle) <= {limit}; }}
+KT_FUNCTION bool kt_is_near(real angle) {{ return kt_fabs(angle) <= (real){LIMIT[dtype]!r}; }}
 
 KT_FUNCTION kt_pair kt_near(real angle) {{
-    const double x = (double)kt_size(angle);
-    const double shifted = kt_fma64(x, {turns}, {ROUNDER!r});
-    const double n = shifted - {ROUNDER!r};
-    const double rest = kt_fma64(n, {first}, x);
-{reduction}    const double z = t * t;
-    const double z2 = z * z;
-    const double head = kt_fma64(z, -0.5, 1.0);
-    const double S = {S};
-    const double C = {C};
-{EVALUATION[dtype]}    const unsigned quadrant = (unsigned)kt_low_word(shifted);
+    const double x = (double)kt_fabs(angle);
+{steps}
+    const real sine = (real){sine};
+    const real cosine = (real){cosine};
+    const unsigned quadrant = (unsigned){n};
     const real along = quadrant & 1 ? cosine : sine;
     const real across = quadrant & 1 ? sine : cosine;
     return {{kt_flip(along, (int)(quadrant << 30) ^ kt_sign_word(angle)),
@@ -347,18 +311,6 @@ KT_FUNCTION void kt_far(real angle, kt_pair &pair) {{
     if (!kt_is_near(angle)) pair = kt_careful(angle);
 }}
 """
-
-
-def polynomial(c: tuple[float, ...], number: Constants) -> str:
-    """Value of c[0] + c[1] z + ..., two powers at a time."""
-    parts = [
-        f"kt_fma64(z, {number(c[k + 1])}, {number(c[k])})" if k + 1 < len(c) else number(c[k])
-        for k in range(0, len(c), 2)
-    ]
-    value = parts.pop()
-    while parts:
-        value = f"kt_fma64(z2, {value}, {parts.pop()})"
-    return value
 
 
 def elementary_text(dtype: str, used: Collection[str]) -> str:

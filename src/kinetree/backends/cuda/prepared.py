@@ -18,7 +18,7 @@ from kinetree.backends.cuda.launch import Launch
 from kinetree.backends.cuda.layout import WARP
 
 Value = TypeVar("Value")
-MOST = 256  # calls of different shapes that are remembered for a kernel
+REMEMBERED_CALLS = 256  # calls of different shapes that are remembered for a kernel
 WORD = 8  # bytes of an argument; an integer of 32 bits is the lower half of one
 
 
@@ -27,7 +27,7 @@ class KnownCalls(Generic[Value]):
 
     __slots__ = ("_known", "get", "most")
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = REMEMBERED_CALLS) -> None:
         self.most = most
         self._known: dict[Hashable, Value] = {}
         self.get: Callable[[Hashable], Value | None] = self._known.get

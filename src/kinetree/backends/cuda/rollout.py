@@ -36,7 +36,7 @@ ARRAYS = (
     "real *amount",
 )
 STEPS = "for (int e = 0; e < evaluations; e++) {"
-FEW = 32  # numbers of a state that stay in registers; measured with 14 and with 88
+REGISTER_STATE = 32  # numbers of a state that stay in registers; measured with 14 and with 88
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def make_frame(stepping: Stepping, itemsize: int, budget: int = STATE_BYTES) -> 
     sizes = {"x": n["x"], "begun": n["x"] * several, "p": n["p"]}
     sizes["rates"] = n["k"] * stages * several
     for name, size in sizes.items():
-        kept = name in ("x", "begun") and n["x"] <= FEW
+        kept = name in ("x", "begun") and n["x"] <= REGISTER_STATE
         start = used if size and not kept and used + size <= left else None
         used += 0 if start is None else size
         parts[name] = Part(name, size, start)

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 LONG = 300  # lines from which a function may go to another module
-LEAST, MOST = 1_000, 5_000  # lines of a module; 5,000 take about 0.2 s to compile
+SMALLEST_MODULE, LARGEST_MODULE = (
+    1_000,
+    5_000,
+)  # lines of a module; 5,000 take about 0.2 s to compile
 
 BEGIN, END = "\ndefine ", "\n}\n"
 NAME = re.compile(r"@([\w.]+)\(")
@@ -45,7 +48,7 @@ def cut(text: str) -> list[str]:
 
     A function stays in the last module if it is short, or if it refers to a constant there.
     """
-    if text.count("\n") < LEAST:
+    if text.count("\n") < SMALLEST_MODULE:
         return [text]
     functions, rest = take_apart(text)
     known = {function.name: function for function in functions}
@@ -100,7 +103,7 @@ def is_shared(line: str) -> bool:
 def groups(functions: Sequence[Function]) -> list[list[Function]]:
     """Divide functions into modules of about equal lengths in their order, at least two."""
     found: list[list[Function]] = []
-    limit = min(MOST, max(LEAST, sum(f.size for f in functions) // 2))
+    limit = min(LARGEST_MODULE, max(SMALLEST_MODULE, sum(f.size for f in functions) // 2))
     size = limit
     for function in functions:
         if size + function.size > limit:

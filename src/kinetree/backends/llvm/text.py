@@ -3,6 +3,7 @@
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,18 @@ class Writer:
         return self.let(f"getelementptr inbounds {unit}, ptr {pointer}, i64 {offset}")
 
 
+def written(template: str) -> Any:
+    """Make a method of `Floats` that writes one instruction on its arguments."""
+
+    def write(self: "Floats", *values: str) -> str:
+        types = {"T": self.type, "masks": self.masks, "integers": self.integers}
+        return self.writer.let(template.format(*values, suffix=self.suffix, **types))
+
+    return write
+
+
 class Floats:
-    """Floating-point arithmetic on `lanes` numbers at a time, written to a `Writer`."""
+    """The operations of `elementary.Arithmetic` on `lanes` numbers, written to a `Writer`."""
 
     def __init__(self, writer: Writer, dtype: str, lanes: int) -> None:
         self.writer, self.lanes, self.scalar = writer, lanes, SCALARS[dtype]
@@ -100,47 +111,14 @@ class Floats:
         """An integer of the same size in every lane."""
         return splat(self.scalar.integer, str(value), self.lanes)
 
-    def add(self, a: str, b: str) -> str:
-        """Sum a + b."""
-        return self.writer.let(f"fadd {self.type} {a}, {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        """Difference a - b."""
-        return self.writer.let(f"fsub {self.type} {a}, {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        """Product a b."""
-        return self.writer.let(f"fmul {self.type} {a}, {b}")
-
-    def div(self, a: str, b: str) -> str:
-        """Quotient a / b."""
-        return self.writer.let(f"fdiv {self.type} {a}, {b}")
-
-    def neg(self, a: str) -> str:
-        """Opposite -a."""
-        return self.writer.let(f"fneg {self.type} {a}")
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        """Fused a b + c, rounded once."""
-        t = self.type
-        return self.writer.let(f"call {t} @llvm.fma.{self.suffix}({t} {a}, {t} {b}, {t} {c})")
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        """Element of a where the mask is set, of b elsewhere."""
-        t = self.type
-        return self.writer.let(f"select {self.masks} {mask}, {t} {a}, {t} {b}")
-
-    def unordered(self, a: str, b: str) -> str:
-        """Mask: a or b is NaN; the comparison raises no floating-point flag."""
-        return self.writer.let(f"fcmp uno {self.type} {a}, {b}")
-
-    def bits(self, a: str) -> str:
-        """The integer with the same bits."""
-        return self.writer.let(f"bitcast {self.type} {a} to {self.integers}")
-
-    def from_bits(self, a: str) -> str:
-        """The number with the same bits."""
-        return self.writer.let(f"bitcast {self.integers} {a} to {self.type}")
+    add, sub = written("fadd {T} {}, {}"), written("fsub {T} {}, {}")
+    mul, div = written("fmul {T} {}, {}"), written("fdiv {T} {}, {}")
+    neg = written("fneg {T} {}")
+    fma = written("call {T} @llvm.fma.{suffix}({T} {}, {T} {}, {T} {})")
+    select = written("select {masks} {}, {T} {}, {T} {}")
+    unordered = written("fcmp uno {T} {}, {}")  # raises no floating-point flag
+    bits = written("bitcast {T} {} to {integers}")
+    from_bits = written("bitcast {integers} {} to {T}")
 
     def on_bits(self, operation: str, a: str, b: str) -> str:
         """An integer operation such as "and", "shl" or "icmp ugt"."""

@@ -10,21 +10,21 @@ they may overwrite arguments.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from kinetree.backends.c_functions import Dialect
 from kinetree.compiler.elementary import FUNCTIONS
-from kinetree.compiler.graph import OPERATIONS
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.write.code.c import (
-    elementary_text,
+    function_name,
     function_text,
+    helper_texts,
     needs_sincos,
-    own_functions,
     prototype,
     rounding_guard,
-    sincos_text,
 )
 from kinetree.write.code.names import check_distinct, check_target_name
 from kinetree.write.code.program import (
@@ -180,33 +180,10 @@ def size_names(program: Program) -> dict[str, str]:
     return {port.name: f"{program.name}_{port.name.upper()}_SIZE" for port in ports if port.shape}
 
 
-def operations(program: Program, about: CodeFigures) -> dict[str, str]:
-    """Templates of operations, every part in brackets."""
-    dtype = program.dtype
-    w = Writing(program.name, dtype, fused=about.target != "c99")
-    f = "f" if dtype == FLOAT else ""
-    zero, one = c_literal(0, dtype), c_literal(1, dtype)
-    own = {op: f"{w.own(op)}" if dtype == FLOAT else op for op in FUNCTIONS}
-    if about.kernel_bits:
-        own = {op: f"{program.name}_kernel_{op}" for op in FUNCTIONS}
-    return {
-        "add": "{} + {}",
-        "sub": "{} - {}",
-        "mul": "{} * {}",
-        "div": "{} / {}",
-        "neg": "-{}",
-        "fma": w.multiply_add("{}", "{}", "{}"),
-        "fms": w.multiply_add("{}", "{}", "-{}") if w.fused else "(({} * {}) - {})",
-        "fnma": w.multiply_add("-{}", "{}", "{}") if w.fused else "({2} - ({0} * {1}))",
-        "sqrt": f"sqrt{f}({{}})",
-        "abs": f"fabs{f}({{}})",
-        "select": f"({{}} > {zero}) ? {{}} : {{}}",
-        "sign": f"({{0}} > {zero}) ? {one} : (({{0}} < {zero}) ? -{one} : "
-        f"(({{0}} == {zero}) ? {zero} : {{0}}))",
-        "min": "(({0} < {1}) || ({0} != {0})) ? {0} : {1}",
-        "max": "(({0} > {1}) || ({0} != {0})) ? {0} : {1}",
-        **{op: f"{own[op]}({', '.join(['{}'] * OPERATIONS[op][0])})" for op in FUNCTIONS},
-    }
+def dialect(program: Program, about: CodeFigures) -> Dialect:
+    """How the target writes operations: with the kernel's functions, its own, or the library's."""
+    own = Writing(program.name, program.dtype, fused=about.target != "c99").dialect
+    return replace(own, own=partial(function_name, program.name)) if about.kernel_bits else own
 
 
 def source_text(program: Program, about: CodeFigures) -> str:
@@ -220,8 +197,8 @@ def source_text(program: Program, about: CodeFigures) -> str:
         f"    const {dtype} {{cos}} = {{sin}}_pair.cosine;"
     )
     spelling = Spelling(
-        operations=operations(program, about),
-        literal=lambda value: c_literal(value, dtype),
+        operations=dialect(program, about).operations,
+        literal=partial(c_literal, dtype=dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
         pair=pair,
@@ -257,13 +234,7 @@ def helpers(program: Program, about: CodeFigures) -> str:
     if not about.kernel_bits:
         w = Writing(program.name, program.dtype, fused=about.target != "c99")
         return functions_text(w, program.graph.count())
-    texts = (
-        [sincos_text(program.name, program.dtype, integer="int32_t")]
-        if needs_sincos(program)
-        else []
-    )
-    texts += [elementary_text(program)] if own_functions(program) else []
-    return "\n".join(texts)
+    return "\n".join(helper_texts(program))
 
 
 def header_text(program: Program, target: Target, about: CodeFigures) -> str:

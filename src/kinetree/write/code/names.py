@@ -28,32 +28,6 @@ SHORT = {
 # Reserved words of each language. A name must be free in all of them, so that the same call of
 # `export` works for every language.
 KEYWORDS = {
-    "Rust": """
-        as async await become box break const continue crate dyn else enum extern fn for gen if
-        impl in let loop macro match mod move mut priv pub ref return self static struct super
-        trait try type typeof unsafe unsized use virtual where while yield i8 i16 i32 i64 u8 u16
-        u32 u64 usize isize f32 f64 str vec option
-    """,
-    "Java, C# and Go": """
-        abstract as assert base boolean byte chan checked decimal defer delegate event extends
-        fallthrough fixed foreach func function go implements implicit instanceof interface internal
-        is lock map native null object out package params range readonly record sbyte sealed select
-        stackalloc strictfp string super throws transient uint ulong unchecked unsafe ushort var
-        volatile yield
-    """,
-    "IEC 61131-3": """
-        abstract action and any array at bool by byte case configuration constant continue date
-        dint do dt dword else elsif end_action end_case end_configuration end_for end_function
-        end_function_block end_if end_interface end_method end_namespace end_program end_property
-        end_repeat end_resource end_step end_struct end_transition end_type end_var end_while exit
-        extends f_edge false for from function function_block if implements initial_step int
-        interface internal interval lint lreal ltime lword method mod namespace not null of on or
-        override pointer priority program property protected r_edge read_only read_write real
-        reference repeat resource retain return single sint step string struct super task then this
-        time tod to transition true type udint uint ulint union until usint using var var_access
-        var_config var_external var_global var_in_out var_input var_output var_temp while with word
-        wstring xor
-    """,
     "compilers for microcontrollers": """
         absolute bdata bit code cregister data fortran huge idata interrupt ioport monitor naked
         nested_interrupt packed pdata reentrant root sbit sfr sfr16 trap weak xdata

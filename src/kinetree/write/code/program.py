@@ -161,6 +161,11 @@ def c_literal(value: float, dtype: str) -> str:
     return double_literal(value) if dtype == "double" else f"{single_digits(value)}f"
 
 
+def library_name(dtype: str, function: str, prefix: str = "") -> str:
+    """Name of a function of the C library for a type; in C++ one name has both types."""
+    return f"{prefix}{function}{'f' if dtype == FLOAT and not prefix else ''}"
+
+
 def julia_literal(value: float, dtype: str) -> str:
     """A literal of Julia, in which the letter of the exponent gives the type."""
     if dtype == "double":

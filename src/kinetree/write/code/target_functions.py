@@ -18,6 +18,7 @@ Coefficients are minimax polynomials, lowest power first, found by the method of
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from kinetree.backends.c_functions import Dialect
 from kinetree.compiler.elementary import FUNCTIONS
 from kinetree.compiler.sincos import (
     COSINE_64,
@@ -26,7 +27,7 @@ from kinetree.compiler.sincos import (
     TWO_OVER_PI_WORDS,
     exact,
 )
-from kinetree.write.code.program import DOUBLE, FLOAT, c_literal
+from kinetree.write.code.program import DOUBLE, FLOAT, c_literal, library_name
 
 SINE_32 = exact("-0x1.555546p-3", "0x1.110774p-7", "-0x1.9951eap-13")  # error 2^-27.9
 COSINE_32 = exact("0x1.55554ap-5", "-0x1.6c0c28p-10", "0x1.99e80cp-16")  # 2^-33.0
@@ -70,11 +71,17 @@ class Writing:
 
     def library(self, function: str) -> str:
         """Name of a function of the C library for the type."""
-        return f"{function}f" if self.dtype == FLOAT else function
+        return library_name(self.dtype, function)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How operations are written; in double, exp and its like are those of the library."""
+        own = self.own if self.dtype == FLOAT else self.library
+        return Dialect(self.number, self.library, own, self.fused)
 
     def multiply_add(self, a: str, b: str, c: str) -> str:
         """Expression for a b + c."""
-        return f"{self.library('fma')}({a}, {b}, {c})" if self.fused else f"(({a} * {b}) + {c})"
+        return self.dialect.multiply_add(a, b, c)
 
     def series(self, coefficients: tuple[float, ...], z: str) -> str:
         """Expression for c[0] + c[1] z + ..., by Horner's rule."""

@@ -3,8 +3,7 @@
 `kt.export(..., target=...)` writes for one of them. Cycles of single instructions of the Cortex-M4
 are those of Arm's Technical Reference Manual (DDI 0439, "FPU instruction set"). Costs of calls,
 copies and functions are from the instructions that gcc 12 writes: `tools/firmware_figures.py`
-counts them on an emulated board. Arm publishes no table for the Cortex-M7; its costs are
-assumptions, about the rates at which it starts instructions, and were not compared with a board.
+counts them on an emulated board. For other processors Arm and Intel publish no such table.
 """
 
 from collections import Counter
@@ -56,10 +55,6 @@ class Target:
 # a call; of sine and cosine together, and of other functions (exp, log, tanh, atan2)
 M4F = {"add": 1, "fma": 3, "div": 14, "move": 2, "copy": 0.3, "call": 46}
 M4F |= {"sincos": 126, "function": 100}
-M7 = {"add": 1, "fma": 1, "div": 14, "move": 1, "copy": 0.3, "call": 24}
-M7 |= {"sincos": 80, "function": 80}
-M7_DOUBLE = {"add": 1, "fma": 2, "div": 28, "move": 2, "copy": 0.3, "call": 24}
-M7_DOUBLE |= {"sincos": 160, "function": 400}
 TARGETS = {
     "cortex-m4f": Target(
         about="Arm Cortex-M4 with its FPU, which computes in float only",
@@ -86,8 +81,7 @@ TARGETS = {
         saved=136,
         spread=1.1,
         margin=1.3,
-        cycles={FLOAT: M7, DOUBLE: M7_DOUBLE},
-        costs="assumed costs, since Arm has no table for the Cortex-M7",
+        cycles={},
     ),
     "aarch64": Target(
         about="64-bit Arm (Armv8-A)",
