@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_program import Program, Server
 
 import kinetree as kt
+from cli_program import Program, Server
 from kinetree.cli.app import app
 from kinetree.motion import write_csv
 
