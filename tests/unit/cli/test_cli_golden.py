@@ -16,11 +16,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_program import Program, Server
 
 import kinetree as kt
 from kinetree.cli.app import app
 from kinetree.motion import write_csv
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for this file as a program
+
+from cli_program import Program, Server
 
 FOLDER = Path(__file__).parent / "golden"
 WIDTHS = (80, 120)
