@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+
 from cli_program import Program
 
 CASES = {

@@ -22,6 +22,10 @@ from cli_program import Program, Server
 from kinetree.cli.app import app
 from kinetree.motion import write_csv
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for this file as a program
+
+from cli_program import Program, Server
+
 FOLDER = Path(__file__).parent / "golden"
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")
 MAX_LINES = 45  # of one output that are stored; the middle of longer ones is left out
