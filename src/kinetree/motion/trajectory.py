@@ -1,6 +1,5 @@
 """Trajectory: a motion as frozen arrays over time, with methods that plot, check and store it."""
 
-
 import numpy as np
 
 from kinetree.base.arrays import Array
