@@ -28,7 +28,7 @@ from kinetree.motion.curve.pieces import Pieces, Polynomials
 FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
 SLIDING = {PRISMATIC, PLANAR, FREE}
-AGREE = 1e-6  # share of the largest value by which samples may differ from their pieces
+PIECES_TOLERANCE = 1e-6  # share of the largest value by which samples may differ from their pieces
 
 
 class Fields(TypedDict, total=False):
@@ -264,7 +264,7 @@ def _agree(after: Array, x: Array, name: str) -> bool:
     if after.shape != x.shape:
         return False
     scale = float(np.abs(x).max(initial=0.0)) + float(name == "q")
-    return bool(np.abs(after - x).max(initial=0.0) <= AGREE * scale)
+    return bool(np.abs(after - x).max(initial=0.0) <= PIECES_TOLERANCE * scale)
 
 
 def _check_pieces(pieces: Pieces, record: Record) -> None:
@@ -295,7 +295,7 @@ def _check_pieces(pieces: Pieces, record: Record) -> None:
         off = np.minimum(np.abs(after - x), np.abs(before - x)).reshape(len(t), -1)
         scale = float(np.abs(x).max(initial=0.0)) + float(name == "q")
         k = int(np.argmax(off.max(axis=1, initial=0.0)))
-        if not off[k].max(initial=0.0) <= AGREE * scale:
+        if not off[k].max(initial=0.0) <= PIECES_TOLERANCE * scale:
             raise InputError(
                 f"pieces of trajectory {record.name!r} differ from its samples: {name} at "
                 f"t = {t[k]:.6g} s by {off[k].max():.3g}. trajectory.replace leaves out pieces "

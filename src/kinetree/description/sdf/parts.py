@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.description.findings import Findings
-from kinetree.description.urdf.parts import FAR, LARGE_ANGLE, MAX_NAME, Part
+from kinetree.description.urdf.parts import FAR_M, LARGE_ANGLE, MAX_NAME, Part
 from kinetree.description.urdf.vocabulary import (
     check_attributes,
     check_no_text,
@@ -193,9 +193,9 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
     is_quaternion = form == "quat_xyzw"
     given = part.parse(text, 7 if is_quaternion else 6, f"<pose>{clip(text.strip())}</pose>")
     p, rotation = given[:3], given[3:]
-    if max(map(abs, p)) > FAR:
+    if max(map(abs, p)) > FAR_M:
         part.warn(
-            f"<pose>{clip(text.strip())}</pose> is more than {FAR:g} m away; lengths are in "
+            f"<pose>{clip(text.strip())}</pose> is more than {FAR_M:g} m away; lengths are in "
             "metres, are these millimetres?"
         )
     if is_quaternion:

@@ -26,7 +26,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 BLANKS = re.compile(r"[ \t\r\n]+")
 LARGEST = 1e60  # metres, kilograms, ...: squares and products of larger ones overflow
 MAX_NAME = 1000
-FAR = 100.0  # metres; a joint or a centre of mass further away is most likely in millimetres
+FAR_M = 100.0  # a joint or a centre of mass further away is most likely in millimetres
 LARGE_ANGLE = 2 * math.pi + 0.01  # rad; a larger roll, pitch or yaw is most likely in degrees
 TWO_TURNS = 4 * math.pi + 0.01  # rad; limits beyond are rare, and mostly degrees
 ENDLESS = 1e4  # rad or m; too many to be degrees or millimetres, it means "no limit"
@@ -184,8 +184,8 @@ def read_origin(part: Part | None) -> tuple[Array | None, Array]:
         return None, np.zeros(3)
     attributes = part.checked().element.attributes
     p = part.numbers("xyz", 3, ZEROS)
-    if max(map(abs, p)) > FAR:
-        text = f"xyz={show(attributes['xyz'])} lies more than {FAR:g} m away"
+    if max(map(abs, p)) > FAR_M:
+        text = f"xyz={show(attributes['xyz'])} lies more than {FAR_M:g} m away"
         part.warn(f"{text}; lengths are in metres, are these millimetres?")
     if "quat_xyzw" in attributes:  # of URDF 1.1
         if "rpy" in attributes:
@@ -222,8 +222,8 @@ def checked_range(part: Part, kind: str, lower: float, upper: float) -> tuple[fl
     ends = f"limits lower={show(f'{lower:g}')} upper={show(f'{upper:g}')} are beyond"
     if kind == REVOLUTE and TWO_TURNS < largest < ENDLESS:
         part.warn(f"{ends} two turns; angles are in radians, are these degrees?")
-    if kind == PRISMATIC and FAR < largest < ENDLESS:
-        part.warn(f"{ends} {FAR:g} m; lengths are in metres, are these millimetres?")
+    if kind == PRISMATIC and FAR_M < largest < ENDLESS:
+        part.warn(f"{ends} {FAR_M:g} m; lengths are in metres, are these millimetres?")
     return lower, upper
 
 

@@ -19,7 +19,7 @@ from kinetree.model import Model
 from kinetree.motion.curve.between import Forces, Interpolant, Motion, column, located
 from kinetree.motion.curve.splines import Number, evaluate
 
-SAME = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
+JUMP_TOLERANCE = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Polynomials:
         left, right = self(inner, before=True)[2], 2 * self.c[2, 1:-1]
         most = np.max(np.abs([left, right]), initial=0.0)
         change = np.max(np.abs(right - left), axis=tuple(range(1, left.ndim)), initial=0.0)
-        return inner[change > SAME * most]
+        return inner[change > JUMP_TOLERANCE * most]
 
     def rollout(self, index: tuple[int, ...]) -> Polynomials:
         """Pieces of one motion of a batch."""

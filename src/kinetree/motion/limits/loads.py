@@ -23,7 +23,7 @@ from kinetree.model.bounds import Bounds, positions
 from kinetree.model.friction import has_more_laws
 from kinetree.motion.record import Record
 
-BESIDE = 1e-6  # distance of the samples added beside a jump, as a share of the time to the next one
+JUMP_SIDE = 1e-6  # distance of samples added beside a jump, as a share of the time to the next
 # relative change of second differences over two samples: a sine has less than SMOOTH with 35
 # samples a period, and more than KINK with 15
 SMOOTH, KINK = 0.1, 0.5
@@ -193,7 +193,7 @@ def with_sides_of_jumps(trajectory: Record) -> tuple[Array, Array, Array, Array]
     if trajectory.tau is not None or not len(jumps):
         return t, *motion
     gaps: Array = np.diff(np.concatenate([t[:1], jumps, t[-1:]]))
-    sides = np.concatenate([jumps - BESIDE * gaps[:-1], jumps + BESIDE * gaps[1:]])
+    sides = np.concatenate([jumps - JUMP_SIDE * gaps[:-1], jumps + JUMP_SIDE * gaps[1:]])
     sides = np.setdiff1d(sides, t)
     times = np.concatenate([t, sides])
     order = np.argsort(times)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 MOST_VIOLATIONS = 12  # listed in a report; further ones are counted
-STANDING = 1e-3  # a motion whose duration may shrink below this share hardly moves; no advice then
+LEAST_FACTOR = 1e-3  # of the duration; a motion that may shrink below it hardly moves: no advice
 
 # group and heading of the columns; "used" is the share of the limit at the peak
 COLUMNS = (
@@ -31,7 +31,7 @@ COLUMNS = (
 UNITS = {"position": "rad", "speed": "rad/s", "torque": "N m", "power": "W", "energy": "J"}
 SLIDES = {"position": "m", "speed": "m/s", "torque": "N"}
 MARK = "!"
-NEAR = 0.9  # share of a limit above which a terminal shows it in yellow
+YELLOW_SHARE = 0.9  # share of a limit above which a terminal shows it in yellow
 
 
 class LimitError(KinetreeError, ValueError):
@@ -247,7 +247,11 @@ class LimitReport:
                 f"torques and speeds fit when it runs {scaling.slower:.6g} times slower, in "
                 f"{scaling.slower * self.duration:.6g} s"
             )
-        if scaling.slower == 1 and scaling.fastest is not None and STANDING < scaling.fastest < 1:
+        if (
+            scaling.slower == 1
+            and scaling.fastest is not None
+            and LEAST_FACTOR < scaling.fastest < 1
+        ):
             yield (
                 f"torques and speeds still fit when it runs {1 / scaling.fastest:.4g} times as "
                 f"fast, in {scaling.fastest * self.duration:.4g} s"
@@ -323,7 +327,7 @@ def cells(report: LimitReport, load: JointLoad) -> list[tuple[str, bool]]:
 
 def _style(load: JointLoad, k: int) -> str:
     use = {3: load.speed_use, 5: load.torque_use}.get(k, 0.0)
-    return "yellow" if use > NEAR else ""
+    return "yellow" if use > YELLOW_SHARE else ""
 
 
 def _heads(report: LimitReport) -> list[list[str]]:

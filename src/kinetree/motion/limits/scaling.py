@@ -26,7 +26,7 @@ from kinetree.motion.limits.loads import Loads, load_factor, passing
 from kinetree.motion.record import Record
 
 ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding
-ROUNDS = 8  # after which the peaks between the samples are taken as final
+MAX_PEAK_ROUNDS = 8  # after which the peaks between the samples are taken as final
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 Parts = tuple[Array, Array, Array, Array]  # inertial, viscous and static force, and speed
@@ -110,7 +110,7 @@ def _speeds(loads: Loads, bounds: Bounds) -> tuple[float, float]:
     """
     parts = _with_peaks(loads, bounds, _samples(loads), 1.0)
     slow, fast = _largest(_gaps(*_forbidden(parts, bounds)))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_PEAK_ROUNDS):
         before = slow, fast
         for s in {slow, fast} - {0.0, np.inf}:
             parts = _with_peaks(loads, bounds, parts, s)

@@ -16,12 +16,12 @@ from kinetree.motion.limits.loads import load_factor, load_friction, static_forc
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile
 
-ROUNDS = 40  # most repetitions of an iteration
+MAX_ROUNDS = 40  # most repetitions of an iteration
 MOST_STEP = 5  # times the excess: the most that is subtracted from a limit at once
 SMALL = 1e-5  # share of a limit; larger excesses are subtracted as they are
 ROUNDING = 0.1  # share of the margin by which a limit may be exceeded
-SETTLED = 1e-7  # relative change of the profile at which the iteration of friction ends
-SLOW = 1e-2  # share of the largest speed below which friction is a straight line in x
+SETTLED_CHANGE = 1e-7  # relative change of the profile at which the iteration of friction ends
+LINEAR_SPEED_SHARE = 1e-2  # share of the largest speed below which friction is a straight line in x
 NEAR_END = 0.8  # share of the last speed of a curve at which its first lines are taken
 STEP = 1e-4  # relative step of the differences that give the tangent of friction
 
@@ -108,7 +108,7 @@ def fastest(
     reserve = np.zeros((5, *knots.sense.shape))
     excess = _excess(model, profile, limits)
     step, last, known = reserve, reserve, Known()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if _fits(excess, limits, margin):
             return profile
         step, last = _step(limits, excess, step, last), excess
@@ -288,7 +288,7 @@ def _tangent_speeds(x: Array) -> Array:
 
     At low speed it is a small speed instead, because the tangent of sqrt(x) at 0 is vertical.
     """
-    ds = np.maximum(np.sqrt(x), max(SLOW * np.sqrt(float(x.max())), CREEP))
+    ds = np.maximum(np.sqrt(x), max(LINEAR_SPEED_SHARE * np.sqrt(float(x.max())), CREEP))
     return np.stack([ds[:-1], ds[1:]])
 
 
@@ -343,7 +343,7 @@ def _settle(
     reserve = np.zeros((5, *knots.sense.shape))
     x = np.zeros(len(path.grid))
     profile, before, steady = None, None, None
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         friction = friction_near(model, knots, x)
         if before is not None and not limits.curves and friction.equals(before):
             steady = friction  # it does not depend on the profile, which would be the same again
@@ -354,7 +354,7 @@ def _settle(
             x = x / 4  # the guess was too fast: friction alone used up the torque
             continue
         profile = Profile(path, *found)
-        if float(np.max(np.abs(profile.x - x))) <= SETTLED * float(profile.x.max()):
+        if float(np.max(np.abs(profile.x - x))) <= SETTLED_CHANGE * float(profile.x.max()):
             break
         if limits.curves and not x.any():  # the first one, for which no curve counts
             x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits))

@@ -16,11 +16,11 @@ FINER = 8  # points in each interval of the trajectory, between which the length
 SHARPEST = 0.5  # cosine of the turn between such points below which there is a corner
 STRAIGHT = 0.999  # cosine of a turn above which the motion goes straight on
 STILL = 1e-9  # share of the largest speed at or below which the robot stands still
-SLOW = 1e-6  # share of the largest speed below which the direction of dq is rounding
+LEAST_SPEED_SHARE = 1e-6  # share of the largest speed below which the direction of dq is rounding
 RESTING = 1e-12  # rad or m; a joint that moves less rests
 APART = 1e-6  # share of an interval; a point nearer to a knot is the knot
 TREMBLE = 1e-7  # share of the whole length; a shorter piece is left out
-FAR = 1e-7  # rad or m; a larger deviation from the trajectory requires more knots
+MAX_DEVIATION = 1e-7  # rad or m; a larger deviation from the trajectory requires more knots
 # points of every interval at which forces and speeds are evaluated; not its ends, where friction
 # may jump
 INSIDE = np.linspace(0, 1, 13).clip(1e-6, 1 - 1e-6)
@@ -68,7 +68,7 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
         for more in (1, 2, 4):
             along = t[here], q[here], dq[here], speed[here], length
             path = _path(trajectory, *along, begin, more * intervals)
-            if path.deviation <= FAR or more == 4:
+            if path.deviation <= MAX_DEVIATION or more == 4:
                 paths.append(path)
                 break
     return paths
@@ -150,7 +150,7 @@ def _path(
 
 def _turning(dq: Array, speed: Array) -> Array:
     """Angle by which the direction of motion has turned up to every point, rad."""
-    moving = speed > SLOW * speed.max()
+    moving = speed > LEAST_SPEED_SHARE * speed.max()
     along = dq / np.where(moving, speed, 1)[:, None]
     chord = np.linalg.norm(np.diff(along, axis=0), axis=1)
     angle = 2 * np.arcsin(np.minimum(chord / 2, 1))

@@ -18,8 +18,8 @@ from kinetree.base.arrays import Array
 from kinetree.motion.plan.path import INSIDE, Path
 from kinetree.motion.plan.scan import scan
 
-FLAT = 1e-13  # share of the largest entry; a row with a smaller a does not depend on u
-FAR = 1e12  # (rad/s)^2 or (m/s)^2; x is not larger
+FLAT_ROW = 1e-13  # share of the largest entry; a row with a smaller a does not depend on u
+LARGEST_X = 1e12  # (rad/s)^2 or (m/s)^2; x is not larger
 CREEP = 1e-9  # rad/s or m/s; friction of motion, not of rest, is evaluated at least at this rate
 
 
@@ -139,7 +139,7 @@ def fastest_profile(rows: Rows, known: Known | None = None) -> tuple[Array, Arra
         known: of rows that were solved before; it is brought up to date.
     """
     length = 2 * rows.lengths
-    flat = FLAT * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
+    flat = FLAT_ROW * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
     own = (known or Known()).largest(rows, length, flat)
     P, Q = _lines_back(rows, length, flat)
     reach = scan(P[::-1], Q[::-1], own[::-1], np.full(len(length), -np.inf), 0.0)[::-1]
@@ -162,7 +162,7 @@ def _lines_back(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:
     """
     length = length[:, None]
     slope = length * rows.b - rows.a
-    own = (rows.a < -flat) & (slope > FLAT * (np.abs(length * rows.b) + np.abs(rows.a)))
+    own = (rows.a < -flat) & (slope > FLAT_ROW * (np.abs(length * rows.b) + np.abs(rows.a)))
     slope = np.where(own, slope, 1)
     return np.where(own, length * rows.c / slope, np.inf), np.where(own, -rows.a / slope, 0)
 
@@ -194,10 +194,12 @@ def largest_x(a: Array, b: Array, c: Array, most: Array, flat: Array) -> Array:
     tilt, level = b / scale, c / scale  # u <= level - tilt x, or >=
     level = np.stack([np.where(up, level, np.inf), np.where(down, level, -np.inf)])
     tilt = np.stack([np.where(up, tilt, 0), np.where(down, tilt, 0)])
-    level_of_flat = np.where(~(up | down) & (b > FLAT * np.abs(b).max(axis=1)[:, None]), b, np.nan)
+    level_of_flat = np.where(
+        ~(up | down) & (b > FLAT_ROW * np.abs(b).max(axis=1)[:, None]), b, np.nan
+    )
     with np.errstate(invalid="ignore"):
         bound = np.fmin.reduce(c / level_of_flat, axis=1, initial=np.inf)
-    x = np.minimum(np.minimum(most, bound), FAR)
+    x = np.minimum(np.minimum(most, bound), LARGEST_X)
     open_ = np.arange(len(x))  # intervals in which x may still be too large
     for _ in range(a.shape[1] ** 2 if len(a) else 0):
         lines = level[:, open_] - tilt[:, open_] * x[open_, None]
@@ -206,11 +208,11 @@ def largest_x(a: Array, b: Array, c: Array, most: Array, flat: Array) -> Array:
         slope = tilt[0, open_, k] - tilt[1, open_, l]
         room = level[0, open_, k] - level[1, open_, l]
         size = np.abs(tilt[0, open_, k]) + np.abs(tilt[1, open_, l])
-        too_large = (lines[0, each, k] < lines[1, each, l]) & (slope > FLAT * size)
+        too_large = (lines[0, each, k] < lines[1, each, l]) & (slope > FLAT_ROW * size)
         zero = np.where(too_large, room, 0) / np.where(too_large, slope, 1)
         closer = too_large & (zero < x[open_])
         x[open_[closer]] = zero[closer]
         open_ = open_[closer]
         if not len(open_):
             break
-    return np.where(x >= FAR, np.minimum(most, bound), x)
+    return np.where(x >= LARGEST_X, np.minimum(most, bound), x)

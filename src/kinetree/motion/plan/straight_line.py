@@ -21,7 +21,7 @@ from kinetree.spatial.se3 import check_pose, pose
 from kinetree.spatial.so3 import cross, exp_so3, log_so3
 
 LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; below it joint rates become very large
-RANK = 1e-9  # share of the largest singular value below which a direction cannot be moved at all
+RANK_CUTOFF = 1e-9  # share of the largest singular value; a direction below it cannot be moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Follower:
         return float(np.linalg.svd(self.moved.jacobian(q), compute_uv=False)[self.rank - 1])
 
     def _inverse(self, q: Array) -> Array:
-        return np.linalg.pinv(self.moved.jacobian(q), rcond=RANK)
+        return np.linalg.pinv(self.moved.jacobian(q), rcond=RANK_CUTOFF)
 
     def _velocity(self, q: Array, ds: float) -> Array:
         """Velocity of the point on the line, in the body frame."""
@@ -137,7 +137,7 @@ def straight_line(
     s, ds, dds = evaluate(way, t)
     ds_middle = evaluate(way, (t[1:] + t[:-1]) / 2)[1]
     values = np.linalg.svd(moved.jacobian(start), compute_uv=False)
-    rank = int(np.sum(values > RANK * values[0]))
+    rank = int(np.sum(values > RANK_CUTOFF * values[0]))
     follower = Follower(moved, _line(moved, start, goal), rank)
     q = [start]
     for k in range(len(t) - 1):

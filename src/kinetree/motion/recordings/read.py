@@ -42,7 +42,7 @@ ENDINGS = {ending: kind for kind, own in SIGNATURES.values() for ending in own}
 LONGEST_SIGNATURE = 16
 # further arrays of an NPZ file whose last axis are the joints
 PIECES = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
-FAR = 1.0  # s between samples, beyond which the unit of the times is doubtful
+LONG_STEP_S = 1.0  # s between samples, beyond which the unit of the times is doubtful
 Column = tuple[str, str]  # quantity and joint
 
 
@@ -221,7 +221,7 @@ def with_rates(
 def _far_apart(t: Array) -> list[str]:
     """A note on times whose unit is doubtful."""
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    return [f"samples are {step:.4g} s apart: are the times in s?"] if step > FAR else []
+    return [f"samples are {step:.4g} s apart: are the times in s?"] if step > LONG_STEP_S else []
 
 
 def check_times(table: Table) -> None:

@@ -22,7 +22,7 @@ LONGEST_NAME = 250  # signs; what a name means takes time that grows faster than
 HIGHEST_RATIO = 100  # of unpacked to packed bytes; text of recordings reaches 3 to 30
 FIRST_BYTES = 16 << 20  # that any compressed file may unpack to
 MOST_STREAMS = 1000  # one after another; each is copied once for those before it
-PIECE = 1 << 20  # bytes that are unpacked at a time
+UNPACKED_PIECE = 1 << 20  # bytes that are unpacked at a time
 
 
 def limit() -> int:
@@ -90,7 +90,7 @@ class Unpacked(gzip.GzipFile):
         super().__init__(path, "rb")
         self._where, self._packed, self._count = path.name, path.stat().st_size, 0
         if path.is_file():  # a pipe can be read only once, and is checked while it is read
-            while self.read1(PIECE):
+            while self.read1(UNPACKED_PIECE):
                 pass
             self.rewind()
             self._count = 0
@@ -116,7 +116,7 @@ def unpacked_size(data: bytes, start: Callable[[], Any], most: int) -> int:
     count, streams, worker = 0, 1, start()
     piece = data
     while count <= most:
-        count += len(worker.decompress(piece, PIECE))
+        count += len(worker.decompress(piece, UNPACKED_PIECE))
         piece = b""
         if worker.eof:
             rest = worker.unused_data

@@ -19,7 +19,7 @@ from kinetree.motion.plan.fastest import (
     fastest,
 )
 from kinetree.motion.plan.path import paths_of
-from kinetree.motion.plan.profile import FLAT, Known, Profile, Rows, fastest_profile, largest_x
+from kinetree.motion.plan.profile import FLAT_ROW, Known, Profile, Rows, fastest_profile, largest_x
 from motion_robots import INERTIA, wheel
 
 EFFORT = 3.0
@@ -182,7 +182,7 @@ def test_the_largest_x_is_that_of_all_corners(seed):
     a, b, c = (np.append(x, y) for x, y in ((a, [0, 1, -1]), (b, [1, 0, 0]), (c, [9, 9, 9])))
     order = rng.permutation(len(a))
     rows = np.stack([[a, b, c], [a[order], b[order], c[order]]], axis=1)  # two intervals
-    flat = np.full((2, 1), FLAT)
+    flat = np.full((2, 1), FLAT_ROW)
     x = largest_x(*rows, np.full(2, np.inf), flat)
     assert x == pytest.approx([brute(a, b, c)] * 2, rel=1e-9)
     assert np.array_equal(largest_x(*rows, x / 2, flat), x / 2)  # bounds count
