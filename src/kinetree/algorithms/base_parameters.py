@@ -304,8 +304,8 @@ def _checked(
         raise ModelError(
             f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
             f"states: {share[worst]:.2g} of what {of_columns[worst]} does is missed, expected at "
-            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be the "
-            "reason: leave some of the groups out, or the parts that are too small to matter."
+            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be "
+            "the reason: leave some of the groups out, or the parts that are too small to matter."
         )
     return BaseParameters(of_columns, tuple(columns), kept, K, float(share.max(initial=0)))
 
