@@ -146,11 +146,13 @@ def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | J
 
     D is compared with the inertia of all links beyond the joint as one body, whose rounding it has.
     """
-    found = [(g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)]
-    if not found or not isinstance(found[0][1], float):
+    hinges = [
+        (g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)
+    ]
+    if not hinges or not isinstance(hinges[0][1], float):
         return
     bodies = tree.composite_bodies()
-    for i, D in reversed(found):  # a joint that fails spoils all that are eliminated after it
+    for i, D in reversed(hinges):  # a joint that fails spoils all that are eliminated after it
         axis = tree.links[i].A[:, 0]
         f, n = bodies[i].momentum(axis[:3], axis[3:])
         names = inertia_names(tree.model, i)
@@ -165,8 +167,8 @@ def hinge_inward(
     link, armed = tree.links[i], armature(tree.model, i)
     to = None if link.parent == WORLD else link.to
     given = link.body, beyond[i], own[i], forces[group.dofs[0]], armed
-    found, handed = eliminate(to, link.A, *given)
-    return (found, link.body, own[i]) if handed is None else (found, *handed)
+    hinge, handed = eliminate(to, link.A, *given)
+    return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
 
 
 @piece
@@ -200,13 +202,13 @@ def eliminate(
     inverse = math.inf if is_zero(D) else 1 / D  # `check_hinges` names the joint
     over = f * inverse, n * inverse
     rate = (force - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
-    found = Hinge(over, rate, D)
+    hinge = Hinge(over, rate, D)
     if to is None:
-        return found, None
+        return hinge, None
     whole = articulated(body).without([(f, n)], [over])
     whole = _along(whole, axis, (f, n), armature * inverse)
     passed = wrench[0] + f * rate, wrench[1] + n * rate
-    return found, (whole.inward(to), to.pair_inward(*passed))
+    return hinge, (whole.inward(to), to.pair_inward(*passed))
 
 
 def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
@@ -372,10 +374,10 @@ def group_outward(
         pushed = [f @ a + n @ alpha for f, n in joints.P]
         z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
     if isinstance(joints.M, Factor):
-        found = solve_outward(joints.M, z)
+        accelerations = solve_outward(joints.M, z)
     else:
-        found = joints.M.solve_outward(z[:, None])[:, 0]
-    for d, rate in zip(group.dofs, found, strict=True):
+        accelerations = joints.M.solve_outward(z[:, None])[:, 0]
+    for d, rate in zip(group.dofs, accelerations, strict=True):
         rates[d] = rate
     for i in group.links:
         link = tree.links[i]

@@ -34,7 +34,7 @@ from kinetree.scalars import home
 
 GROUPS = ("link", "joint", "rotor", "spring")
 # lengths and coefficients in natural units, singular values relative to the largest
-DUST = 1e-9  # coefficient up to which it is rounding
+ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
 SILENT = 1e-12  # length of a column up to which it is rounding
 ROUNDING = 1e-14  # singular value up to which it is rounding
 FAINTEST = 1e-7  # singular value above which columns are independent without a gap
@@ -212,7 +212,7 @@ def _combinations(unit: Array, kept: list[int]) -> Array:
     A = unit[:, kept]
     K = np.linalg.lstsq(A, unit, rcond=None)[0]
     for k in range(unit.shape[1]):
-        large = np.abs(K[:, k]) > DUST
+        large = np.abs(K[:, k]) > ROUNDED_COEFFICIENT
         if large.any() and not large.all():
             K[large, k] = np.linalg.lstsq(A[:, large], unit[:, k], rcond=None)[0]
         K[~large, k] = 0
@@ -294,7 +294,7 @@ def _checked(
 ) -> BaseParameters:
     """The result, after a check at states that were not used to find it."""
     listed = parameter_list(model)
-    found = tuple(listed[k] for k in columns)
+    of_columns = tuple(listed[k] for k in columns)
     rng = np.random.default_rng((seed, 1))
     W = _observations(model, columns, units, rng, 4)
     scale = parameter_units(model, units)[columns]
@@ -303,11 +303,11 @@ def _checked(
         worst = int(share.argmax())
         raise ModelError(
             f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
-            f"states: {share[worst]:.2g} of what {found[worst]} does is missed, expected at most "
-            f"{WRONG:g}. Lengths or gear ratios of very different size in one robot may be the "
-            "reason: leave some of the groups out, or the parts that are too small to matter."
+            f"states: {share[worst]:.2g} of what {of_columns[worst]} does is missed, expected at "
+            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be "
+            "the reason: leave some of the groups out, or the parts that are too small to matter."
         )
-    return BaseParameters(found, tuple(columns), kept, K, float(share.max(initial=0)))
+    return BaseParameters(of_columns, tuple(columns), kept, K, float(share.max(initial=0)))
 
 
 def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:
@@ -330,14 +330,22 @@ def _from_dependencies(
     model: Model, columns: list[int], N: Any
 ) -> tuple[tuple[Parameter, ...], tuple[int, ...], tuple[int, ...], Array]:
     """Drop one parameter for each dependency, outer links and `LAST_KEPT` first."""
-    found = tuple(parameter_list(model)[k] for k in columns)
+    of_columns = tuple(parameter_list(model)[k] for k in columns)
     rows, dropped = reduce_rows([list(row) for row in N], _drop_order(model, columns))
-    kept = tuple(j for j in range(len(found)) if j not in dropped)
+    kept = tuple(j for j in range(len(of_columns)) if j not in dropped)
     K = [
-        [int(j == k) if j not in dropped else -rows[dropped.index(j)][k] for j in range(len(found))]
+        [
+            int(j == k) if j not in dropped else -rows[dropped.index(j)][k]
+            for j in range(len(of_columns))
+        ]
         for k in kept
     ]
-    return found, tuple(columns), kept, np.array(K).reshape(len(kept), len(found))
+    return (
+        of_columns,
+        tuple(columns),
+        kept,
+        np.array(K).reshape(len(kept), len(of_columns)),
+    )
 
 
 def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
@@ -373,7 +381,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _is_zero(x: Any) -> bool:
-    return abs(x) <= DUST if _is_number(x) else bool(x == 0)
+    return abs(x) <= ROUNDED_COEFFICIENT if _is_number(x) else bool(x == 0)
 
 
 def _magnitude(x: Any) -> float:
@@ -387,7 +395,7 @@ def _magnitude(x: Any) -> float:
 def _tidy(x: Any) -> Any:
     """Numbers with exact zeros, and symbols in their simplest form."""
     if _is_number(x):
-        return 0.0 if abs(x) <= DUST else x
+        return 0.0 if abs(x) <= ROUNDED_COEFFICIENT else x
     module = home(x)
     return module.simplify(x) if module.__name__ == "sympy" else x
 

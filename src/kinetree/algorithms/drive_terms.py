@@ -41,7 +41,7 @@ class Change(Protocol):
 
     @property
     def y(self) -> Array:
-        """The rest."""
+        """Change of the angular acceleration besides x x omega."""
         ...
 
 

@@ -23,7 +23,7 @@ from kinetree.algorithms.articulated import (
     hinge_outward,
 )
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.grouping import LARGE, Group, cheapest, finest
+from kinetree.algorithms.grouping import TILED_DOFS, Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     base_motion,
@@ -53,7 +53,7 @@ from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
 
-SOLID = 1e-12  # share of the whole robot's inertia that counts as inertia
+LEAST_INERTIA = 1e-12  # share of the whole robot's inertia that counts as inertia
 
 
 @labelled("n")
@@ -101,13 +101,13 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
     model, rest = tree.model, zeros(tree.model.n)
 
-    def step(i: int, link: TreeLink, parent: tuple[Coasting, Pair]) -> tuple[Coasting, Pair]:
+    def step(i: int, link: TreeLink, parent: tuple[BiasMotion, Pair]) -> tuple[BiasMotion, Pair]:
         rate = dq[list(link.dofs)]
-        return coasting_link(link.to, link.A, parent[0], rate, link.body, link.load)
+        return bias_link(link.to, link.A, parent[0], rate, link.body, link.load)
 
     base = base_motion(tree)
-    coasting = Coasting(base.omega, base.alpha, base.a, base.B)
-    passed = tree.outward((coasting, (zeros(3), zeros(3))), step)
+    resting = BiasMotion(base.omega, base.alpha, base.a, base.B)
+    passed = tree.outward((resting, (zeros(3), zeros(3))), step)
     motions = {i: x[0] for i, x in passed.items()}
     own = [passed[i][1] for i in range(len(tree.links))]
     spin = rotor_moments(tree.rotors, dq, rest, {i: x.omega for i, x in motions.items()})
@@ -133,11 +133,11 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
     done: list[Hinge | Joints] = []
     for group in reversed(groups):
         inward = hinge_inward if group.is_hinge else group_inward
-        if is_recording() and len(group.dofs) >= LARGE:
+        if is_recording() and len(group.dofs) >= TILED_DOFS:
             from kinetree.algorithms.large_groups import large_group_inward as inward
         with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
-            found, body, wrench = inward(tree, group, beyond, own, forces)
-        done.append(found)
+            eliminated, body, wrench = inward(tree, group, beyond, own, forces)
+        done.append(eliminated)
         if group.carrier != WORLD:
             there = beyond[group.carrier]
             if there is not None:
@@ -146,19 +146,19 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
     check_hinges(tree, groups, done[::-1])
     rates: list[Any] = [0] * tree.model.n
     changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
-    for group, found in zip(groups, reversed(done), strict=True):
-        if isinstance(found, Hinge):
+    for group, eliminated in zip(groups, reversed(done), strict=True):
+        if isinstance(eliminated, Hinge):
             i = group.links[0]
             link = tree.links[i]
-            given = found.over, found.rate, changes[link.parent], group.carries(i)
+            given = eliminated.over, eliminated.rate, changes[link.parent], group.carries(i)
             rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
         else:
-            group_outward(tree, group, found, changes, rates)
+            group_outward(tree, group, eliminated, changes, rates)
     return np.array(rates)
 
 
 @dataclass(frozen=True, eq=False)
-class Coasting:
+class BiasMotion:
     """Motion of a link with ddq = 0, in {i}; every point x of it accelerates by a + B x."""
 
     omega: Array
@@ -168,9 +168,9 @@ class Coasting:
 
 
 @piece
-def coasting_link(
-    to: Step, A: Array, p: Coasting, rate: Array, body: Moments, load: Load | None
-) -> tuple[Coasting, Pair]:
+def bias_link(
+    to: Step, A: Array, p: BiasMotion, rate: Array, body: Moments, load: Load | None
+) -> tuple[BiasMotion, Pair]:
     """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
     rest = zeros(3)
     parent = LinkMotion(rest, rest, rest, rest, rest, p.omega, p.omega, p.alpha, p.a, p.B)
@@ -179,7 +179,7 @@ def coasting_link(
     if load is not None:
         moment, force = load.wrench()
         f, n = f - force, n - moment
-    return Coasting(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
+    return BiasMotion(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
 
 
 def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
@@ -209,7 +209,9 @@ def _is_solid(model: Model) -> bool:
     size = float(np.abs(np.asarray(model.M_pi, float)[:, :3, 3]).sum())
     mass = float(np.abs(m).sum())
     least = np.linalg.eigvalsh(I)[:, 0].min(initial=np.inf)
-    return bool(m.min(initial=np.inf) > SOLID * mass and least > SOLID * mass * size * size)
+    return bool(
+        m.min(initial=np.inf) > LEAST_INERTIA * mass and least > LEAST_INERTIA * mass * size * size
+    )
 
 
 FORWARD_DYNAMICS = Quantity(

@@ -13,15 +13,15 @@ from kinetree.model import WORLD, Model
 
 # Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward
 # as an articulated body, its acceleration outward; the same for a leaf, for a link on the world.
-HINGE, LEAF, FIRST = 363, 250, 100
+HINGE_OPS, LEAF_OPS, FIRST_OPS = 363, 250, 100
 # A group: its inertia handed to its carrier. Each of its degrees of freedom: the rigid body taken
 # inward, its column handed to the carrier, its momentum past one ancestor, and its share of the
 # factor, which grows with the square of the ancestors.
-HANDED, BODY, COLUMN, PASSED, SOLVED = 130, 20, 147, 37, 6
-INNER = 200  # an articulated body taken inward past one link of a group
-LEAST = 0.95  # share of the operations of one group that a cut must stay below
-LARGE = 12  # degrees of freedom from which a group is eliminated in tiles, in code that loops
-SMALL = 24  # degrees of freedom up to which a branch may be one group
+HANDED_OPS, BODY_OPS, COLUMN_OPS, PASSED_OPS, SOLVED_OPS = 130, 20, 147, 37, 6
+INNER_OPS = 200  # an articulated body taken inward past one link of a group
+MAX_SHARE_OF_CUT = 0.95  # share of the operations of one group that a cut must stay below
+TILED_DOFS = 12  # degrees of freedom from which a group is eliminated in tiles, in code that loops
+MAX_BRANCH_DOFS = 24  # degrees of freedom up to which a branch may be one group
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def estimated(model: Model) -> tuple[list[Group], int]:
         )
         branch[head] = [*pieces[head], *(i for child in carried[head] for i in branch[child])]
         one = cut + 1
-        if len(branch[head]) <= SMALL:
+        if len(branch[head]) <= MAX_BRANCH_DOFS:
             one = _group_cost(model, sorted(branch[head]), last)
         else:
-            branch[head] = branch[head][: SMALL + 1]  # too many, whatever they are
+            branch[head] = branch[head][: MAX_BRANCH_DOFS + 1]  # too many, whatever they are
         kept[head], best[head] = one <= cut, min(one, cut)
     total = sum(best[head] for head in pieces if model.parent[pieces[head][0]] == WORLD)
     one = _group_cost(model, list(model.links), True)
-    if one * LEAST <= total:
+    if one * MAX_SHARE_OF_CUT <= total:
         return whole(model), one
     name: dict[int, int] = {}
     for head in pieces:
@@ -106,24 +106,26 @@ def estimated(model: Model) -> tuple[list[Group], int]:
 def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:
     """Operations of a group of `size` degrees of freedom, with articulated bodies on it."""
     if size == links == 1:
-        return FIRST if last else HINGE if carries else LEAF
+        return FIRST_OPS if last else HINGE_OPS if carries else LEAF_OPS
     depth = size * (size - 1) // 2
-    inner = INNER if carries else BODY
-    handed = 0 if last else HANDED + COLUMN * size
-    return handed + inner * links + PASSED * depth + size * size * size // 3 + SOLVED * depth
+    inner = INNER_OPS if carries else BODY_OPS
+    handed = 0 if last else HANDED_OPS + COLUMN_OPS * size
+    return (
+        handed + inner * links + PASSED_OPS * depth + size * size * size // 3 + SOLVED_OPS * depth
+    )
 
 
 def _group_cost(model: Model, links: Sequence[int], last: bool) -> int:
     """Operations of rigid links as one group; `last`: it hangs on the world."""
     depth: dict[int, int] = {}  # degrees of freedom of the links on the way to the carrier
-    cost = 0 if last else HANDED
+    cost = 0 if last else HANDED_OPS
     for i in links:
         before = depth.get(model.parent[i], 0)
         own = len(model.joints[i].dofs)
         depth[i] = before + own
-        cost += BODY
+        cost += BODY_OPS
         for k in range(before, before + own):
-            cost += PASSED * k + k * k + SOLVED * k + (0 if last else COLUMN + 12 * k)
+            cost += PASSED_OPS * k + k * k + SOLVED_OPS * k + (0 if last else COLUMN_OPS + 12 * k)
     return cost
 
 
@@ -162,11 +164,11 @@ class Bonds:
 
     def way(self, i: int) -> list[int]:
         """Links from link i to the world, which is the last."""
-        found = [i]
+        path = [i]
         while i != WORLD:
             i = self.parent[i]
-            found.append(i)
-        return found
+            path.append(i)
+        return path
 
     def find(self, i: int) -> int:
         """The least link of the set of link i."""
@@ -196,10 +198,10 @@ def _groups(model: Model, heads: Sequence[int]) -> list[Group]:
         if p != WORLD and (needed[i] or heads[p] != heads[i]):
             needed[p] = True
     rotors = {rotor.dof for rotor in model.rotors}
-    found = []
+    groups = []
     for links in members.values():
         dofs = sorted({d for i in links for d in model.joints[i].dofs})
         hinge = len(links) == len(dofs) == 1 and not rotors & set(dofs)
         moving = frozenset(i for i in links if needed[i])
-        found.append(Group(tuple(links), tuple(dofs), model.parent[links[0]], moving, hinge))
-    return found
+        groups.append(Group(tuple(links), tuple(dofs), model.parent[links[0]], moving, hinge))
+    return groups

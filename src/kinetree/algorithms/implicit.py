@@ -151,30 +151,30 @@ class StepSlopes:
     def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
         """b - h (K + kp) dq - h D c, (n,)."""
         n = len(b)
-        found = list(b)
+        right_side = list(b)
         for i in range(n):
             row = [self._position(i, j) for j in range(n)]
             parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
             if not is_zero(self.turning[i]):
                 parts.append(self.turning[i])
             if parts:
-                found[i] = found[i] - sum(parts[1:], parts[0]) * h
-        return np.array(found)
+                right_side[i] = right_side[i] - sum(parts[1:], parts[0]) * h
+        return np.array(right_side)
 
     def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
         """h (D + kd) a + h D c + h (K + kp) (dq + h a), (n,): added to friction and springs."""
         n = len(dq)
         moved = [dq[j] + a[j] * h for j in range(n)]
-        found: list[Any] = [0] * n
+        forces: list[Any] = [0] * n
         for i in range(n):
             for X, v in ((self.by_rate, a), (self.by_position, moved)):
                 for j in range(n):
                     slope = self._entry(X, i, j)
                     if not is_zero(slope):
-                        found[i] = found[i] + slope * v[j] * h
+                        forces[i] = forces[i] + slope * v[j] * h
             if not is_zero(self.turning[i]):
-                found[i] = found[i] + self.turning[i] * h
-        return np.array(found)
+                forces[i] = forces[i] + self.turning[i] * h
+        return np.array(forces)
 
     def _position(self, i: int, j: int) -> Scalar:
         """An entry of K + kp."""
@@ -187,13 +187,13 @@ class StepSlopes:
 
 def _turning(model: Model, damping: Array, dq: Array) -> Array:
     """D c, (n,): damping of free and planar joints times (0, w x v) of their rates."""
-    found: list[Any] = [0] * model.n
+    products: list[Any] = [0] * model.n
     for joint in model.joints:
         dofs = list(joint.dofs)
         if joint.type in (FREE, PLANAR) and not all(map(is_zero, damping[dofs])):
             for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
-                found[d] = 0 if is_zero(damping[d]) or is_zero(c) else damping[d] * c
-    return np.array(found, dtype=object)
+                products[d] = 0 if is_zero(damping[d]) or is_zero(c) else damping[d] * c
+    return np.array(products, dtype=object)
 
 
 def implicit_damping(model: Model, dq: Array) -> list[Any]:

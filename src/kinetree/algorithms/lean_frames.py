@@ -22,10 +22,9 @@ from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial import pose
 
-DUST = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
-STEEP = (
-    0.3  # sine between two axes below which their common normal may lie far away and is not used
-)
+ROUNDING_OF_ZERO = 1e-15  # largest rounding of an exact zero, relative to the size of the robot
+# sine between two axes below which their common normal may lie far away and is not used
+LEAST_SINE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,8 @@ def place_frames(model: Model) -> list[Placement]:
     M = wide_product(wide_product(_inverse(parents), M_pi), X)
     turned, turns = _sparse_turns(M[:, :3, :3])
     moves = np.array([joint.type in SCREW_TYPES for joint in model.joints], bool)
-    R = _without_dust(np.where(moves[:, None, None], turned, M[:, :3, :3]))
-    turns = _without_dust(np.where(moves[:, None], turns, wide(np.array([1, 0]))))
+    R = _with_exact_zeros(np.where(moves[:, None, None], turned, M[:, :3, :3]))
+    turns = _with_exact_zeros(np.where(moves[:, None], turns, wide(np.array([1, 0]))))
     p = _cleared(M[:, :3, 3].astype(np.float64), size)
     return [Placement(R[i], p[i], (c, s), X[i]) for i, (c, s) in enumerate(turns.tolist())]
 
@@ -71,7 +70,7 @@ def _choose_frames(model: Model, M_pi: Array) -> Array:
     z, z_c = axes.z, _times(M_pi[c, :3, :3], axes.z[c])
     normal = _cross(z, z_c)
     sine = _norm(normal)
-    skewed = sine >= DUST
+    skewed = sine >= ROUNDING_OF_ZERO
     across = _across(np.where(skewed[:, None], normal / np.where(skewed, sine, 1)[:, None], x), z)
     for i in reversed(model.links):
         if not axes.moves[i]:
@@ -136,7 +135,7 @@ def _toward(
     if point is None:
         return o_c
     gap = o_c - point
-    if sine < STEEP or child_slides:
+    if sine < LEAST_SINE or child_slides:
         return point + z * _dot(z, gap)
     along = (_dot(gap, z) - _dot(z, z_c) * _dot(gap, z_c)) / (sine * sine)
     return point + z * along  # foot of the common normal of the two axes
@@ -151,7 +150,7 @@ def _beside(
     foot = point + z * _dot(z, o_c - point)
     away = o_c - foot
     length = _norm(away)
-    apart = length > DUST * max(1.0, float(_norm(o_c))) and not child_slides
+    apart = length > ROUNDING_OF_ZERO * max(1.0, float(_norm(o_c))) and not child_slides
     return _across(away / length if apart else x_c, z), foot
 
 
@@ -170,7 +169,7 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
     x of R_c lies in a coordinate plane or axis.
     """
     z = R[:, :, 2]
-    level = np.abs(z.astype(np.float64)) < DUST
+    level = np.abs(z.astype(np.float64)) < ROUNDING_OF_ZERO
     sparse = np.asarray(level.any(-1))[:, None]
     axes = wide(np.eye(3))
     normal = _cross(np.broadcast_to(axes[2], z.shape), z)
@@ -187,18 +186,18 @@ def seen_from(X: Array, T: Array) -> Array:
     far = max(float(np.abs(x[:3, 3]).max()) for x in (T, X))
     size = max(1e-3, far)
     p = _cleared(found[:3, 3].astype(np.float64), size)
-    return pose(_without_dust(found[:3, :3]), p)
+    return pose(_with_exact_zeros(found[:3, :3]), p)
 
 
 def _cleared(x: Array, size: float) -> Array:
     """Doubles with zeros where only rounding is left."""
-    return np.where(np.abs(x) < DUST * size, 0.0, x)
+    return np.where(np.abs(x) < ROUNDING_OF_ZERO * size, 0.0, x)
 
 
-def _without_dust(R: Array) -> Array:
+def _with_exact_zeros(R: Array) -> Array:
     """Entries of a rotation as doubles, at 0, 1 or -1 where only rounding is between."""
     R = _cleared(R.astype(np.float64), 1.0)
-    return np.where(np.abs(np.abs(R) - 1) < DUST, np.sign(R), R)
+    return np.where(np.abs(np.abs(R) - 1) < ROUNDING_OF_ZERO, np.sign(R), R)
 
 
 # vectors and poses, one or a stack of them; a sum of three products has one order everywhere

@@ -77,30 +77,30 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
     """Unit of each entry of pi, (p,), in the order of `parameter_list`."""
     m, l, t = units.mass, units.length, units.time
     of_links = [m * l ** DEGREE[kind[0]] for kind in LINK]
-    found = of_links * len(model.links)
+    entries = of_links * len(model.links)
     for joint in model.joints:
         force = m * l / t**2 * (1.0 if joint.type == PRISMATIC else l)
         rate = (l if joint.type == PRISMATIC else 1.0) / t
         of_joint = {"viscous": force / rate, "coulomb": force, "armature": force * t / rate}
-        found += [of_joint[kind.rstrip("+-")] for kind in JOINT]
-    found += [m * l * l] * len(model.rotors)
+        entries += [of_joint[kind.rstrip("+-")] for kind in JOINT]
+    entries += [m * l * l] * len(model.rotors)
     for spring in model.springs:
         pairs = zip(spring.coords, spring.arms, strict=True)
         reach = [abs(float(arm)) * (l if units.positions[k] else 1.0) for k, arm in pairs]
         x, energy = max(reach) or 1.0, m * l * l / t**2
-        found += [energy / (x * x), energy / x]
-    return np.array(found)
+        entries += [energy / (x * x), energy / x]
+    return np.array(entries)
 
 
 def _distances(model: Model) -> list[float]:
     """Distances of joints from those before them, and of axes from the origins of their links."""
-    found = []
+    lengths = []
     for i, joint in enumerate(model.joints):
         if model.parent[i] != WORLD:  # the place of the base says nothing about the robot's size
-            found.append(float(np.linalg.norm(_floats(model.M_pi[i][:3, 3]))))
+            lengths.append(float(np.linalg.norm(_floats(model.M_pi[i][:3, 3]))))
         if joint.screw is not None and joint.type != PRISMATIC:
-            found.append(float(np.linalg.norm(_floats(joint.screw[3:]))))  # pitch included
-    return found
+            lengths.append(float(np.linalg.norm(_floats(joint.screw[3:]))))  # pitch included
+    return lengths
 
 
 def _spread(model: Model) -> float:

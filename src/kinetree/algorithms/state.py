@@ -20,7 +20,7 @@ from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 
-REST = 1e-10  # rad/s or m/s: a slower joint with dry friction that still slows down is at rest
+REST_RATE = 1e-10  # rad/s or m/s: a slower joint with dry friction that still slows down is at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +64,13 @@ class StateSpace:
     def settle(self, before: Array, after: Array) -> Array:
         """Return the rates after a step, 0 for joints that dry friction has brought to rest.
 
-        A joint is at rest if its rate is below REST and less than half of that before the step.
+        A joint is at rest if its rate is below REST_RATE and less than half of that before.
         """
         rates = list(after)
         for k in self.dry:
             size = absolute(after[k])
             slower = where(absolute(before[k]) - 2 * size, 0, after[k])
-            rates[k] = where(REST - size, slower, after[k])
+            rates[k] = where(REST_RATE - size, slower, after[k])
         return np.array(rates)
 
     def inverse_rate(self, u: Array, k: Array) -> Array:

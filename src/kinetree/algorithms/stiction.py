@@ -9,9 +9,9 @@ ddq = -stop dq instead (ddq = 0 at rest), and the friction that this needs follo
 
 with everything else in motion. A joint whose |f| exceeds the most that friction can give is
 released, with friction against the direction in which it will slide. A released joint that then
-would not slide that way is bound again, and the accelerations are solved again. Up to ROUNDS of
-this are written one after the other, without a branch, so that the compiled loop can run them on
-all lanes of a vector register.
+would not slide that way is bound again, and the accelerations are solved again. Up to
+RELEASE_ROUNDS of this are written one after the other, without a branch, so that the compiled loop
+can run them on all lanes of a vector register.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ from kinetree.spatial.matrices import is_symmetric, solve, solve_unsymmetric
 
 # by degree of freedom: the friction against dq > 0 and against dq < 0
 CoulombPairs = dict[int, tuple[Any, Any]]
-ROUNDS = 7  # enough for all of 12,000 random releases of up to 7 joints at once
+RELEASE_ROUNDS = 7  # enough for all of 12,000 random releases of up to 7 joints at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
         model: the robot.
         dq: joint rates, (n,); None: at rest, where it is static friction.
     """
-    found: CoulombPairs = {}
+    levels: CoulombPairs = {}
     for joint in model.joints:
         for d in joint.dofs:
             pair = static_friction(joint.friction)
@@ -94,23 +94,23 @@ def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
                 continue
             if joint.scale < 0:
                 pair = pair[::-1]
-            plus, minus = found.get(d, (0, 0))
+            plus, minus = levels.get(d, (0, 0))
             size = abs(joint.scale)
-            found[d] = plus + pair[0] * size, minus + pair[1] * size
-    return found
+            levels[d] = plus + pair[0] * size, minus + pair[1] * size
+    return levels
 
 
 def _with_load(model: Model, dry: CoulombPairs, u: Array) -> CoulombPairs:
     """The levels with load friction, for forces u, (n,), that load and dry friction balance."""
-    found = dict(dry)
+    levels = dict(dry)
     one = np.ones(model.n, int)
     most = np.array([dry[d][0] if d in dry else 0 for d in range(model.n)])
     least = np.array([dry[d][1] if d in dry else 0 for d in range(model.n)])
     forward = load_friction_forces(model, one, load_of(model, one, u - most))
     backward = load_friction_forces(model, -one, load_of(model, -one, u + least))
     for d in load_coefficients(model):
-        found[d] = most[d] + forward[d], least[d] - backward[d]
-    return found
+        levels[d] = most[d] + forward[d], least[d] - backward[d]
+    return levels
 
 
 def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
@@ -158,7 +158,7 @@ def slide_or_hold(
         way[d] = where(passes, sign(dq[d]), 0)
     moves = dict(way)
     count = len(dry.slide)
-    for _ in range(min(count + 2, ROUNDS) if count > 1 else 1):
+    for _ in range(min(count + 2, RELEASE_ROUNDS) if count > 1 else 1):
         ddq, rest = solve_in(model, M, b, dry.slide, way, goal, constraints)
         for d, (plus, minus) in dry.hold.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))

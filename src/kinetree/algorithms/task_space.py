@@ -139,10 +139,10 @@ def task_space(
         raise InputError("give the joint rates dq or the twist V, not both.")
     motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
     twist = None if V is None else array(V, (len(rows),), "V")
-    found = tree_task_space(
+    matrices = tree_task_space(
         tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
     )
-    return TaskSpace(*(np.asarray(x, float) for x in found))
+    return TaskSpace(*(np.asarray(x, float) for x in matrices))
 
 
 def check_rank(

@@ -189,11 +189,11 @@ def _pair(value: OneOrPair, what: str, single: bool = False) -> Pair:
 
 
 def _above_zero(value: Scalar, what: str, unit: str) -> Scalar:
-    found = scalar(value, what)
-    number = known_number(found)
+    checked = scalar(value, what)
+    number = known_number(checked)
     if number is not None and not number > 0:
-        raise InputError(f"{what} is {found}; expected a number above 0, {unit}.")
-    return found
+        raise InputError(f"{what} is {checked}; expected a number above 0, {unit}.")
+    return checked
 
 
 def described_friction(friction: JointFriction) -> Friction:
@@ -246,14 +246,14 @@ def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
 
     Laws that are absent give no numbers.
     """
-    found = [*friction.viscous, *friction.coulomb, *friction.load]
+    numbers = [*friction.viscous, *friction.coulomb, *friction.load]
     if friction.stribeck is not None:
         shape = friction.stribeck
-        found += [*shape.static, shape.speed]
+        numbers += [*shape.static, shape.speed]
     if friction.sigmoid is not None:
         curve = friction.sigmoid
-        found += [curve.size, curve.steepness, curve.offset]
-    return tuple(found)
+        numbers += [curve.size, curve.steepness, curve.offset]
+    return tuple(numbers)
 
 
 def beyond_coefficients(friction: JointFriction) -> JointFriction:
@@ -271,23 +271,23 @@ def law_texts(friction: JointFriction, number: Callable[[Any], str]) -> dict[str
     def pair(x: Pair) -> str:
         return number(x[0]) if is_symmetric(x) else f"{number(x[0])} and {number(x[1])}"
 
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     bend, curve, load = friction.stribeck, friction.sigmoid, friction.load
     if bend is not None:
-        found["Stribeck"] = (
+        texts["Stribeck"] = (
             f"static {pair(bend.static)}, speed {number(bend.speed)}, exponent "
             f"{number(bend.exponent)}"
         )
     if curve is not None:
-        found["sigmoid"] = (
+        texts["sigmoid"] = (
             f"size {number(curve.size)}, steepness {number(curve.steepness)}, offset "
             f"{number(curve.offset)}"
         )
     if not is_zero(load):
-        found["load"] = f"driving {number(load[0])}, braking {number(load[1])}"
+        texts["load"] = f"driving {number(load[0])}, braking {number(load[1])}"
     if friction.function is not None:
-        found["function"] = "by a function"
-    return found
+        texts["function"] = "by a function"
+    return texts
 
 
 def has_more_laws(friction: JointFriction) -> bool:

@@ -71,14 +71,14 @@ def activation_axis(model: Model) -> Axis:
 def _axis(
     model: Model, kind: str, names: tuple[str, ...], parts_of: Callable[[Joint], list[str]]
 ) -> Axis:
-    found = model.memo.get(("axis", kind))
-    if found is None:
+    axis = model.memo.get(("axis", kind))
+    if axis is None:
         free = [joint for joint in model.joints if joint.follows is None]
         whole = {x.name: tuple(parts_of(x)) for x in free if parts_of(x) != [x.name]}
         following = {x.name: x.follows for x in model.joints if x.follows is not None}
         made = Axis(names, "joint", model.name, whole, following)
-        found = model.memo.setdefault(("axis", kind), made)
-    return found
+        axis = model.memo.setdefault(("axis", kind), made)
+    return axis
 
 
 def _vector(model: Model, value: StateLike, name: str, axis: Axis) -> Array:

@@ -89,7 +89,7 @@ def _by_name(
     bound.arguments.update(
         {name: value for (_, _, name), value in zip(given, alignment.values, strict=True)}
     )
-    found = function(*bound.args, **bound.kwargs)
+    result = function(*bound.args, **bound.kwargs)
 
     def named(x: Any, letters: Sequence[Any]) -> Any:
         axes = [_axis(model, letter) for letter in letters]
@@ -97,8 +97,8 @@ def _by_name(
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
-        return tuple(named(x, own) for x, own in zip(found, several, strict=True))
-    return named(found, dims)
+        return tuple(named(x, own) for x, own in zip(result, several, strict=True))
+    return named(result, dims)
 
 
 def _axis(model: Model, letter: Letter) -> Axis | None:
@@ -112,8 +112,8 @@ def letter_axis(model: Model, letter: str) -> Axis | None:
     if letter in ("m", "d"):
         return _constrained_axis(model, letter)
     named = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}
-    found = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
-    return None if found is None else found(model)
+    make_axis = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
+    return None if make_axis is None else make_axis(model)
 
 
 def _constrained_axis(model: Model, letter: str) -> Axis | None:

@@ -22,7 +22,7 @@ from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SP
 from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
 from kinetree.spatial import spatial_inertia
 from kinetree.spatial.inertia import Moments, moments_of
-from kinetree.symbols.ring import MOST, Entry, Expression, Polynomial, Ring
+from kinetree.symbols.ring import MAX_EXPONENT, Entry, Expression, Polynomial, Ring
 
 MOST_TURNS = 4  # cos(5 q) in powers of cos(q) is long: it becomes a generator
 
@@ -87,7 +87,7 @@ class Reader:
             return sum(self.read(term) for term in x.args)
         if x.is_Mul:
             return product(self.read(factor) for factor in x.args)
-        if x.is_Pow and x.exp.is_Integer and 0 < x.exp <= MOST:
+        if x.is_Pow and x.exp.is_Integer and 0 < x.exp <= MAX_EXPONENT:
             base = self.read(x.base)
             return product(base for _ in range(int(x.exp)))
         if x.is_Pow and x.exp.is_Rational and x.base.is_Integer and x.exp.q == 2:

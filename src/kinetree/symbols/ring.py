@@ -23,7 +23,7 @@ Operand: TypeAlias = "Polynomial | Fraction | float | Expression"
 BITS = 8
 FIELD = (1 << BITS) - 1
 LARGEST = 127  # exponent in a polynomial; two of them still add up within eight bits
-MOST = 15  # exponent that is read from the model; a larger power becomes a generator
+MAX_EXPONENT = 15  # exponent that is read from the model; a larger power becomes a generator
 
 
 class Ring:

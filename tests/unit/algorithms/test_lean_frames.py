@@ -80,7 +80,7 @@ PAIRS = [
 def test_any_pair_of_axes_gives_the_textbooks_results(axis, place, types):
     model = two_joints(AXES[axis], PLACES[place], types)
     regrouped, plain = lean_model(model), lean_model(model, regrouped=False)
-    # a tilt that is no more than rounding is taken for none: DUST, of 5 eps, comes on top
+    # a tilt within rounding is taken for none: ROUNDING_OF_ZERO, of 5 eps, comes on top
     slack = (16 if axis == "hardly tilted" else 8) * EPS
     for seed in range(3):
         x = random_state(model, seed)

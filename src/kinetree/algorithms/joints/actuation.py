@@ -160,20 +160,20 @@ def _input_slope(x: JointActuator, u: Scalar, given: Scalar, h: Scalar | None) -
 def _dofs_of_path(model: Model, d: int) -> set[int]:
     """Degrees of freedom of the joints between the base and the link that d moves, d included."""
     (i,) = (i for i in model.links if d in model.joints[i].dofs and not model.joints[i].follows)
-    found = set[int]()
+    dofs = set[int]()
     while i >= 0:
-        found.update(model.joints[i].dofs)
+        dofs.update(model.joints[i].dofs)
         i = model.parent[i]
-    return found
+    return dofs
 
 
 def next_activations(model: Model, u: Array, a: Array, h: Scalar) -> list[Any]:
     """Activations after a step of length h, clamped."""
-    found: list[Any] = []
+    activations: list[Any] = []
     for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
         if x.has_activation:
-            found.append(_next(x, control, a[len(found)], h))
-    return found
+            activations.append(_next(x, control, a[len(activations)], h))
+    return activations
 
 
 def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[Any]:
@@ -182,18 +182,18 @@ def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[An
     held: it is 0 where an activation at the end of its range would leave it. Fixed steps, which
     clamp the activation after each step, reach the end of the range exactly without.
     """
-    found: list[Any] = []
+    rates: list[Any] = []
     for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
         if x.has_activation:
-            own = clamped(a[len(found)], x.activation_range)
+            own = clamped(a[len(rates)], x.activation_range)
             rate = _rate(x, control, own)
             low, high = x.activation_range
             if held and isfinite(high):
                 rate = where(high - own, rate, minimum(rate, 0))
             if held and isfinite(low):
                 rate = where(own - low, rate, maximum(rate, 0))
-            found.append(rate)
-    return found
+            rates.append(rate)
+    return rates
 
 
 def activation_ranges(model: Model) -> tuple[Range, ...]:
@@ -224,13 +224,13 @@ def limited_drives(model: Model) -> dict[int, Drive]:
 
 def drive_forces(model: Model, dq: Array, tau: Array) -> Array:
     """Joint forces within the peaks and torque-speed curves of the drives, (n,)."""
-    limited, found = limited_drives(model), list(tau)
+    limited, limited_tau = limited_drives(model), list(tau)
     if not limited:
         return tau
     for d, drive in limited.items():
         least, most = _drive_range(drive, dq[d])
-        found[d] = minimum(maximum(tau[d], least), most)
-    return np.array(found)
+        limited_tau[d] = minimum(maximum(tau[d], least), most)
+    return np.array(limited_tau)
 
 
 def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gains | None:
@@ -293,18 +293,18 @@ def check_step_actuators(model: Model) -> None:
 
 def _inputs(model: Model, u: Array, a: Array, h: Scalar | None) -> list[Any]:
     """The control or activation of each actuator that acts."""
-    found: list[Any] = []
+    inputs: list[Any] = []
     at = 0
     for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
         if not x.has_activation:
-            found.append(control)
+            inputs.append(control)
             continue
         if h is None:
-            found.append(clamped(a[at], x.activation_range))
+            inputs.append(clamped(a[at], x.activation_range))
         else:
-            found.append(_next(x, control, a[at], h) if x.early else a[at])
+            inputs.append(_next(x, control, a[at], h) if x.early else a[at])
         at += 1
-    return found
+    return inputs
 
 
 def _rate(x: JointActuator, u: Scalar, a: Scalar) -> Any:

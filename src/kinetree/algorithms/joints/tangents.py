@@ -24,8 +24,8 @@ from kinetree.spatial import cross
 
 # Below this |w|^2 the series is used: eight terms leave an error of (1/4)^8 / 19! of c, 1e-22.
 # Beyond it the closed form loses digits in |w| - sin|w|: 24 eps / |w|^2, at most 1e-14.
-SMALL = 0.25
-TERMS = 8
+SERIES_BELOW = 0.25
+SERIES_TERMS = 8
 
 
 def integrate(model: Model, q: Array, v: Array) -> Array:
@@ -122,20 +122,20 @@ def _functions(x: Any) -> tuple[Any, Any, Any]:
     """|w|/2, a and c of x = |w|^2."""
     angle = sqrt(x)
     half = angle / 2
-    near = where(x - SMALL, 0, 1)
+    near = where(x - SERIES_BELOW, 0, 1)
     safe = x + near  # the closed forms are computed everywhere and must not divide by zero
-    a = where(x - SMALL, sin(half) / sqrt(safe), _series(x / 4, 1) / 2)
-    c = where(x - SMALL, (angle - sin(angle)) / (safe * sqrt(safe)), _series(x, 3))
+    a = where(x - SERIES_BELOW, sin(half) / sqrt(safe), _series(x / 4, 1) / 2)
+    c = where(x - SERIES_BELOW, (angle - sin(angle)) / (safe * sqrt(safe)), _series(x, 3))
     return half, a, c
 
 
 def _series(x: Any, k: int) -> Any:
     """1/k! - x/(k+2)! + x^2/(k+4)! - ..., so that sin(z)/z = series(z^2, 1)."""
     factors = [1.0]
-    for j in range(1, k + 2 * TERMS):
+    for j in range(1, k + 2 * SERIES_TERMS):
         factors.append(factors[-1] * j)
     total = 0
-    for j in reversed(range(TERMS)):
+    for j in reversed(range(SERIES_TERMS)):
         total = 1 / factors[k + 2 * j] - x * total
     return total
 
