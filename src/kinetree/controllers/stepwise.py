@@ -82,7 +82,7 @@ class Stepwise:
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
             tau[at], dz[at] = self._acting.joint_forces(
-                self._model, t, q[at], dq[at], z[at], inputs
+                self._model, t, q[at], dq[at], z[at], inputs, False
             )
         return tau, dz
 
@@ -111,7 +111,7 @@ def step_by_step(
     check_laws(setup, [(0.0, 0, x) for x in nearby])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s))
+        tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s), False)
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}

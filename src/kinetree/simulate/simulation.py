@@ -61,9 +61,10 @@ def simulate(
 
     Args:
         robot: a Robot or a Model.
-        q0, dq0, duration, dt, method, tau, F_ext, controller, parameters, controls, activation,
-            drive_state, every, limits, events, rtol, atol, max_step, closure_time, progress,
-            target: as in `Robot.simulate`.
+        q0, dq0, duration, dt, method, every, limits, target: as in `Robot.simulate`.
+        tau, F_ext, controller, parameters, events: as in `Robot.simulate`.
+        controls, activation, drive_state, closure_time: as in `Robot.simulate`.
+        rtol, atol, max_step, progress: as in `Robot.simulate`.
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,

@@ -372,6 +372,8 @@ def test_a_start_off_the_constraints_is_refused_with_the_residual_and_the_way_ou
         InputError, match=r"dq0 breaks.* in rollout \[1\].*'loop' opens at .*robot\.project_rates"
     ):
         CRANKED.simulate([q, q], [dq, dq + 10 * OPEN[::-1]], duration=0.1)
+    with pytest.raises(InputError, match=r"dq0 breaks .*'slider_crank': constraint 'loop' opens"):
+        CRANKED.simulate(q, dq + 10 * OPEN[::-1], duration=0.1)
     assert CRANKED.simulate(CRANKED.project(q + OPEN), duration=0.1).t[-1] == 0.1
 
 

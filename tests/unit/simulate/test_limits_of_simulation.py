@@ -80,3 +80,11 @@ def test_each_kind_of_limit_has_its_margin():
     assert one_sided.simulate([0.0], tau=[1.0], duration=1.0, dt=1e-3, method="rk4").q[-1] > 0.4
     with pytest.raises(SimulationError, match="velocity"):
         cart(velocity=0.1).simulate([0.0], [0.2], duration=1.0, dt=1e-3, method="rk4")
+
+
+def test_rounding_on_a_limit_is_no_violation_and_a_micrometre_beyond_it_is():
+    options = {"duration": 0.01, "dt": 1e-3, "method": "rk4"}
+    robot = cart(lower=-1.0, upper=0.0)
+    assert len(robot.simulate([1e-12], **options)) == 11
+    with pytest.raises(SimulationError, match="position of joint 'rail'"):
+        robot.simulate([1e-6], **options)

@@ -33,6 +33,15 @@ def test_times_that_make_no_sense():
     refused(InputError, "every is True", every=True)
 
 
+@pytest.mark.parametrize(
+    ("duration", "dt", "count"),
+    [(0.1, 0.02, 6), (0.1, 0.03, 5), (0.05, 2.0 - 1.95, 2), (0.1, 0.02 * (1 - 1e-7), 7)],
+)
+def test_only_rounding_joins_a_short_last_step_to_the_one_before(duration, dt, count):
+    motion = ROBOT.simulate([0.1, 0.2], duration=duration, dt=dt, method="rk4")
+    assert len(motion) == count and motion.t[-1] == duration
+
+
 def test_an_unknown_method_names_the_known():
     refused(
         InputError,
@@ -91,6 +100,8 @@ def test_quaternions_have_length_one():
 
 def test_controllers_that_are_none():
     refused(InputError, "a controller is 3; expected a function", controller=3)
+    pd = kt.controllers.PD("home", 1.0, 1.0)
+    refused(InputError, "reference is 'home'; expected a position q", controller=pd)
     refused(
         ShapeError, r"law\(t, q, dq\) returned an array of shape \(1,\); expected \(2,\)",
         controller=short_law,

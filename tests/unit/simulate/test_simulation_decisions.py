@@ -1,32 +1,17 @@
 """Decisions that motions hardly show: what is refused, kept, or run by Python."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
-from kinetree.simulate import Trajectory, event, signal
+from kinetree.simulate import Trajectory, signal
 from kinetree.simulate.core.events import close
-from kinetree.simulate.core.fixed_steps import FixedSteps
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.sources import Source
 from kinetree.simulate.gpu.inputs import number_type
-from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, PYTHON_CALLS
 
 ROBOT = kt.robots.double_pendulum()
-
-
-def test_a_terminal_event_among_others_is_refused_for_a_batch():
-    events = [event(lambda t, q, dq: q[0] - 1, terminal=True), event(lambda t, q, dq: q[1])]
-    with pytest.raises(InputError, match="a terminal event was given for a batch"):
-        ROBOT.simulate(np.zeros((2, 2)), duration=0.1, method="dop853", events=events)
-
-
-def test_words_about_limits_are_known():
-    with pytest.raises(InputError, match="limits is 'sometimes'; expected one of stop"):
-        ROBOT.simulate([0.0, 0.0], duration=0.1, limits="sometimes")
 
 
 def test_times_that_are_not_numbers_make_no_trajectory():
@@ -113,26 +98,3 @@ def test_the_number_type_of_rollouts_is_that_of_q0():
     for q0 in ([0, 1], [0.5, 1.0], np.zeros(2), np.zeros(2, int), np.zeros(2, "float16"), Bare()):
         assert number_type(q0) == "float64"
     assert number_type(np.zeros(2, "float32")) == "float32"
-
-
-def test_steps_of_one_call_follow_from_the_work_of_a_step():
-    """Python's steps are slow: few go in one call, so that the bar moves and limits end a run."""
-
-    def chunk(graph, count, table, operations=10**6):
-        method, system = SimpleNamespace(stages=(None,) * 4), SimpleNamespace(graph=graph)
-        machine = SimpleNamespace(work=CPU_OPERATIONS, table=CPU_TABLE)
-        steps = SimpleNamespace(
-            system=system, operations=operations, method=method, machine=machine
-        )
-        return FixedSteps.chunk(steps, count, table)
-
-    for count in (1, 7, 10**9):
-        by_python = chunk(None, count, 3)
-        assert by_python == max(1, PYTHON_CALLS // (4 * count))
-        compiled = chunk(object(), count, 3, 150)
-        assert compiled == 1 or (
-            compiled * 4 * count * 200 <= CPU_OPERATIONS and compiled * 12 <= CPU_TABLE
-        )
-    assert chunk(None, 7, 3, 10) == chunk(None, 7, 3)
-    assert chunk(object(), 1, 1, 10) > chunk(object(), 1, 1) and chunk(object(), 1, CPU_TABLE) == 1
-    assert chunk(object(), 1, 1, 150) > 10 * chunk(None, 1, 1)

@@ -84,7 +84,7 @@ class ActingForces:
         dq: Array,
         z: Array,
         inputs: NamedParts,
-        other_model: bool = False,
+        other_model: bool,
     ) -> tuple[Array, Array]:
         """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write.
 

@@ -66,7 +66,7 @@ def sensitivities(
     Args:
         robot: a Robot or a Model.
         q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
-            as in `simulate`; leading axes are a batch of rollouts.
+            as in `Robot.simulate`; leading axes are a batch of rollouts.
         method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853",
             whose steps keep the lengths that they were taken with.
         wrt: the inputs to differentiate by, some of
@@ -76,8 +76,8 @@ def sensitivities(
             "mass", "com", "inertia", "gravity", "friction", "springs": as in
             `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
-        events: as in `simulate`, for "dop853". They are noted, and a terminal one ends the motion;
-            derivatives are those of states at given times.
+        events: as in `Robot.simulate`, for "dop853". They are noted, and a terminal one ends the
+            motion; derivatives are those of states at given times.
 
     Returns:
         A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`

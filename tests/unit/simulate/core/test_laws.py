@@ -423,6 +423,10 @@ def test_an_event_that_answers_yes_or_no_is_refused():
         ({"tau": lambda t, q, dq: -q * (1 + 1j)}, "returned .*j.*; expected real numbers"),
         ({"tau": lambda t: Q0 * 1j}, "returned 0.3j; expected real numbers"),
         ({"tau": Q0 * 1j}, "tau holds complex numbers"),
+        (
+            {"controller": controllers.PD(lambda t: Q0 * 1j, 1.0, 1.0)},
+            "reference = .* returned 0.3j; expected real numbers",
+        ),
         ({"controller": lambda t, q, dq: -q * 1j}, "the law .*j.*; expected real numbers"),
         (
             {"controller": controllers.Sampled(lambda t, q, dq: -q * 1j, 0.01)},
