@@ -20,16 +20,16 @@ from kinetree.identify import (
 )
 from kinetree.identify.base import regroup, separable
 from kinetree.identify.checks import check_given_rates, jumps, remarks
+from kinetree.identify.constants import LEARNED_LEAST
 from kinetree.identify.filtering import margin, smooth
 from kinetree.identify.identification import (
-    POOR,
     base_rows,
     force_rows,
     overview,
     unidentifiable,
     unknown_rows,
 )
-from kinetree.identify.identify import _check
+from kinetree.identify.identify import Options
 from kinetree.identify.least_squares import Fit, fit
 from kinetree.identify.noise import Noise
 from kinetree.identify.notes import odd_errors
@@ -305,9 +305,9 @@ def test_the_report_says_what_was_held_out(found):
 
 def test_shares_to_hold_out_go_to_four_fifths():
     for share in (0, 0.4, 0.8):
-        _check("weighted", share, 1.0, 2)
+        Options("auto", True, True, None, "weighted", None, share)
     with pytest.raises(InputError, match=r"hold_out is 0\.81"):
-        _check("weighted", 0.81, 1.0, 2)
+        Options("auto", True, True, None, "weighted", None, 0.81)
 
 
 def test_the_mean_of_errors_is_told_with_its_sign(found):
@@ -351,11 +351,11 @@ def test_what_was_done_to_a_recording_is_noted():
 def test_what_is_told_by_less_than_a_tenth_is_not_identifiable(found):
     mixed = [k for k, x in enumerate(found.base.status()) if x == "in combination"][:2]
     learned = np.ones(len(found.sought.names))
-    learned[mixed] = POOR - 0.01, POOR + 0.01
+    learned[mixed] = LEARNED_LEAST - 0.01, LEARNED_LEAST + 0.01
     changed = dataclasses.replace(
         found, estimate=dataclasses.replace(found.estimate, learned=learned)
     )
-    assert POOR == 0.1
+    assert LEARNED_LEAST == 0.1
     line = unidentifiable(changed)[-1]
     assert found.sought.names[mixed[0]] in line and found.sought.names[mixed[1]] not in line
 

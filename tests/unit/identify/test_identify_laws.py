@@ -16,8 +16,8 @@ from kinetree.identify import (
     simulated_recording,
     unknowns,
 )
-from kinetree.identify.identify import solve
 from kinetree.identify.laws import chosen_laws, curve, doubt, laws_of, slopes
+from kinetree.identify.solve import solve
 from kinetree.motion import excitation
 from other_units import MM_G_MS
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from kinetree.identify.constants import BAND_FREQUENCIES
 from kinetree.identify.filtering import good_length, low_pass, margin, smooth
 from kinetree.identify.spectrum import (
-    FEWEST,
     bands,
     choose_cutoff,
     errors,
@@ -93,7 +93,7 @@ def test_accelerations_are_nearly_as_good_as_with_the_best_cutoff(kind, motion, 
         return np.exp(np.log(rest.std(axis=0)).mean())  # each joint has one vote
 
     loss = [error(f) for f in tried]
-    best, resolution = tried[int(np.argmin(loss))], FEWEST / t[-1]
+    best, resolution = tried[int(np.argmin(loss))], BAND_FREQUENCIES / t[-1]
     assert 1 / 3 < found / best < 3
     assert error(found + np.clip(best - found, -resolution, resolution)) < 1.6 * min(loss)
     if t[-1] > 12:  # the resolution is a small part of the cutoff

@@ -11,9 +11,9 @@ from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 import kinetree as kt
 from kinetree.errors import KinetreeWarning, ModelError, SingularityError
 from kinetree.identify import find_base, identify, identify_payload, make_recording, unknowns
-from kinetree.identify.identify import check_result
 from kinetree.identify.notes import check_motion
 from kinetree.identify.recording import Recording
+from kinetree.identify.self_check import check_result
 from kinetree.motion import excitation
 from other_units import MM_G_MS, SYSTEMS
 

@@ -7,8 +7,8 @@ from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 import kinetree as kt
 from kinetree.errors import NameLookupError
 from kinetree.identify import constants, find_base, make_recording, unknowns
-from kinetree.identify.identify import solve
 from kinetree.identify.physical import consistent
+from kinetree.identify.solve import solve
 from other_units import MM_G_MS
 
 ARM = with_drives(spatial_arm())
