@@ -116,12 +116,7 @@ def export(
         dtype: "double" or "float"; if None "double", or the usual type of the target.
         name: name of the function; made from the robot and the quantity if None. It must be free in
             every language: "case" or "xor" is refused.
-        wrenches: adds F_ext, (links, 6), as the last argument of the state.
-        frame: the frame of a pose, Jacobian, twist or task; the tool if None.
-        expressed: "body", "space" or "aligned": axes of a twist or task, as in
-            `Robot.frame_velocity`; "body" if None.
-        rows: which of the six coordinates of a twist make a task; all if None.
-        free: data that become arguments; see `Robot.compile`.
+        wrenches, frame, expressed, rows, free: as in `Robot.compile`.
         libm: call sin and cos of the C library instead of writing out those of the kernel: less
             code, and results that may differ from the kernel's by an ulp of the sines.
         driver: adds a `main` that compares the function with stored results of the kernel to 2 eps
