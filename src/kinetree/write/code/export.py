@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.base.options import is_one_of, switch
@@ -10,6 +10,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import traced_graph
 from kinetree.kernels.request import Request
+from kinetree.kernels.signatures import KernelOptions
 from kinetree.model import HasModel, Model, model_of
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
@@ -60,13 +61,9 @@ def export(
     target: None = None,
     dtype: Dtype | None = None,
     name: str | None = None,
-    wrenches: bool = False,
-    frame: str | None = None,
-    expressed: Expressed | None = None,
-    rows: Sequence[int] | None = None,
-    free: Sequence[str] = (),
     libm: bool = False,
     driver: bool = False,
+    **options: Unpack[KernelOptions],
 ) -> str: ...
 
 
@@ -79,11 +76,7 @@ def export(
     target: TargetName,
     dtype: Dtype | None = None,
     name: str | None = None,
-    wrenches: bool = False,
-    frame: str | None = None,
-    expressed: Expressed | None = None,
-    rows: Sequence[int] | None = None,
-    free: Sequence[str] = (),
+    **options: Unpack[KernelOptions],
 ) -> ExportedCode: ...
 
 
