@@ -24,7 +24,6 @@ from kinetree.kernels.forms import computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
 from kinetree.kernels.request import Request
-from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
@@ -67,6 +66,8 @@ def _traced(
         graph = trace(function, ports, quantity.outputs)
         return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
     if quantity.step:
+        from kinetree.kernels.step import step_graph
+
         if not request.free:
             check_inertia(model)
         return step_graph(model, quantity, ports, request.free)
