@@ -101,7 +101,7 @@ def test_a_rollout_does_not_depend_on_its_neighbours_or_threads():
         loop.run(whole)
     with threads(1):
         for k in range(50):
-            loop.run(module._part(one, slice(k, k + 1)))
+            loop.run(module.some_rollouts(one, slice(k, k + 1)))
     assert np.array_equal(whole.state, one.state) and np.array_equal(whole.first, one.first)
     assert all(np.array_equal(a, b) for a, b in zip(whole.records, one.records, strict=True))
 

@@ -54,7 +54,7 @@ class Rollout:
 
     def _call(self, run: Run, part: slice) -> None:
         """Enter machine code, without the lock of the interpreter, for some of the rollouts."""
-        run = _part(run, part)
+        run = some_rollouts(run, part)
         frame = np.empty(8 * self.length * self.lanes + ALIGNED, np.uint8)
         values = {
             "frame": frame.ctypes.data + -frame.ctypes.data % ALIGNED,
@@ -75,7 +75,7 @@ class Rollout:
         self._function((ctypes.c_int64 * len(words))(*words))
 
 
-def _part(run: Run, part: slice) -> Run:
+def some_rollouts(run: Run, part: slice) -> Run:
     """Return views of some rollouts; arrays that serve all rollouts stay whole."""
     return replace(
         run,

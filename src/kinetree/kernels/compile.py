@@ -24,8 +24,6 @@ from kinetree.kernels.forms import computation, is_looped
 from kinetree.kernels.free import free_ports, with_free
 from kinetree.kernels.help import derivative_help, kernel_help
 from kinetree.kernels.request import Request
-from kinetree.kernels.signatures import KernelOptions
-from kinetree.kernels.step import step_graph
 from kinetree.kernels.stored import stored_graph
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
@@ -34,6 +32,7 @@ from kinetree.model.model import numbers_of, strangest
 if TYPE_CHECKING:
     from kinetree.backends.cuda.kernel import CudaKernel
     from kinetree.compiler.derivatives import Along
+    from kinetree.kernels.signatures import KernelOptions
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -41,7 +40,7 @@ Result = TypeVar("Result")
 DIFFERENTIATED = 8  # degrees of freedom up to which differentiating a graph may be shorter
 
 
-def trace_quantity(model: Model, name: str, **options: Unpack[KernelOptions]) -> Graph:
+def trace_quantity(model: Model, name: str, **options: "Unpack[KernelOptions]") -> Graph:
     """Return the optimised graph of a quantity; options as in `Request`."""
     return traced_graph(model, Request(name, **options))
 
@@ -67,6 +66,8 @@ def _traced(
         graph = trace(function, ports, quantity.outputs)
         return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
     if quantity.step:
+        from kinetree.kernels.step import step_graph
+
         if not request.free:
             check_inertia(model)
         return step_graph(model, quantity, ports, request.free)
@@ -148,7 +149,7 @@ def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Resu
 
 
 def compile_kernel(
-    model: Model, name: str, *, target: str = "cpu", **options: Unpack[KernelOptions]
+    model: Model, name: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
 ) -> "Kernel | CudaKernel":
     """Compile the kernel of a quantity, specialised to the robot; options as in `Request`."""
     return compiled(model, Request(name, target=target, **options))
@@ -160,7 +161,7 @@ def compile_derivative(
     wrt: str | Sequence[str] = "q",
     *,
     target: str = "cpu",
-    **options: Unpack[KernelOptions],
+    **options: "Unpack[KernelOptions]",
 ) -> "Kernel | CudaKernel":
     """Compile the kernel of d quantity/d arguments; options as in `Request`."""
     return compiled(model, Request(name, target=target, wrt=wrt, **options))

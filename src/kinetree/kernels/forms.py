@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.grouping import estimated
-from kinetree.algorithms.steps import METHODS
 from kinetree.compiler.graph import Graph, Port
 from kinetree.model import Model
 
 # quantities that consist of one pass over the links outward and one inward
 RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
 FORWARD = "forward_dynamics"
-EXPLICIT_STEPS = tuple(f"step_{name}" for name, method in METHODS.items() if not method.implicit)
+STEP = "step_"  # before the names of methods
 
 INVERSE = 165  # operations of inverse dynamics for one generic link
 ZEROS = 4  # zeros in the matrix of a turn about one axis
@@ -31,7 +30,7 @@ STRAIGHT = 15_000  # estimated operations up to which code is straight-line
 def is_looped(model: Model, name: str) -> bool:
     """Return True if a quantity of a robot is compiled as loops over its links."""
     operations = float(INVERSE * len(model.links))
-    if name == FORWARD or name in EXPLICIT_STEPS:
+    if name == FORWARD or _is_explicit_step(name):
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False
@@ -39,6 +38,15 @@ def is_looped(model: Model, name: str) -> bool:
         return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
     return operations * (1 - (1 - PLAIN) * float(plain.mean())) > STRAIGHT
+
+
+def _is_explicit_step(name: str) -> bool:
+    if not name.startswith(STEP):
+        return False
+    from kinetree.algorithms.steps import METHODS  # not needed by most robots
+
+    method = METHODS.get(name.removeprefix(STEP))
+    return method is not None and not method.implicit
 
 
 def computation(

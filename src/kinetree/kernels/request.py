@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kinetree.algorithms.frame_motion import EXPRESSED, check_expressed
+from kinetree.algorithms.quantities import DECLARED
 from kinetree.algorithms.task_space import task_rows
 from kinetree.base.options import is_one_of, names, optional_name, switch
 from kinetree.base.options import name as read_name
 from kinetree.base.tables import listing
 from kinetree.errors import InputError
-from kinetree.kernels.quantities import COMPILED, find_quantity
 from kinetree.model.quantity import Quantity
 
 TARGETS = ("cpu", "cuda")
@@ -50,7 +50,7 @@ class Request:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        quantity = find_quantity(read_name(self.name, "quantity"))
+        quantity = declaration(read_name(self.name, "quantity"))
         optional_name(self.frame, "frame")
         optional_name(self.expressed, "expressed")
         rows = None if self.rows is None else tuple(task_rows(self.rows))
@@ -96,12 +96,21 @@ class Request:
         return {key: getattr(self, key) for key in self.quantity.choices}
 
 
+def declaration(name: str) -> Quantity:
+    """Return the quantity of that name; those of steps are imported when one is requested."""
+    if name in DECLARED:
+        return DECLARED[name]
+    from kinetree.kernels.quantities import find_quantity
+
+    return find_quantity(name)
+
+
 def _choice(quantity: Quantity, option: str, value: Any, default: Any) -> Any:
     """Return the value of an option, or its default; None for a quantity without that option."""
     if option in quantity.choices:
         return default if value is None else value
     if value is not None:
-        having = [name for name, other in COMPILED.items() if option in other.choices]
+        having = [name for name, other in DECLARED.items() if option in other.choices]
         raise InputError(
             f"{quantity.name} has no option {option}, which was given; "
             f"{listing(having, 4)} {'has' if len(having) == 1 else 'have'} it."

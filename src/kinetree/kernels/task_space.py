@@ -157,12 +157,7 @@ def _positions(model: Model) -> Port:
 
 
 def compile_task_derivatives(
-    model: Model,
-    *,
-    frame: str | None = None,
-    expressed: str = "body",
-    rows: Sequence[int] | None = None,
-    target: str = "cpu",
+    model: Model, frame: str | None, expressed: str, chosen: Sequence[int]
 ) -> Any:
     """The kernel of dJ/dq, dLambda/dq, deta/dq and deta/d dq; see `task_space_derivatives`.
 
@@ -171,7 +166,6 @@ def compile_task_derivatives(
     without_constraints(model, SLOPES_NAME)
     check_model(model)
     check_expressed(expressed, SIDES)
-    chosen = check_rows(model, rows)
     somewhere = random(model, np.random.default_rng(0))
     # refuses frames that are unknown, and tasks that are singular wherever one looks
     textbook(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
@@ -189,7 +183,7 @@ def compile_task_derivatives(
     graph = stored_graph(model, (SLOPES_NAME, frame, expressed, tuple(chosen)), make)
     doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
     axes = port_axes(model, graph, chosen)
-    return made_kernel(graph, kernel_type(target), SLOPES_NAME, doc, axes)
+    return made_kernel(graph, kernel_type("cpu"), SLOPES_NAME, doc, axes)
 
 
 def task_space_derivatives(
@@ -207,10 +201,8 @@ def task_space_derivatives(
     rank, the results are not finite, or large.
     """
     chosen = check_rows(model, rows)
-    request = (
-        SLOPES_NAME, optional_name(frame, "frame"), name(expressed, "expressed"),
-        tuple(chosen),
-    )  # fmt: skip
-    make = partial(compile_task_derivatives, model, frame=frame, expressed=expressed, rows=chosen)
-    given = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
-    return TaskSpaceDerivatives(*remembered(model, request, make)(*Alignment(given).values))
+    options = optional_name(frame, "frame"), name(expressed, "expressed"), tuple(chosen)
+    make = partial(compile_task_derivatives, model, *options)
+    kernel = remembered(model, (SLOPES_NAME, *options), make)
+    state = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
+    return TaskSpaceDerivatives(*kernel(*Alignment(state).values))

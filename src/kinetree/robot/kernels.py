@@ -116,16 +116,7 @@ class Kernels(RobotCore):
         Args:
             quantity: name of the quantity, as in `compile`.
             wrt: name or names of the arguments to differentiate by, free data included.
-            frame: frame of a pose, Jacobian, twist or task; None: the tool.
-            expressed: "body", "space" or "aligned": axes of a twist or task, as in
-                `frame_velocity`; None: "body".
-            rows: which of the six coordinates of a twist make a task; None: all.
-            wrenches: whether F_ext, shape (..., l, 6), N m and N, follows the state as a further
-                argument.
-            free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
-                l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
-                (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring.
-            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+            frame, expressed, rows, wrenches, free, target: as in `Robot.compile`.
 
         Returns:
             A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument).

@@ -532,7 +532,7 @@ def test_others_run_while_a_batch_is_computed(arm_graph, states):
 
 def test_every_python_that_is_released_is_entered_in_code():
     """Python 3.14 moved the items of tuples: a wrong offset would only make calls slower."""
-    if not c_api._plain_python() or sys.version_info >= (3, 15):
+    if not c_api.is_plain_python() or sys.version_info >= (3, 15):
         pytest.skip("another kind of Python, or a newer one")
     assert c_api.trusted() and c_api.handlers_as_expected()
     assert (c_api.TUPLE_ITEMS == 32) == (sys.version_info >= (3, 14))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.call.gufunc import InnerLoop, _kept, make_gufunc
+from kinetree.backends.call.gufunc import KEPT_OWNERS, InnerLoop, make_gufunc
 from kinetree.backends.kernel import Kernel
 from kinetree.backends.llvm import engine
 from kinetree.backends.llvm.target import host_target
@@ -240,7 +240,7 @@ def test_eight_threads_call_one_kernel(arm, states):
 def test_numpy_s_struct_is_the_expected_one(arm):
     """Otherwise the memory of a gufunc would be kept for ever."""
     assert arm.gufunc is not None
-    assert _kept == []
+    assert KEPT_OWNERS == []
 
 
 def test_out_of_none_is_no_out_also_for_several_results():

@@ -93,12 +93,12 @@ LIST_ITEMS = 24
 @functools.cache
 def trusted() -> bool:
     """Return True if machine code may read arrays directly in this process."""
-    known = _plain_python() and _tuples_as_expected() and _floats_as_expected()
+    known = is_plain_python() and _tuples_as_expected() and _floats_as_expected()
     known = known and _lists_as_expected()
     return known and _arrays_as_expected() and _dtypes_as_expected()
 
 
-def _plain_python() -> bool:
+def is_plain_python() -> bool:
     """Return True for 64-bit CPython without free threading that is not a debug build."""
     return (
         platform.python_implementation() == "CPython"

@@ -18,7 +18,7 @@ from kinetree.errors import CompileError
 NO_IDENTITY = -1
 
 # owners of gufuncs whose struct was not the expected one: never released, which is safe
-_kept: list[object] = []
+KEPT_OWNERS: list[object] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _own(gufunc: np.ufunc, fields: dict[str, Any], owner: object) -> None:
     head = _Head.from_address(id(gufunc))
     familiar = all(getattr(head, key) == ctypes.addressof(at) for key, at in fields.items())
     if not familiar or head.ptr or head.obj or (head.nin, head.nout) != (gufunc.nin, gufunc.nout):
-        _kept.append(owner)
+        KEPT_OWNERS.append(owner)
         return
     # NumPy decrements `obj` when it frees the ufunc, which then frees the owner
     increment = ctypes.pythonapi.Py_IncRef

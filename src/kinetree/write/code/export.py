@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.base.options import is_one_of, switch
@@ -10,6 +10,7 @@ from kinetree.compiler.graph import Graph, Port
 from kinetree.errors import InputError, NameLookupError
 from kinetree.kernels.compile import traced_graph
 from kinetree.kernels.request import Request
+from kinetree.kernels.signatures import KernelOptions
 from kinetree.model import HasModel, Model, model_of
 from kinetree.write.code.c import write_c, write_cpp
 from kinetree.write.code.driver import write_driver
@@ -60,13 +61,9 @@ def export(
     target: None = None,
     dtype: Dtype | None = None,
     name: str | None = None,
-    wrenches: bool = False,
-    frame: str | None = None,
-    expressed: Expressed | None = None,
-    rows: Sequence[int] | None = None,
-    free: Sequence[str] = (),
     libm: bool = False,
     driver: bool = False,
+    **options: Unpack[KernelOptions],
 ) -> str: ...
 
 
@@ -79,11 +76,7 @@ def export(
     target: TargetName,
     dtype: Dtype | None = None,
     name: str | None = None,
-    wrenches: bool = False,
-    frame: str | None = None,
-    expressed: Expressed | None = None,
-    rows: Sequence[int] | None = None,
-    free: Sequence[str] = (),
+    **options: Unpack[KernelOptions],
 ) -> ExportedCode: ...
 
 
@@ -116,12 +109,7 @@ def export(
         dtype: "double" or "float"; if None "double", or the usual type of the target.
         name: name of the function; made from the robot and the quantity if None. It must be free in
             every language: "case" or "xor" is refused.
-        wrenches: adds F_ext, (links, 6), as the last argument of the state.
-        frame: the frame of a pose, Jacobian, twist or task; the tool if None.
-        expressed: "body", "space" or "aligned": axes of a twist or task, as in
-            `Robot.frame_velocity`; "body" if None.
-        rows: which of the six coordinates of a twist make a task; all if None.
-        free: data that become arguments; see `Robot.compile`.
+        wrenches, frame, expressed, rows, free: as in `Robot.compile`.
         libm: call sin and cos of the C library instead of writing out those of the kernel: less
             code, and results that may differ from the kernel's by an ulp of the sines.
         driver: adds a `main` that compares the function with stored results of the kernel to 2 eps
