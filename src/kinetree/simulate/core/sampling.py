@@ -28,7 +28,7 @@ from kinetree.simulate.core.controller import (
     reference_signals,
 )
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.laws import call, check_arguments, first_line, label
+from kinetree.simulate.core.laws import add_time, call, check_arguments, first_line, label
 from kinetree.simulate.core.sources import Source, shaped
 from kinetree.simulate.tuning import MAX_SAMPLES, TIME_SLACK
 
@@ -187,7 +187,11 @@ class Sampling:
                 named.remove("state")
             named += ["reference"] * (len(args) - len(named))
             check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
-        result = call(self.name, self.controller.function, *args)
+        try:
+            result = call(self.name, self.controller.function, *args)
+        except Exception as problem:
+            add_time(problem, self.name, k * dt)
+            raise
         tau = by_name(result, dof_axis(self.model), "tau")
         p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
 

@@ -25,7 +25,6 @@ from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import (
     Parts,
     UserFunction,
-    argument_count,
     as_parts,
     call,
     check_arguments,
@@ -103,8 +102,7 @@ def force_source(
     if callable(value):
         checked = partial(shaped, shape=shape, name=name, axis=axis)
         words = label(value, f"the function {name} =")
-        check_arguments(value, words, ("t",), ("t", "q", "dq"))
-        if argument_count(value) < 3:
+        if check_arguments(value, words, ("t",), ("t", "q", "dq")) == ("t",):
             return time_source(value, name, checked)
         ports = [Port("t", ()), Port("q", state[0]), Port("dq", state[1])]
         return Source(law=force_law(value, checked, ports))
