@@ -9,8 +9,9 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError, KinetreeError, ShapeError
+from kinetree.motion import quintic, sinusoid
 from kinetree.parallel import Grid, sweep
-from kinetree.simulate import event
+from kinetree.simulate import event, signal
 
 METHODS = ("dop853", "rk4")
 
@@ -153,3 +154,26 @@ def test_a_law_that_writes_is_told_so_when_it_is_made_a_value():
 
     with pytest.raises(InputError, match="writes into an array that is read-only"):
         kt.law(law, CART)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_beyond_the_time_of_a_signal_is_noted(method):
+    def note(t, values, kind="hold"):
+        return run(method=method, tau=signal(t, values, kind)).meta["note"]
+
+    assert "tau begins at t = 0.5 s; before, its first value acts" in note([0.5, 0.8], [[2], [0]])
+    assert "tau ends at t = 0.8 s; after, its last" in note([0, 0.8], [[0], [2]], "linear")
+    assert note([0.5, 0.8], [[0], [2]]) is None  # nothing acts before, and "hold" means to hold
+    assert note([0, 1], [[0], [2]], "linear") is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_reference_that_ends_while_it_moves_is_noted(method):
+    moving = sinusoid([0.0], [0.5], [2.0], 0.5, dt=0.01, robot=CART)
+    resting = quintic([0.0], [1.0], 0.5, dt=0.01, robot=CART)
+    pairs = [(moving, "the reference ends at t = 0.5 s; after, it stands still"), (resting, "")]
+    for reference, text in pairs:
+        digital = controllers.Sampled(lambda t, q, dq, *values: values[0] - q, 0.1, None, reference)
+        for controller in (controllers.ComputedTorque(reference), digital):
+            note = run(method=method, controller=controller).meta["note"] or ""
+            assert text in note and ("ends at" in note) == bool(text)

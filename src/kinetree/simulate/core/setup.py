@@ -75,11 +75,16 @@ class Setup:
         controller = self.acting.controller
         note = self.sampling.note if note is None and self.sampling is not None else note
         compiled = note is None
+        note = self.sampled_note if compiled and run.fixed is None else note
+        notes = [] if note is None else [note]
+        references = {} if self.sampling is None else self.sampling.sampled
+        for name, source in (*self.external.sampled.items(), *references.items()):
+            notes += source.note(name.replace("signal ", "the "), float(run.times[-1]))
         return {
             "method": run.method,
             "controller": "" if controller is None else type(controller).__name__,
             **counts,
-            "note": self.sampled_note if compiled and run.fixed is None else note,
+            "note": " ".join(notes) or None,
             "compiled": compiled,
         }
 

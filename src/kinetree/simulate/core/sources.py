@@ -37,6 +37,7 @@ from kinetree.simulate.core.signals import Signal, TimeSource, sample_signal
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
 TIME = Port("t", ())
+MOVING = 1e-6  # of the largest rate of a trajectory: rounding of its end is far below
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ def time_source(
 
 
 def sample_motion(trajectory: Trajectory) -> TimeSource:
-    """q, dq and ddq of a trajectory, which stands still beyond its ends.
+    """q, dq and ddq of a trajectory, which stands still beyond its ends: a rate there jumps to 0.
 
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
@@ -201,7 +202,10 @@ def sample_motion(trajectory: Trajectory) -> TimeSource:
         return [q, *(np.where(moving, x, 0.0) for x in rates)]
 
     shapes = tuple((x.shape[-1],) for x in (trajectory.q, trajectory.dq, trajectory.ddq))
-    return TimeSource(at, shapes, trajectory.batch_shape, breaks=breaks)
+    fast = MOVING * abs(trajectory.dq).max(initial=0)
+    moving = (abs(trajectory.dq[k]).max(initial=0) > fast for k in (0, -1))
+    notes = ("it stands still, and its rate jumps there" if x else "" for x in moving)
+    return TimeSource(at, shapes, trajectory.batch_shape, breaks, tuple(notes))
 
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
