@@ -108,7 +108,7 @@ def _suspect(name: str, rows: Array) -> Array:
     if name == "springs":
         return rows[..., 0] < 0
     if name == "friction":
-        return (rows < 0).any(-1)
+        return np.asarray((rows < 0).any(-1))
     if name != "inertia":
         return np.zeros((0, 0), bool)
     moments = np.linalg.eigvalsh(rows)

@@ -203,9 +203,10 @@ def sample_motion(trajectory: Trajectory) -> TimeSource:
 
     shapes = tuple((x.shape[-1],) for x in (trajectory.q, trajectory.dq, trajectory.ddq))
     fast = MOVING * abs(trajectory.dq).max(initial=0)
-    moving = (abs(trajectory.dq[k]).max(initial=0) > fast for k in (0, -1))
-    notes = ("it stands still, and its rate jumps there" if x else "" for x in moving)
-    return TimeSource(at, shapes, trajectory.batch_shape, breaks, tuple(notes))
+    first_dq, last_dq = (abs(trajectory.dq[k]).max(initial=0) for k in (0, -1))
+    jump = "it stands still, and its rate jumps there"
+    beyond = jump if first_dq > fast else "", jump if last_dq > fast else ""
+    return TimeSource(at, shapes, trajectory.batch_shape, breaks, beyond)
 
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:
