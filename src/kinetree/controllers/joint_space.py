@@ -1,7 +1,9 @@
 """Control of joints: gravity compensation, PD, PD with gravity, PID, computed torque.
 
-With the position error e = q_d - q and its rate de = dq_d - dq. Of a robot with constraints, laws
-with terms of its dynamics give the forces of the motors that have the same effect (terms.py).
+With the position error e = q_d - q and its rate de = dq_d - dq. The error of a spherical or free
+joint is 2 sin(angle / 2) about the axis of the shorter rotation to the reference (terms.py). Of a
+robot with constraints, laws with terms of its dynamics give the forces of the motors that have the
+same effect (terms.py).
 """
 
 from collections.abc import Mapping
@@ -68,7 +70,7 @@ class PD(Following, Stateless):
     """tau = kp e + kd de, plus g(q) and the forces of springs if `gravity` is set.
 
     Args:
-        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
             returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
         kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
             n).
@@ -98,7 +100,7 @@ class PID(Following):
     """tau = kp e + kd de + ki z with dz = e, plus g(q) and forces of springs if `gravity` is set.
 
     Args:
-        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
             returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
         kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
             n).
@@ -157,6 +159,12 @@ class PID(Following):
 class ComputedTorque(Following):
     """tau = M(q) (ddq_d + kd de + kp e) + h(q, dq): the error obeys dde + kd de + kp e = 0.
 
+    This is exact for joints of one degree of freedom, whose error is e = q_d - q. The error of a
+    spherical joint is 2 sin(angle / 2) about the axis of the shorter rotation to the reference, in
+    body axes, that of a free joint has the shift in body axes as well, and de is a difference of
+    body rates, not the time derivative of e. A small error obeys the equation; a large one decays
+    more slowly, since the length of e is at most 2. Shifts of a planar joint are in body axes, too.
+
     Dry friction of a joint at rest is fed forward in the direction in which the reference moves, so
     that the joint starts with it. A joint that rests beside a goal at rest stays there if its error
     asks for less than its dry friction; `meta["stuck"]` of the simulated motion lists such joints.
@@ -166,7 +174,7 @@ class ComputedTorque(Following):
     the reference must satisfy the constraints.
 
     Args:
-        reference: positions to follow, shape (n,), rad or m: an array, a function of t, s, that
+        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
             returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
         kp: gain of the error, 1/s^2: a number, a diagonal of shape (n,), or a matrix (n, n).
         kd: gain of the rate of the error, 1/s: a number, a diagonal of shape (n,), or a matrix (n,

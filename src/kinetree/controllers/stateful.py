@@ -44,7 +44,7 @@ class Stateful(ByValue):
             called as law(t, q, dq, z, *values).
         initial: z at the beginning, shape (..., m), in the units of z; leading axes are a batch of
             rollouts.
-        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+        reference: positions, shape (nq,), rad or m: an array, a function of t, s, that
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 

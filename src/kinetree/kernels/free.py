@@ -8,9 +8,12 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.options import names
 from kinetree.compiler.graph import Port
-from kinetree.errors import InputError
+from kinetree.description.friction import Friction
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model import Model
-from kinetree.model.friction import with_coefficients
+from kinetree.model.friction import joint_friction, with_coefficients
+from kinetree.model.springs import checked_stiffness
+from kinetree.spatial.inertia import check_physical
 
 # name -> shape after the number of links or springs (or alone, for gravity) and letters of its
 # dimensions
@@ -70,6 +73,49 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
             ]
             model = model.replace(joints=tuple(joints))
     return model
+
+
+def check_free(model: Model, name: str, values: Array) -> None:
+    """Raise the error of the model's own rule for numbers that no robot has, (..., *shape).
+
+    Numbers that the robot has already are accepted: it may be unphysical by choice.
+    """
+    own = free_values(model, name)
+    rows = values.reshape(-1, *own.shape)
+    for row, i in np.argwhere(_suspect(name, rows)):
+        value = rows[row, i].tolist()
+        try:
+            if value == own[i].tolist():
+                continue
+            if name == "mass":
+                check_physical(value, [0] * 3, np.zeros((3, 3)), f"link {model.link_names[i]!r}")
+            elif name == "inertia":
+                check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
+            elif name == "springs":
+                checked_stiffness(value[0], model.springs[i].name)
+            else:
+                friction = Friction(tuple(value[:2]), tuple(value[2:]))
+                joint_friction(friction, model.joints[i].name, None)
+        except KinetreeError as problem:
+            at = [int(k) for k in np.unravel_index(row, values.shape[: -own.ndim])]
+            raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None
+
+
+def _suspect(name: str, rows: Array) -> Array:
+    """Which entries of free data, (rows, links or springs), may break a rule."""
+    if name == "mass":
+        return rows < 0
+    if name == "springs":
+        return rows[..., 0] < 0
+    if name == "friction":
+        return np.asarray((rows < 0).any(-1))
+    if name != "inertia":
+        return np.zeros((0, 0), bool)
+    moments = np.linalg.eigvalsh(rows)
+    lowest = np.minimum(moments[..., 0], moments[..., 0] + moments[..., 1] - moments[..., 2])
+    skewness = abs(rows - rows.swapaxes(-1, -2)).max((-1, -2))
+    slack = 4 * np.finfo(np.float32).eps * abs(rows).max((-1, -2))  # numbers may be float32's
+    return (lowest < -slack) | (skewness > slack)
 
 
 def free_values(model: Model, name: str) -> Array:

@@ -56,13 +56,7 @@ def changed_springs(
 def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
     if not isinstance(spring, Spring):
         raise InputError(f"spring {name!r} is {spring!r:.60}; expected a record Spring(...).")
-    stiffness = scalar(spring.stiffness, f"stiffness of spring {name!r}")
-    number = known_number(stiffness)
-    if number is not None and number < 0:
-        raise InputError(
-            f"stiffness of spring {name!r} is {stiffness}; expected >= 0 (a spring pulls back to "
-            "its rest position)."
-        )
+    stiffness = checked_stiffness(spring.stiffness, name)
     rest = scalar(spring.rest, f"rest position of spring {name!r}")
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
     for joint, coefficient in _ends(name, spring, joints):
@@ -79,6 +73,18 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
         dofs=tuple(joint.dofs[0] for joint in arms),
         arms=tuple(arms.values()),
     )
+
+
+def checked_stiffness(value: Scalar, name: str) -> Scalar:
+    """The stiffness of a spring; raise InputError if it is negative."""
+    stiffness = scalar(value, f"stiffness of spring {name!r}")
+    number = known_number(stiffness)
+    if number is not None and number < 0:
+        raise InputError(
+            f"stiffness of spring {name!r} is {stiffness}; expected >= 0 (a spring pulls back to "
+            "its rest position)."
+        )
+    return stiffness
 
 
 def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Joint, Scalar]]:

@@ -23,7 +23,7 @@ from kinetree.compiler.optimise import optimise
 from kinetree.compiler.trace import trace
 from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.free import free_ports, free_values
+from kinetree.kernels.free import check_free, free_ports, free_values
 from kinetree.model import Joint, Model
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.parallel.philox import normals, uniforms, words
@@ -202,6 +202,10 @@ class Arguments:
         self.values = {name: self._checked(name, value) for name, value in everything.items()}
         for name in POSITIVE & set(self.values):
             _check_positive(name, self.values[name])
+        for name in self.parameters:
+            value = self.values[name]
+            if isinstance(value, np.ndarray | Choice | Grid):  # simulate checks the others
+                check_free(model, name, np.asarray(getattr(value, "values", value), float))
         for name in set(POSITIONS) & set(self.values):
             _check_quaternions(model, name, self.values[name])
         self.grids = {

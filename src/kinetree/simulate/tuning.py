@@ -67,7 +67,7 @@ EVENT_CLOSEST = 1e-15  # of a step: the largest distance of a root from a change
 REPEATED_CALL = 1e-9  # of the largest result: two calls with equal arguments agree
 NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
 DENSE_CALLS = 16  # in Python that are kept at the beginning of a run, later fewer and fewer
-CHECKED_STATES = 5  # of a run at which laws are compared with what was compiled
+CHECKED_STATES = 16  # of a run at which laws are compared with what was compiled
 TRIED_TIMES = 9  # at which laws are tried where a run ended with numbers that are not finite
 
 # Limits, friction and constraints

@@ -97,7 +97,7 @@ class Law(Stateless):
 
     Args:
         function: returns tau, (n,), N m or N, from t, q and dq, and the values of the reference.
-        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+        reference: positions, shape (nq,), rad or m: an array, a function of t, s, that
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 

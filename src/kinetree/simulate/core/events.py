@@ -18,7 +18,7 @@ from numpy.polynomial import chebyshev
 from kinetree.base.arrays import Array, read_only
 from kinetree.compiler.law import law_name
 from kinetree.errors import InputError
-from kinetree.simulate.core.laws import check_arguments
+from kinetree.simulate.core.laws import add_time, check_arguments
 from kinetree.simulate.tuning import EVENT_CLOSEST, EVENT_DEGREE, EVENT_HALVINGS, EVENT_RESOLVED
 
 NODES = (1 - np.cos(np.pi * np.arange(EVENT_DEGREE + 1) / EVENT_DEGREE)) / 2  # from 0 to 1
@@ -52,7 +52,11 @@ class Event:
             q: joint positions, shape (nq,), rad or m.
             dq: joint rates, shape (n,), rad/s or m/s.
         """
-        result = self.function(t, read_only(q), read_only(dq))
+        try:
+            result = self.function(t, read_only(q), read_only(dq))
+        except Exception as problem:
+            add_time(problem, f"the event {self.name!r}", t)
+            raise
         if isinstance(result, bool | np.bool_):
             raise InputError(
                 f"the event {self.name!r} returned {result} at t = {t:.6g} s; expected a number "

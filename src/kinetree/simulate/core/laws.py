@@ -98,20 +98,22 @@ def law(
     if not callable(function):
         raise InputError(f"kinetree.law was given {function!r}; expected a function.")
     name = law_name(function)
-    if robot is None and (argument_count(function) != 1 or shapes):
+    full = ("t", "q", "dq", *(shapes or {}))
+    ways = (full,) if shapes else (("t",), full)
+    timed = check_arguments(function, f"the law {name!r}", *ways) == ("t",)
+    if robot is None and not timed:
         raise InputError(
             f"kinetree.law({name}) needs the robot, whose q and dq the law takes: "
             f"kinetree.law({name}, robot). Only a function of t alone does without."
         )
     model = None if robot is None else model_of(robot)
     ports = [Port("t", ())]
-    if model is not None and (argument_count(function) != 1 or shapes):
+    if model is not None and not timed:
         ports += [Port("q", (model.nq,)), Port("dq", (model.n,))]
     ports += [Port(key, read_shape(key, shape)) for key, shape in (shapes or {}).items()]
-    check_arguments(function, f"the law {name!r}", tuple(port.name for port in ports))
 
-    def called(*args: Any) -> Any:
-        result = call(f"the law {name!r}", function, *args)
+    def called(t: Any, *arrays: Any) -> Any:
+        result = call(f"the law {name!r}", function, t, *map(read_only, arrays))
         if model is not None and has_labels(result):
             return by_name(result, dof_axis(model), "tau")
         return result
@@ -119,6 +121,8 @@ def law(
     try:
         traced = traced_law(called, ports, name)
     except KinetreeError as problem:
+        if writes(problem):
+            raise
         raise InputError(f"the law {name!r} cannot be traced: {problem}") from problem
     except Exception as problem:
         raise InputError(
@@ -165,6 +169,9 @@ class UserFunction:
             if any(map(is_traced, args)):
                 raise
             raise self.remembers(args) from problem
+        except Exception as problem:
+            add_time(problem, self.name, args[0])
+            raise
         if any(map(is_traced, results)) and not any(map(is_traced, args)):
             raise self.remembers(args)
         return results
@@ -292,42 +299,42 @@ def shifted(args: Sequence[Any], seed: int = 0, share: float = NEARBY) -> list[A
     return [float(x) if x.ndim == 0 else x for x in moved]
 
 
-def argument_count(function: Callable[..., Any]) -> int:
-    """Count the positional arguments of a function; 3 if that is unknown.
+def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the longest list of arguments with which a function can be called, of some lists.
 
-    A single required one decides: `lambda t, low=0, high=1: ...` is a function of time.
-    """
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 3
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return 3
-    listed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    needed = [p for p in listed if p.default is p.empty]
-    return 1 if len(needed) == 1 else len(listed)
-
-
-def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> None:
-    """Raise InputError unless a function can be called with one of these lists of arguments.
-
-    Arguments are given by place, so a name of the list at another place is an error as well.
+    Arguments are given by place, and parameters may have any names. Raises InputError for what
+    would go wrong in silence: a name of the lists at another place, a parameter that has a default
+    and would get an argument of another name (`gain=2.0` in the place of dq), and one named q or
+    dq that would get nothing.
     """
     try:
         signature = inspect.signature(cast(Callable[..., Any], function))
     except (TypeError, ValueError):  # built in: it does not say
-        return
-    for arguments in ways:
+        return ways[-1]
+    parameters = signature.parameters.values()
+    by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for arguments in reversed(ways):
         try:
             signature.bind(*arguments)
         except TypeError:
             continue
-        named = zip(signature.parameters, arguments, strict=False)
-        if any(parameter in arguments and parameter != place for parameter, place in named):
-            break
-        return
+        taken = dict(zip((p.name for p in by_place), arguments, strict=False))
+        named = [x for x in signature.parameters if x in ways[-1]]
+        named += [p.name for p in by_place[1 : len(taken)] if p.default is not p.empty]
+        if all(taken.get(x) == x for x in named):
+            return arguments
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)
-    raise InputError(f"{name} takes the arguments {signature}; expected {expected}.")
+    raise InputError(
+        f"{name} takes the arguments {signature}; expected {expected}, by place. Parameters of its "
+        f"own follow by keyword, f({', '.join(ways[-1])}, *, gain=2.0), or are bound with "
+        "functools.partial."
+    )
+
+
+def add_time(problem: BaseException, name: str, t: Any) -> None:
+    """Add a note with the name of a user's function and the time to an error that it raised."""
+    if not is_traced(t):
+        problem.add_note(f"Raised by {name} at t = {float(t):.6g} s.")
 
 
 def check_real(x: Array, name: str) -> None:

@@ -28,7 +28,8 @@ from kinetree.simulate.core.controller import (
     reference_signals,
 )
 from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.laws import call, check_arguments, first_line, label
+from kinetree.simulate.core.laws import add_time, call, check_arguments, first_line, label
+from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.sources import Source, shaped
 from kinetree.simulate.tuning import MAX_SAMPLES, TIME_SLACK
 
@@ -51,7 +52,7 @@ class Sampled(Stateless):
         initial: a function without arguments that makes the state of a rollout, or a value that is
             copied for each rollout at the beginning of a run; None: no state. Whatever can be
             called is called: give an object with `__call__` as `lambda: copy.copy(x)`.
-        reference: positions, shape (n,) or the like, rad or m: an array, a function of t, s, that
+        reference: positions, shape (nq,), rad or m: an array, a function of t, s, that
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
@@ -187,9 +188,19 @@ class Sampling:
                 named.remove("state")
             named += ["reference"] * (len(args) - len(named))
             check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
-        result = call(self.name, self.controller.function, *args)
+        try:
+            result = call(self.name, self.controller.function, *args)
+        except Exception as problem:
+            add_time(problem, self.name, k * dt)
+            raise
         tau = by_name(result, dof_axis(self.model), "tau")
         p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
+
+    @property
+    def sampled(self) -> dict[str, TimeSource]:
+        """The reference by name, if it is one over time."""
+        sampled = None if self.reference is None else self.reference.sampled
+        return {} if sampled is None else {"the reference": sampled}
 
     def values(self, row: int, t: float) -> list[Array]:
         """Return the values of the reference for a rollout."""

@@ -16,7 +16,7 @@ from kinetree.base.options import numbers
 from kinetree.description.joints import FREE as FREE_JOINT
 from kinetree.description.joints import SPHERICAL
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.free import free_ports
+from kinetree.kernels.free import check_free, free_ports
 from kinetree.model import Model
 from kinetree.model.inputs import actuator_axis, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order
@@ -75,11 +75,16 @@ class Setup:
         controller = self.acting.controller
         note = self.sampling.note if note is None and self.sampling is not None else note
         compiled = note is None
+        note = self.sampled_note if compiled and run.fixed is None else note
+        notes = [] if note is None else [note]
+        references = {} if self.sampling is None else self.sampling.sampled
+        for name, source in (*self.external.sampled.items(), *references.items()):
+            notes += source.note(name.replace("signal ", "the "), float(run.times[-1]))
         return {
             "method": run.method,
             "controller": "" if controller is None else type(controller).__name__,
             **counts,
-            "note": self.sampled_note if compiled and run.fixed is None else note,
+            "note": " ".join(notes) or None,
             "compiled": compiled,
         }
 
@@ -216,8 +221,10 @@ def external_inputs(
             vector: tuple[int, ...] = source.constant.shape[-1:]
             constants[name] = source.constant, shapes.get(name, vector)
     for port in free_ports(model, acting.parameters):
-        entries = "3 numbers" if port.name == "gravity" else ", ".join(model.link_names)
-        value = constant(parameters[port.name], port.shape, f"parameter {port.name}", entries)
+        entries = {"gravity": ("3 numbers",), "springs": [x.name for x in model.springs]}
+        listed = ", ".join(entries.get(port.name, model.link_names))
+        value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
+        check_free(model, port.name, value)
         constants[f"parameter {port.name}"] = value, port.shape
     sampled = {name: x.sampled for name, x in present.items() if x.sampled is not None}
     return ExternalInputs(constants, sampled)

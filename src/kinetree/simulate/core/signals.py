@@ -12,6 +12,7 @@ from kinetree.base.axis import Axis, order_of
 from kinetree.base.containers import has_labels, read_times, refuse_labels
 from kinetree.base.labels import by_name, check_rows, own_axis, time_first
 from kinetree.errors import InputError, ShapeError
+from kinetree.simulate.tuning import TIME_SLACK
 
 KINDS = ("hold", "linear")
 Shapes = tuple[tuple[int, ...], ...]
@@ -24,12 +25,24 @@ class TimeSource:
     at(times, ends), both (K,), returns one array (K, *batch, *shape) for each part; `batch` is that
     of the rollouts or (). `ends` marks times that end a step: a value that jumps there is the one
     from before the jump. `breaks` are times at which the function may jump or bend.
+    `beyond`: what acts before the first and after the last break; "" where nothing jumps.
     """
 
     at: Callable[[Array, Array], Sequence[Array]]
     shapes: Shapes
     batch: tuple[int, ...] = ()
     breaks: Array = field(default_factory=lambda: np.zeros(0))
+    beyond: tuple[str, str] = ("", "")
+
+    def note(self, name: str, end: float) -> list[str]:
+        """Sentences about a run from 0 to `end` s that reaches beyond the times of the source."""
+        early, late = self.beyond
+        sentences: list[str] = []
+        if early and self.breaks[0] > 0:
+            sentences.append(f"{name} begins at t = {self.breaks[0]:.6g} s; before, {early}.")
+        if late and self.breaks[-1] < end * (1 - TIME_SLACK):
+            sentences.append(f"{name} ends at t = {self.breaks[-1]:.6g} s; after, {late}.")
+        return sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +83,9 @@ class Signal:
 
 def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
     """Torques or wrenches over time, for `simulate`.
+
+    The first value also acts before the first time, and the last one after the last: begin with a
+    value of 0 at t = 0 for forces that set in later.
 
     Args:
         t: times, (N,), s, increasing.
@@ -132,10 +148,13 @@ def sample_signal(signal: Signal, shape: tuple[int, ...], name: str) -> TimeSour
             f"{name} over time has values of shape {signal.values.shape}; expected (N, ..., "
             f"{', '.join(map(str, shape))}), with any axes of a batch between."
         )
-    at = hold if signal.kind == "hold" else line
+    at, values = hold if signal.kind == "hold" else line, signal.values
+    held = "" if not values[0].any() else "its first value acts"
+    bent = signal.kind == "linear" and len(values) > 1 and (values[-1] != values[-2]).any()
     return TimeSource(
-        lambda times, ends: (at(signal, times, ends),), (shape,), each[:split], breaks=signal.t
-    )
+        lambda times, ends: (at(signal, times, ends),), (shape,), each[:split], breaks=signal.t,
+        beyond=(held, "its last value acts" if bent else ""),
+    )  # fmt: skip
 
 
 def hold(signal: Signal, times: Array, ends: Array) -> Array:

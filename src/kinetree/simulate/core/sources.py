@@ -25,7 +25,6 @@ from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import (
     Parts,
     UserFunction,
-    argument_count,
     as_parts,
     call,
     check_arguments,
@@ -38,6 +37,7 @@ from kinetree.simulate.core.signals import Signal, TimeSource, sample_signal
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
 TIME = Port("t", ())
+MOVING = 1e-6  # of the largest rate of a trajectory: rounding of its end is far below
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,7 @@ def force_source(
     if callable(value):
         checked = partial(shaped, shape=shape, name=name, axis=axis)
         words = label(value, f"the function {name} =")
-        check_arguments(value, words, ("t",), ("t", "q", "dq"))
-        if argument_count(value) < 3:
+        if check_arguments(value, words, ("t",), ("t", "q", "dq")) == ("t",):
             return time_source(value, name, checked)
         ports = [Port("t", ()), Port("q", state[0]), Port("dq", state[1])]
         return Source(law=force_law(value, checked, ports))
@@ -179,7 +178,7 @@ def time_source(
 
 
 def sample_motion(trajectory: Trajectory) -> TimeSource:
-    """q, dq and ddq of a trajectory, which stands still beyond its ends.
+    """q, dq and ddq of a trajectory, which stands still beyond its ends: a rate there jumps to 0.
 
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
@@ -203,7 +202,11 @@ def sample_motion(trajectory: Trajectory) -> TimeSource:
         return [q, *(np.where(moving, x, 0.0) for x in rates)]
 
     shapes = tuple((x.shape[-1],) for x in (trajectory.q, trajectory.dq, trajectory.ddq))
-    return TimeSource(at, shapes, trajectory.batch_shape, breaks=breaks)
+    fast = MOVING * abs(trajectory.dq).max(initial=0)
+    first_dq, last_dq = (abs(trajectory.dq[k]).max(initial=0) for k in (0, -1))
+    jump = "it stands still, and its rate jumps there"
+    beyond = jump if first_dq > fast else "", jump if last_dq > fast else ""
+    return TimeSource(at, shapes, trajectory.batch_shape, breaks, beyond)
 
 
 def constant(value: Any, shape: tuple[int, ...], name: str, names: str) -> Array:

@@ -13,6 +13,7 @@ from kinetree.backends.cuda.launch import require_device
 from kinetree.base.arrays import Array, StateLike
 from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.kernels.free import check_free
 from kinetree.model import Model
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import (
@@ -93,6 +94,9 @@ def _check_moved(cp: ModuleType, model: Model, moved: Mapping[str, Array]) -> No
             raise InputError(f"{name} holds {x.dtype}; expected real numbers.")
         if not bool(cp.isfinite(x).all()):
             constant(cp.asnumpy(x), x.shape[-1:], name, "finite numbers")
+        parameter = name.partition("parameter ")[2]
+        if parameter and (parameter == "inertia" or bool((x < 0).any())):
+            check_free(model, parameter, cp.asnumpy(x).astype(float))
     turned = [joint.coords[:4] for joint in model.joints if joint.type in (SPHERICAL, FREE)]
     for coords in turned if "q0" in moved else ():
         length = cp.linalg.norm(moved["q0"][..., list(coords)], axis=-1)
