@@ -72,8 +72,8 @@ FAULTS = (
     Fault(
         "the key of a graph ignores the masses",
         "kernels/stored.py",
-        "for x in (model.M_pi, model.m, model.com, model.I_com, model.gravity, *model.base):",
-        "for x in (model.M_pi, model.com, model.I_com, model.gravity, *model.base):",
+        "if x.name not in IGNORED.get(kind, ())]",
+        'if x.name not in (*IGNORED.get(kind, ()), "m")]',
         "cache",
     ),
     Fault(

@@ -55,9 +55,9 @@ PANDA_ADAPTIVE = (
 )
 # hash of the statements of exported C code, without comments and directives
 EXPORTED = {
-    ("planar_2r", "inverse_dynamics"): "8f92579378ce16f8",
-    ("panda", "inverse_dynamics"): "548eed0aa332561f",
-    ("scara", "forward_dynamics"): "fae5f2155fe8e055",
+    ("planar_2r", "inverse_dynamics"): "0e8d1022b15b97a7",
+    ("panda", "inverse_dynamics"): "eb52757683049ad0",
+    ("scara", "forward_dynamics"): "00b9139524b46d85",
 }
 # numbers of sine and cosine in float code for a board: 2/pi, three parts of pi/2, coefficients
 BOARD = (
