@@ -24,7 +24,6 @@ from kinetree.motion import write_csv
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # for this file as a program
 
-from cli_program import Program, Server
 
 FOLDER = Path(__file__).parent / "golden"
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")
