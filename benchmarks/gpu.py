@@ -30,8 +30,8 @@ from benchmarks.gpu_cases import (
 )
 from benchmarks.gpu_record import Row, about, copy_bandwidth, markdown, measured
 from benchmarks.machine import commit
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.cuda.rollout import CudaRollout
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.cuda.rollout import CudaRollout
 
 STATES = 2**23
 ROLLOUTS, STEPS = 2**20, 200
@@ -59,7 +59,7 @@ ROLLOUT_CASES: dict[str, tuple[float | None, float | None]] = {
 def prepare(folder: Path) -> None:
     """Write the graph of each case, its states, and the results of the CPU's kernels."""
     from benchmarks import robots
-    from kinetree.kernels.compile import trace_quantity
+    from kinetree.engine.kernels.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / COMMIT).write_text(commit())

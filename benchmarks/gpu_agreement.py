@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu_cases import new_run
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.cuda.rollout import CudaRollout
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.cuda.rollout import CudaRollout
 
 ALLOWED = {"float32": 8, "float64": 4}  # eps, norm-wise
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.compiler.graph import Graph
-from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.compiler.store import StoredGraph, encode
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
+from kinetree.engine.compiler.store import StoredGraph, encode
 from kinetree.model import Model
 
 DTYPES = ("float32", "float64")
@@ -38,7 +38,7 @@ def write(path: Path, data: Data) -> None:
 def states(model: Model, graph: Graph, count: int, seed: int) -> list[np.ndarray]:
     """Random arguments of a quantity: positions within the limits, everything else around 0."""
     from kinetree.algorithms import random
-    from kinetree.kernels.free import FREE, free_values
+    from kinetree.engine.kernels.free import FREE, free_values
 
     rng = np.random.default_rng(seed)
     given = []
@@ -54,7 +54,7 @@ def states(model: Model, graph: Graph, count: int, seed: int) -> list[np.ndarray
 
 def kernel_case(graph: Graph, arrays: list[np.ndarray], name: str) -> Data:
     """A quantity: its graph, states and results of both number types."""
-    from kinetree.backends.kernel import Kernel
+    from kinetree.engine.kernel import Kernel
 
     kernel = Kernel(graph, name)
     data: Data = {"graph": graph_bytes(graph)}
@@ -117,8 +117,8 @@ def rollout_case(
 
 def reference(stepping: Stepping, run: Run, dtype: str) -> None:
     """The CPU's loop; in float32, which it does not have compiled, its kernel step by step."""
-    from kinetree.backends.kernel import Kernel
-    from kinetree.backends.rollout import Rollout
+    from kinetree.engine.kernel import Kernel
+    from kinetree.engine.rollout import Rollout
 
     if dtype == "float64":
         Rollout(stepping).run(run)

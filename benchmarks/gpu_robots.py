@@ -26,8 +26,8 @@ from benchmarks.gpu_cases import (
     states,
     write,
 )
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.cuda.rollout import CudaRollout
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.cuda.rollout import CudaRollout
 from kinetree.errors import KinetreeError
 
 STATES, ROLLOUTS, STEPS = 100, 40, 10
@@ -61,7 +61,7 @@ def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
 
 def prepare(folder: Path, models: Path | None) -> None:
     """Write a case for each quantity of each robot, and why some have none."""
-    from kinetree.kernels.compile import trace_quantity
+    from kinetree.engine.kernels.compile import trace_quantity
 
     folder.mkdir(parents=True, exist_ok=True)
     skipped = {}
@@ -93,7 +93,7 @@ def check_length(operations: int) -> None:
 def rollout(model: Any, seed: int) -> dict[str, np.ndarray]:
     """Runge-Kutta steps from random states under small forces."""
     from kinetree.algorithms import random
-    from kinetree.kernels.compile import compile_kernel
+    from kinetree.engine.kernels.compile import compile_kernel
 
     rng = np.random.default_rng(seed)
     q0 = np.array([random(model, rng) for _ in range(ROLLOUTS)])

@@ -12,10 +12,10 @@ import numpy as np
 
 from kinetree import Robot
 from kinetree.algorithms.joints.friction import frictionless
-from kinetree.description.joints import FIXED
-from kinetree.description.records import JointDescription
-from kinetree.description.urdf import read_urdf
-from kinetree.loading import float_base
+from kinetree.files.description.joints import FIXED
+from kinetree.files.description.records import JointDescription
+from kinetree.files.description.urdf import read_urdf
+from kinetree.files.loading import float_base
 from kinetree.model import Model, build_model
 
 Arrays = tuple[np.ndarray, ...]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.kernels.free import free_values
+from kinetree.engine.kernels.free import free_values
 
 robot = kt.robots.puma_560()
 rng = np.random.default_rng(0)

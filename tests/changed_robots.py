@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description import (
+from kinetree.files.description import (
     Body,
     FrameDescription,
     Friction,
@@ -16,7 +16,7 @@ from kinetree.description import (
     RobotDescription,
     Rotor,
 )
-from kinetree.description.joints import FREE
+from kinetree.files.description.joints import FREE
 from kinetree.model import WORLD, Frame, Joint, Model, build_model
 
 

@@ -12,8 +12,9 @@ import tempfile
 
 READY = (
     "cyclopts", "rich.table", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
-    "kinetree.loading", "kinetree.motion", "kinetree.simulate.simulation",
-    "kinetree.kernels.compile", "kinetree.explain.terminal", "kinetree.views", "llvmlite.binding",
+    "kinetree.files.loading", "kinetree.motion", "kinetree.simulate.simulation",
+    "kinetree.engine.kernels.compile", "kinetree.explain.terminal", "kinetree.views",
+    "llvmlite.binding",
 )  # fmt: skip
 
 

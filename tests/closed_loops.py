@@ -6,7 +6,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.description.constraints import Couple, Hold, Loop, Rod
+from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.spatial import inverse
 

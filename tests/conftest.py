@@ -20,8 +20,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", ImportWarning)
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from kinetree.backends.cache import folder as cache_folder
-from kinetree.backends.llvm import engine
+from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine.llvm import engine
 
 # NumPy 2.4 renamed the features that NPY_DISABLE_CPU_FEATURES takes, ignores the old names, and
 # warns, which is an error in the programs that tests start. They and the workers get its own names.

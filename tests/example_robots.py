@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import KinetreeWarning
-from kinetree.loading import read
+from kinetree.files.loading import read
 from kinetree.model import Model, build_model
 
 FOLDER = "cmeel.prefix/share/example-robot-data/robots"

@@ -26,11 +26,11 @@ from typing import get_args
 import numpy as np
 
 import kinetree as kt
-from kinetree.compiler.graph import OPERATIONS
-from kinetree.write.code import TARGETS, ExportedCode
-from kinetree.write.code.driver import STATES
-from kinetree.write.code.export import Dtype, TargetName
-from kinetree.write.code.target_functions import ERRORS, FAR, FAR_ERROR, Writing, functions_text
+from kinetree.engine.compiler.graph import OPERATIONS
+from kinetree.engine.export import TARGETS, ExportedCode
+from kinetree.engine.export.driver import STATES
+from kinetree.engine.export.export import Dtype, TargetName
+from kinetree.engine.export.target_functions import ERRORS, FAR, FAR_ERROR, Writing, functions_text
 
 ROBOTS = ("panda", "ur5e", "humanoid")
 QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix")

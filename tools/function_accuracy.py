@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree import scalars
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 
 Floats = NDArray[np.floating]
 NAMES = ("exp", "log", "tanh", "atan2")

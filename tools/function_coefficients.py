@@ -1,4 +1,4 @@
-"""Derive the numbers in src/kinetree/compiler/elementary.py and print them.
+"""Derive the numbers in src/kinetree/engine/compiler/elementary.py and print them.
 
 The functions are reduced to short intervals, on which
 

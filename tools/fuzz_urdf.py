@@ -15,8 +15,8 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kinetree.description.urdf import read_urdf_text
 from kinetree.errors import KinetreeError
+from kinetree.files.description.urdf import read_urdf_text
 
 SLOW = 2.0  # seconds
 

@@ -44,7 +44,7 @@ RESULTS = {
     "Explanation": "kinetree.explain",
     "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
-    "Report": "kinetree.report",
+    "Report": "kinetree.files.report",
     "SymbolicRobot": "kinetree.symbols.robot",
 }
 COLUMNS = "| name | signature | help begins with |\n|---|---|---|"

@@ -76,16 +76,16 @@ TESTS = {
         "tests/attacks/test_*algorithm*.py",
         "tests/attacks/test_*base_parameters*.py",
     ),
-    "description": (
-        "tests/unit/test_loading*.py",
+    "files/description": (
+        "tests/unit/files/test_loading*.py",
         "tests/security/test_readers.py",
         "tests/security/test_xacro_files.py",
     ),
     "parallel": ("tests/attacks/test_*parallel*.py", "tests/attacks/test_*stud*.py"),
-    "tensors": ("tests/attacks/test_*tensor*.py",),
+    "engine/tensors": ("tests/attacks/test_*tensor*.py",),
 }
 # folders whose faults could reach the compiled code that trials share
-UNCACHED = ("backends", "compiler")
+UNCACHED = ("engine", "engine/compiler")
 
 
 def main(words: list[str] | None = None) -> int:

@@ -40,19 +40,19 @@ class Fault:
 FAULTS = (
     Fault(
         "a coefficient of sine differs in its last bit",
-        "compiler/sincos.py", '"-0x1.5555555555548p-3"', '"-0x1.5555555555549p-3"',
+        "engine/compiler/sincos.py", '"-0x1.5555555555548p-3"', '"-0x1.5555555555549p-3"',
         "motions",
     ),
     Fault(
         "a fused multiply-add is rounded twice",
-        "backends/llvm/body.py",
+        "engine/llvm/body.py",
         '"fma": "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})"',
         '"fma": "  %p{i}_ = fmul {T} {a}, {b}\\n  %n{i} = fadd {T} %p{i}_, {c}"',
         "motions",
     ),
     Fault(
         "the last vector of a batch has one state too few",
-        "backends/llvm/block.py",
+        "engine/llvm/block.py",
         'w.do(f"%count = select i1 %short, i64 %left, i64 {self.lanes}")',
         'w.do("%fewer = sub i64 %left, 1")\n'
         '        w.do(f"%count = select i1 %short, i64 %fewer, i64 {self.lanes}")',
@@ -60,27 +60,27 @@ FAULTS = (
     ),
     Fault(
         "the seal of an entry of the cache is not compared",
-        "backends/cache/entries.py", "return code if whole else None", "return code",
+        "engine/cache/entries.py", "return code if whole else None", "return code",
         "cache",
     ),
     Fault(
         "the key of machine code ignores the processor",
-        "backends/llvm/programs.py",
+        "engine/llvm/programs.py",
         "return cache.make_key([*key, repr(target), cache", "return cache.make_key([*key, cache",
         "cache",
     ),
     Fault(
         "the key of a graph ignores the masses",
-        "kernels/stored.py",
+        "engine/kernels/stored.py",
         "if x.name not in IGNORED.get(kind, ())]",
         'if x.name not in (*IGNORED.get(kind, ()), "m")]',
         "cache",
     ),
     Fault(
         "pi/2 of very large angles is wrong by a millionth",
-        "backends/llvm/careful.py",
-        "from kinetree.compiler.sincos import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n",
-        "from kinetree.compiler.sincos import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n"
+        "engine/llvm/careful.py",
+        "import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n",
+        "import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n"
         "HALF_PI = (HALF_PI[0] * (1 + 1e-6), *HALF_PI[1:])\n",
         "kernels",
     ),
@@ -103,14 +103,14 @@ FAULTS = (
     ),
     Fault(
         "pieces of a batch overlap by one state",
-        "backends/call/threads.py",
+        "engine/call/threads.py",
         "return [slice(start, min(start + length, size)) for", 
         "return [slice(start, min(start + length + 1, size)) for",
         "threads",
     ),
     Fault(
         "pieces of a batch leave out one state",
-        "backends/call/threads.py",
+        "engine/call/threads.py",
         "return [slice(start, min(start + length, size)) for",
         "return [slice(start, min(start + length, size - 1)) for",
         "threads",
@@ -142,7 +142,7 @@ FAULTS = (
     ),
     Fault(
         "exported numbers have 15 digits",
-        "write/code/program.py", "return repr(float(value))", 'return f"{float(value):.15g}"',
+        "engine/export/program.py", "return repr(float(value))", 'return f"{float(value):.15g}"',
         "export",
     ),
 )  # fmt: skip

@@ -93,7 +93,7 @@ const COMPUTING = `
 import io, contextlib, json, sys, warnings
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.backends.interpreted import SlowKernelWarning
+from kinetree.engine.interpreted import SlowKernelWarning
 lines = []
 with warnings.catch_warnings():
     warnings.simplefilter("error", SlowKernelWarning)
@@ -144,9 +144,9 @@ print(json.dumps({
 
 const COMPARED = `
 import json
-from kinetree.compiler.float_arithmetic import SINGLE, fma
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.interpret import run
+from kinetree.engine.compiler.float_arithmetic import SINGLE, fma
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.interpret import run
 
 made = json.loads(given)
 nodes = tuple(

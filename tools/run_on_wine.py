@@ -26,10 +26,10 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import kinetree as kt
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.programs import Programs
-from kinetree.backends.llvm.target import Target
-from kinetree.compiler.graph import Graph
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import Programs
+from kinetree.engine.llvm.target import Target
 
 WINDOWS = Target("avx2", 4, 8, "haswell", "", "x86_64-pc-windows-msvc")
 CASES = (

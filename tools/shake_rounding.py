@@ -262,7 +262,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if DECISIONS:
         return print_decisions()
-    from kinetree.kernels.compile import trace_quantity
+    from kinetree.engine.kernels.compile import trace_quantity
     from kinetree.testing import bits
 
     for k, (name, make) in enumerate(bits.robots()):

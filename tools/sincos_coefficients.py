@@ -1,4 +1,4 @@
-"""Derive the numbers in src/kinetree/compiler/sincos.py and print them.
+"""Derive the numbers in src/kinetree/engine/compiler/sincos.py and print them.
 
 Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = t^2. S and C are the
 polynomials with the smallest greatest relative error of the whole expression, found by Remez

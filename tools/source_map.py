@@ -88,10 +88,17 @@ def module_graph() -> dict[str, set[str]]:
     return {name: own_imports(path) for name, path in modules().items()}
 
 
+# folders whose parts are rooms of their own: they belong together for a reader, not in the order
+PARTS = {
+    "engine": {"compiler", "kernels", "tensors", "export"},
+    "files": {"description", "write", "convert", "loading", "report"},
+}
+
+
 def room(module: str) -> str:
-    """The folder or file of the first level that a module belongs to."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
+    """The folder or file of the first level that a module belongs to; a part of it in PARTS."""
+    _, top, part, *_ = *module.split("."), "__init__", ""
+    return f"{top}/{part}" if part in PARTS.get(top, ()) else top
 
 
 @cache

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from kinetree.algorithms.quantities import DECLARED
-from kinetree.kernels.help import quantity_help
+from kinetree.engine.kernels.help import quantity_help
 from kinetree.model.quantity import Quantity
 
 STUB = Path(__file__).resolve().parents[1] / "src/kinetree/robot/quantities.pyi"
@@ -30,9 +30,9 @@ Written by tools/write_stubs.py from the declarations of the quantities; do not 
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.backends.kernel import Kernel
+from kinetree.engine.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.kernels.signatures import (
+from kinetree.engine.kernels.signatures import (
     Beside,
     Frame,
     Labelled,

@@ -17,7 +17,7 @@ import kinetree as kt
 from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
-from kinetree.kernels.step import step_name
+from kinetree.engine.kernels.step import step_name
 
 QUANTITY = "inverse_dynamics"
 SIZES = (1, 16, 256, 4096, 65_536, 1_000_000)

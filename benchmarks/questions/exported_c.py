@@ -20,8 +20,8 @@ from benchmarks.peers import Absent
 from benchmarks.record import busy, cells, table
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
-from kinetree.write.code import TARGETS, ExportedCode
-from kinetree.write.code.export import Dtype, TargetName
+from kinetree.engine.export import TARGETS, ExportedCode
+from kinetree.engine.export.export import Dtype, TargetName
 
 EXPORTED = "exported C, one state"
 ROBOT, QUANTITY, STATES = "panda", "inverse_dynamics", 256

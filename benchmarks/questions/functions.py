@@ -12,9 +12,9 @@ from benchmarks.peers import Absent
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
 from kinetree import scalars
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Port
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 
 FUNCTION = "function, one number"
 STATES, WIDTH = 256, 16  # 32 KiB in and as many out, which stay in the cache

@@ -3,7 +3,7 @@
 from benchmarks.robots import QUANTITIES, load
 from benchmarks.rows import Answer, Row
 from benchmarks.timing import Effort
-from kinetree.kernels.compile import trace_quantity
+from kinetree.engine.kernels.compile import trace_quantity
 
 
 def ask(robot: str, effort: Effort) -> Answer:

@@ -20,7 +20,7 @@ from benchmarks.simulation import (
     pinocchio_job,
 )
 from benchmarks.timing import Effort, Timing, one_core, side_by_side
-from kinetree.backends.call.threads import cores
+from kinetree.engine.call.threads import cores
 
 ROBOT = "panda"
 AGREEMENT = 1e-7  # a thousand steps of the same method; a rollout may amplify roundings

@@ -8,7 +8,7 @@ from benchmarks.peers.kinetree import batch
 from benchmarks.robots import load, states
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, side_by_side
-from kinetree.backends.call.threads import cores
+from kinetree.engine.call.threads import cores
 
 MANY = 1_000_000
 COUNT = 65_536  # for the peers, of which some take seconds for a million states

@@ -22,8 +22,8 @@ from benchmarks.machine import describe
 from benchmarks.record import busy, cells, table
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.target import LEAST, VARIABLE, host_target
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import LEAST, VARIABLE, host_target
 from kinetree.errors import InputError
 
 WIDTHS = "vector widths"

@@ -1,13 +1,15 @@
 """kinetree: robot dynamics, the Newton-Euler equations of chains and trees in textbook form."""
 
 import importlib
+import types
 import typing
 
-from kinetree import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.base import display as _display
 from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
 from kinetree.base.versions import __version__
-from kinetree.description import (
+from kinetree.engine import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
+from kinetree.errors import KinetreeError, KinetreeWarning
+from kinetree.files.description import (
     Actuator,
     Drive,
     Friction,
@@ -18,7 +20,6 @@ from kinetree.description import (
     Spring,
     Stribeck,
 )
-from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.robot import Robot
 
@@ -27,7 +28,6 @@ if typing.TYPE_CHECKING:
         algorithms,
         constraints,
         controllers,
-        convert,
         identify,
         motion,
         parallel,
@@ -37,14 +37,15 @@ if typing.TYPE_CHECKING:
         testing,
         views,
     )
-    from kinetree.backends.call.threads import threads
-    from kinetree.backends.kernel import Kernel
-    from kinetree.kernels.derivative import derivative
-    from kinetree.loading import load, load_string
+    from kinetree.engine.call.threads import threads
+    from kinetree.engine.export import export
+    from kinetree.engine.kernel import Kernel
+    from kinetree.engine.kernels.derivative import derivative
+    from kinetree.files import convert
+    from kinetree.files.loading import load, load_string
     from kinetree.robot.builder import Builder
     from kinetree.simulate.core.laws import law, python
     from kinetree.symbols.robot import symbolic
-    from kinetree.write.code import export
 
 __all__ = [
     "Actuator",
@@ -88,17 +89,20 @@ __all__ = [
 # where the names live that are imported when first used, so that `import kinetree` stays quick
 _LATER = {
     "Builder": "kinetree.robot.builder",
-    "Kernel": "kinetree.backends.kernel",
-    "derivative": "kinetree.kernels.derivative",
-    "export": "kinetree.write.code",
+    "Kernel": "kinetree.engine.kernel",
+    "derivative": "kinetree.engine.kernels.derivative",
+    "export": "kinetree.engine.export",
     "law": "kinetree.simulate.core.laws",
-    "load": "kinetree.loading",
-    "load_string": "kinetree.loading",
+    "load": "kinetree.files.loading",
+    "load_string": "kinetree.files.loading",
     "python": "kinetree.simulate.core.laws",
     "symbolic": "kinetree.symbols.robot",
-    "threads": "kinetree.backends.call.threads",
+    "threads": "kinetree.engine.call.threads",
 }
 
+
+# public modules that lie in a folder
+_PLACES = {"convert": "kinetree.files.convert"}
 
 # functions of kinetree.views.notebook that show results, imported when a notebook first needs them
 _DISPLAYS = {
@@ -126,20 +130,23 @@ def __getattr__(name: str) -> typing.Any:
     if name in _LATER:
         value = getattr(importlib.import_module(_LATER[name]), name)
     elif name in __all__:
-        value = importlib.import_module(f"kinetree.{name}")
+        value = _module(name)
     else:
         raise _UnknownAttributeError("module 'kinetree'", name, _reachable)
     globals()[name] = value
     return value
 
 
+def _module(name: str) -> types.ModuleType:
+    """Import a public module."""
+    return importlib.import_module(_PLACES.get(name, f"kinetree.{name}"))
+
+
 def _reachable() -> list[str]:
     """Public names, and those of the public modules with the module before them."""
     modules = [name for name in __all__ if name.islower() and name not in (*_LATER, "__version__")]
     inside = [
-        f"{module}.{name}"
-        for module in modules
-        for name in getattr(importlib.import_module(f"kinetree.{module}"), "__all__", ())
+        f"{module}.{name}" for module in modules for name in getattr(_module(module), "__all__", ())
     ]
     return [*__all__, *inside]
 

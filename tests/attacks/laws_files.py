@@ -349,7 +349,7 @@ def law_locked_joints_stay(rng):
 
 def law_sdf_of_every_version_is_the_same_robot(rng):
     """A random tree, written as SDF 1.2 to 1.10 in two ways, is the robot of its records."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/description/sdf"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/files/description/sdf"))
     from sdf_trees import RandomRobot
 
     from kinetree.model import build_model

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 from attack_case import Skip, law, note
 
-from kinetree.description.xacro import expand_xacro
 from kinetree.errors import KinetreeError
+from kinetree.files.description.xacro import expand_xacro
 
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 # texts of attributes; a and b are numbers, c is a text, as properties; a and b are also arguments

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
-from kinetree.backends.call import vectorcall
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.call import vectorcall
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
 
 
 def three_joints(q, dq, ddq):

@@ -13,12 +13,12 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars as s
-from kinetree.backends import background
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine import background
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
 from kinetree.errors import CompileError
 
 RUN = background.Job.run
@@ -252,7 +252,7 @@ def test_float32_is_compiled_when_it_is_needed(gate):
 ENDING = """
 import numpy as np
 import kinetree as kt
-from kinetree.backends import background
+from kinetree.engine import background
 background.LONGEST_WAIT = 0.0
 kernel = kt.robots.panda().compile("forward_dynamics_derivatives")
 assert kernel._compiled.is_first

@@ -7,11 +7,11 @@ import warnings
 import numpy as np
 import pytest
 
-from kinetree.backends import interpreted
-from kinetree.backends.interpreted import SlowKernelWarning
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.compiler.interpret import interpret
+from kinetree.engine import interpreted
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.interpreted import SlowKernelWarning
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
 from kinetree.errors import CompileError, ShapeError
 
 

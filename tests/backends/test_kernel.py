@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.backends.call.diagnose import ArgumentError
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.kernel import Kernel
 from kinetree.errors import GraphError, InputError, ShapeError
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree.backends.call import threads as module
-from kinetree.backends.call.threads import run, thread_count, threads
+from kinetree.engine.call import threads as module
+from kinetree.engine.call.threads import run, thread_count, threads
 
 
 def answer(kernel, arrays):

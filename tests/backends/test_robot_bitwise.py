@@ -6,10 +6,10 @@ import pytest
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.backends.call import dispatch
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.kernels.compile import compile_kernel
+from kinetree.engine.call import dispatch
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.llvm import engine
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
 

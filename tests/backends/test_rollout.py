@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from kinetree import scalars, threads
-from kinetree.backends import rollout as module
-from kinetree.backends.call.threads import cut
-from kinetree.backends.llvm import engine
-from kinetree.backends.rollout import Rollout
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.compiler.trace import trace
+from kinetree.engine import rollout as module
+from kinetree.engine.call.threads import cut
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.llvm import engine
+from kinetree.engine.rollout import Rollout
 
 X, P, S = 3, 2, 2
 EVALUATIONS = 40

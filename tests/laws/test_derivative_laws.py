@@ -15,11 +15,11 @@ from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_deriva
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.compiler.derivatives import jacobian, jvp
-from kinetree.compiler.graph import Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.trace import trace
-from kinetree.kernels.compile import compile_derivative
+from kinetree.engine.compiler.derivatives import jacobian, jvp
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernels.compile import compile_derivative
 from precise_robots import H, derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, screw_robot, size
 

@@ -11,10 +11,10 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.algorithms.joints.friction import friction_force, frictionless
+from kinetree.engine.export.export import export
 from kinetree.model.friction import joint_friction
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.motion.energy import energy_balance
-from kinetree.write.code.export import export
 from precise_robots import numbers
 from robot_states import EPS, size
 

@@ -17,11 +17,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers, identify, motion, parallel
-from kinetree.backends.cache import entries
-from kinetree.backends.llvm import engine, programs
-from kinetree.compiler import derivatives, optimise, schedule, store, trace, verify
-from kinetree.compiler.graph import Graph
-from kinetree.kernels import stored
+from kinetree.engine.cache import entries
+from kinetree.engine.compiler import derivatives, optimise, schedule, store, trace, verify
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.kernels import stored
+from kinetree.engine.llvm import engine, programs
 from kinetree.scalars import sin
 from kinetree.simulate import signal
 

@@ -67,7 +67,7 @@ def numbers(text: str, rng: np.random.Generator) -> dict[str, object]:
 
 def main() -> None:
     """Write the file."""
-    sys.path.insert(0, str(HERE.parent / "unit/description/sdf"))
+    sys.path.insert(0, str(HERE.parent / "unit/files/description/sdf"))
     from sdf_trees import RandomRobot
 
     rng = np.random.default_rng(1)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms, convert
+from kinetree.files.write import to_urdf
 from kinetree.model import WORLD
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.spatial import cross, translation
-from kinetree.write import to_urdf
 from robot_states import random_state, relative
 
 pin = pytest.importorskip("pinocchio")

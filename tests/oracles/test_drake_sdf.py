@@ -8,7 +8,7 @@ import pytest
 
 from kinetree.algorithms import coriolis_matrix, gravity_forces, mass_matrix, neutral
 from kinetree.algorithms.joints.friction import friction_forces
-from kinetree.description.sdf import read_sdf_text
+from kinetree.files.description.sdf import read_sdf_text
 from kinetree.model import build_model
 
 CASES = json.loads((Path(__file__).parent / "drake_sdf.json").read_text())

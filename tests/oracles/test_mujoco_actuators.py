@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.joints.actuation import actuate
-from kinetree.kernels.quantities import find_quantity
+from kinetree.engine.kernels.quantities import find_quantity
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle is MuJoCo")
 

@@ -24,8 +24,8 @@ def quick_folder(folder):
 
 
 CHANGES = {
-    "kinetree.backends.llvm.engine": quick_engine,
-    "kinetree.backends.cache.folder": quick_folder,
+    "kinetree.engine.llvm.engine": quick_engine,
+    "kinetree.engine.cache.folder": quick_folder,
 }
 
 

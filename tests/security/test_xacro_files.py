@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import kinetree as kt
-from kinetree.description.xacro import expressions
 from kinetree.errors import KinetreeError, KinetreeWarning
+from kinetree.files.description.xacro import expressions
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 SECRET = "hunter2"

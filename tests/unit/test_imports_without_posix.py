@@ -23,7 +23,7 @@ SIGNALS = (
     "SIGPIPE SIGHUP SIGALRM SIGUSR1 SIGUSR2 SIGCHLD SIGKILL SIGSTOP SIGTSTP SIGCONT SIGQUIT "
     "pthread_sigmask pthread_kill sigwait setitimer alarm SIG_BLOCK SIG_SETMASK"
 ).split()
-ROOMS = dict.fromkeys(["base", "backends", "parallel", "cli"], "darwin")
+ROOMS = dict.fromkeys(["base", "engine", "parallel", "cli"], "darwin")
 ONLY_LINUX = ["sched_getaffinity", "sched_setaffinity"]
 
 place = pathlib.Path(importlib.util.find_spec("kinetree").origin).parent

@@ -3,8 +3,8 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.description.constraints import Couple, Hold, Rod
-from kinetree.report import constraint_rows, freedom
+from kinetree.files.description.constraints import Couple, Hold, Rod
+from kinetree.files.report import constraint_rows, freedom
 
 TEXT = """<mujoco model="pair"><worldbody>
 <body name="a"><joint name="qa" axis="0 0 1"/><inertial pos=".1 0 0" mass="1" diaginertia="1 1 1"/>

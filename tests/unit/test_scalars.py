@@ -9,9 +9,9 @@ import pytest
 import sympy
 
 from kinetree import scalars
-from kinetree.compiler.graph import Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.trace import TracedScalar, guarded, trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.trace import TracedScalar, guarded, trace
 from kinetree.errors import GraphError, InputError
 from kinetree.spatial.duals import Dual
 

@@ -15,7 +15,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms, controllers
-from kinetree.compiler.program import Program
+from kinetree.engine.compiler.program import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
@@ -123,8 +123,8 @@ def blocked() -> dict[str, object]:
     import pkgutil
     import warnings
 
-    from kinetree.backends import interpreted
     from kinetree.cli import main
+    from kinetree.engine import interpreted
 
     seen: list[str] = []
     warnings.simplefilter("always", interpreted.SlowKernelWarning)

@@ -58,7 +58,7 @@ def closed_blocks(robot: str = "quadruped") -> str:
 def graph(robot: str = "planar_2r", quantity: str = "gravity_forces") -> str:
     """The graph of a small kernel: inputs on top, one node per operation, results below."""
     kernel = getattr(robot_of(robot), quantity)
-    from kinetree.compiler.graph import text as graph_text
+    from kinetree.engine.compiler.graph import text as graph_text
 
     rows: list[tuple[str, str, list[str]]] = []
     outputs: list[str] = []

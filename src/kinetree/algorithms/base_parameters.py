@@ -25,8 +25,8 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.options import count, is_one_of
 from kinetree.base.tables import notebook_table
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented

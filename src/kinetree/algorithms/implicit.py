@@ -44,7 +44,7 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, PLANAR
+from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
 from kinetree.spatial.matrices import is_zero

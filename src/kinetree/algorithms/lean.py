@@ -18,7 +18,7 @@ from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn,
 from kinetree.base.arrays import Array, is_numeric, times
 from kinetree.base.pieces import piece
 from kinetree.base.wide import Wide, is_wide, wide, wide_product
-from kinetree.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
+from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import Frame
 from kinetree.model.quantity import Make

@@ -17,7 +17,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.wide import ONE, Wide, wide, wide_product
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial import pose

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algorithms.parameters import JOINT, LINK
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import WORLD, Model
 
 DEGREE = {"m": 0, "h": 1, "I": 2}  # powers of length in the parameters of a link

@@ -41,7 +41,7 @@ from kinetree.algorithms.parameters import parameter_axis
 from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.description.joints import FREE, PLANAR
+from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algorithms.parameters import INDEX
 from kinetree.base.arrays import Array, known
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross

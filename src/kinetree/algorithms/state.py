@@ -13,8 +13,8 @@ import numpy as np
 
 from kinetree.algorithms.joints.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
-from kinetree.description.actuators import UNLIMITED, Range
-from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.files.description.actuators import UNLIMITED, Range
+from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model
 from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial import cross

@@ -104,9 +104,9 @@ def cache_info(*, json: Json = False) -> None:
     kinetree cache info
     ```
     """
-    from kinetree.backends.cache import entries as cache
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
+    from kinetree.engine.cache import entries as cache
 
     stored = cache.info()
     if json:
@@ -133,10 +133,10 @@ def cache_clear(*, json: Json = False) -> None:
     kinetree cache clear
     ```
     """
-    from kinetree.backends.cache import entries as cache
     from kinetree.base.tables import counted
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
+    from kinetree.engine.cache import entries as cache
 
     removed = cache.clear()
     if json:

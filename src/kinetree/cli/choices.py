@@ -28,7 +28,7 @@ def choose(word: str, known: Iterable[Word], what: str) -> Word:
 def find_robot(name: str, reading: BasicReading) -> Robot:
     """Load a robot by its name or file, as `kinetree.load` does, with the options of a command."""
     from kinetree.cli.output import waiting
-    from kinetree.loading import load
+    from kinetree.files.loading import load
 
     check_folders(reading)
     path = Path(name)

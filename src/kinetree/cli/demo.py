@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 
 from kinetree import algorithms
-from kinetree.backends.kernel import llvm_problem
 from kinetree.base.arrays import Array
 from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
 from kinetree.cli.tables import console
+from kinetree.engine.kernel import llvm_problem
 from kinetree.robots.exercises import EXERCISES, Exercise
 
 TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled

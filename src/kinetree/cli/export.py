@@ -98,10 +98,10 @@ def export(
     kinetree export ur5e task_space --rows linear_x,linear_y,linear_z --expressed aligned
     ```
     """
+    from kinetree.engine.export import export as write
+    from kinetree.engine.kernels.quantities import DECLARED, STEPS
     from kinetree.errors import InputError
-    from kinetree.kernels.quantities import DECLARED, STEPS
     from kinetree.model.labelled import DIRECTIONS
-    from kinetree.write.code import export as write
 
     choose(quantity, DECLARED | STEPS, "quantity")
     found = find_robot(robot, reading)
@@ -145,9 +145,9 @@ def export_target(
     json: bool,
 ) -> None:
     """Write the three files of a target and print their names and figures."""
+    from kinetree.engine.export import export as write
+    from kinetree.engine.export.firmware import as_mapping
     from kinetree.errors import InputError
-    from kinetree.write.code import export as write
-    from kinetree.write.code.firmware import as_mapping
 
     if output is None and not json:
         raise InputError(

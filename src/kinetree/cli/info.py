@@ -17,10 +17,10 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
-from kinetree.description.actuators import UNLIMITED, Range
-from kinetree.description.drive import Drive, drive_parts
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.description.records import Note
+from kinetree.files.description.actuators import UNLIMITED, Range
+from kinetree.files.description.drive import Drive, drive_parts
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.friction import is_zero, law_texts
@@ -67,7 +67,7 @@ def info(
 
 def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
     """Everything in the tables and more, as JSON."""
-    from kinetree.report import constraint_rows, masses, tau_effects
+    from kinetree.files.report import constraint_rows, masses, tau_effects
 
     model = robot.model
     total, moving = masses(model)
@@ -184,7 +184,7 @@ def _angle(joint: Joint, degrees: bool) -> tuple[float, str]:
 
 def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     """Print the tables, and warnings and notes below them."""
-    from kinetree.report import freedom, mass_words, tau_effects
+    from kinetree.files.report import freedom, mass_words, tau_effects
 
     model, screen = robot.model, console()
     source = "" if robot.report is None else f" from {robot.report.source.name}"
@@ -395,7 +395,7 @@ def _in_degrees(model: Model, x: JointActuator, limits: Range, degrees: bool) ->
 
 def constraint_table(model: Model) -> Group:
     """A row for every constraint: its kind, its frames or joints, its equations."""
-    from kinetree.report import constraint_rows
+    from kinetree.files.report import constraint_rows
 
     rows = [
         (x.name, x.kind, x.text, str(x.equations), str(x.redundant) if x.redundant else "-")

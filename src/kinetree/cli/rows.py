@@ -19,8 +19,8 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
 from kinetree.cli.messages import notify
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.motion.recordings import OptionNames, ReadRequest, Table

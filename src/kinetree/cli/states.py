@@ -26,8 +26,8 @@ from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError, ShapeError
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import coordinates

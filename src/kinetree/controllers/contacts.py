@@ -32,8 +32,8 @@ from kinetree.algorithms.joints.friction import friction_forces
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array, StateLike, scalar
 from kinetree.base.labels import vector_by_name
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import dof_axis
 

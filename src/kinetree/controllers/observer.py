@@ -36,8 +36,8 @@ from kinetree.controllers.contacts import (
     make_output,
     threshold_parts,
 )
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis

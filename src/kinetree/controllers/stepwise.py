@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import check_model
 from kinetree.errors import ModelError
-from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.scalars import Scalar

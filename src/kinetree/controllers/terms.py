@@ -25,9 +25,9 @@ from kinetree.algorithms.stiction import dry_friction, slip, without_dry_frictio
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.containers import refuse_labels
-from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.kernels.memo import kernel, remembered
+from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros

@@ -16,9 +16,9 @@ from kinetree.algorithms.constraints.at_state import (
     constraint_jacobian,
 )
 from kinetree.base.arrays import Array, known
-from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
 from kinetree.explain.record import Carried, Torque
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints

@@ -15,8 +15,8 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.springs import joint_spring_forces, without_passive_forces
 from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.base.arrays import Array
-from kinetree.description.joints import PRISMATIC
 from kinetree.explain.record import Torque
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import link_adjoints, zeros
 from kinetree.model.joint import rate_names

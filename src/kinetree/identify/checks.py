@@ -12,8 +12,8 @@ from kinetree.algorithms import difference
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.identify import constants as const
 from kinetree.identify.clock import gaps
 from kinetree.identify.findings import Finding, named

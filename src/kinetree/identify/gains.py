@@ -26,8 +26,8 @@ from typing import Literal
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError, SingularityError
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit

@@ -13,8 +13,8 @@ from kinetree.base.arrays import Array
 from kinetree.base.chart_matplotlib import new_figure
 from kinetree.base.options import typed
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
-from kinetree.description import Friction, Spring, Stribeck
 from kinetree.errors import InputError
+from kinetree.files.description import Friction, Spring, Stribeck
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base

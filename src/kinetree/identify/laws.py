@@ -19,8 +19,8 @@ import numpy as np
 from kinetree.algorithms.natural_units import NaturalUnits
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.model import JointFriction, Model
 

@@ -15,8 +15,8 @@ import numpy as np
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
-from kinetree.description.joints import FREE
 from kinetree.errors import InputError, SingularityError
+from kinetree.files.description.joints import FREE
 from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of

@@ -17,9 +17,9 @@ from kinetree.algorithms.natural_units import NaturalUnits, natural_units, param
 from kinetree.algorithms.parameters import JOINT, ParameterLayout, with_parameters
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
-from kinetree.description.friction import Sigmoid
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.files.description.friction import Sigmoid
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (

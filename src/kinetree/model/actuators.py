@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kinetree.base.arrays import Array
-from kinetree.description.actuators import Actuator, Coefficients, Range, checked_actuator
-from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError
+from kinetree.files.description.actuators import Actuator, Coefficients, Range, checked_actuator
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.joint import Joint, changed_by_name, joint_named
 
 

@@ -9,9 +9,9 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import vector_by_name
 from kinetree.base.options import numbers
-from kinetree.description.drive import Curve, Drive
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.drive import Curve, Drive
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.force_limits import force_limits, standing_limit
 

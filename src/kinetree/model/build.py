@@ -6,18 +6,18 @@ import numpy as np
 
 from kinetree.base.arrays import Array, frozen, is_numeric, times
 from kinetree.base.tables import counted, listing
-from kinetree.description.actuators import Actuator
-from kinetree.description.friction import Friction
-from kinetree.description.joints import FIXED
-from kinetree.description.records import (
+from kinetree.errors import NameLookupError
+from kinetree.files.description.actuators import Actuator
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.joints import FIXED
+from kinetree.files.description.records import (
     JointDescription,
     LinkDescription,
     Note,
     RobotDescription,
     Spring,
 )
-from kinetree.description.tree import check_tree, check_unique
-from kinetree.errors import NameLookupError
+from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
 from kinetree.model.checks import check_joint, check_link, check_unphysical
 from kinetree.model.drives import build_joints, build_rotors, unused_limits

@@ -4,14 +4,14 @@ from math import isnan
 from numbers import Real
 
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Friction
-from kinetree.description.records import (
+from kinetree.errors import InertiaError, InputError, ModelError, warn
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import (
     JointDescription,
     Limits,
     Mimic,
     Rotor,
 )
-from kinetree.errors import InertiaError, InputError, ModelError, warn
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import physical_faults
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from kinetree.base.arrays import known, scalar
 from kinetree.base.tables import listing
-from kinetree.description.constraints import Constraint, Couple, Hold, Loop, Rod
-from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.constraints import AXES, ROD, Closure, Constraints, Coupling, Term
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar

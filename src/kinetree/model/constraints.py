@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen
-from kinetree.description.constraints import Constraint
+from kinetree.files.description.constraints import Constraint
 from kinetree.scalars import Scalar
 
 AXES = ("x", "y", "z")

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.description.records import (
+from kinetree.errors import ModelError
+from kinetree.files.description.records import (
     Body,
     FrameDescription,
     JointDescription,
@@ -15,7 +16,6 @@ from kinetree.description.records import (
     RobotDescription,
     Rotor,
 )
-from kinetree.errors import ModelError
 from kinetree.model.actuators import describe_actuators
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints

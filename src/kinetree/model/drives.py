@@ -6,9 +6,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array, known, known_number, scalar, times, unit
 from kinetree.base.tables import listing
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES, check_kind
-from kinetree.description.records import JointDescription, Limits, Note
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES, check_kind
+from kinetree.files.description.records import JointDescription, Limits, Note
 from kinetree.model.friction import joint_friction, with_efficiency
 from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive
 from kinetree.model.model import JointRotor

@@ -19,16 +19,16 @@ import numpy as np
 
 from kinetree.base.arrays import known, scalar
 from kinetree.base.options import name as read_name
-from kinetree.description.friction import Friction
-from kinetree.description.joints import SCREW_TYPES
-from kinetree.description.records import (
+from kinetree.errors import InputError, ModelError
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.files.description.records import (
     JointDescription,
     Limits,
     LinkDescription,
     RobotDescription,
     Spring,
 )
-from kinetree.errors import InputError, ModelError
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model

@@ -1,7 +1,7 @@
 """Limits of joint forces at given rates: effort limits, and peak and curve of the drives.
 
 A torque-speed curve F(v) limits the force in the direction of motion. Against the motion, and at
-standstill, F(0) is the limit (see `kinetree.description.drive`). With the rate dq of a joint:
+standstill, F(0) is the limit (see `kinetree.files.description.drive`). With the rate dq of a joint:
 
     most  =  min(effort, peak, F(max(dq, 0)))
     least = -min(effort, peak, F(max(-dq, 0)))
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.drive import Curve, Drive
+from kinetree.files.description.drive import Curve, Drive
 from kinetree.model.joint import Joint
 from kinetree.scalars import Scalar, maximum, minimum, where
 

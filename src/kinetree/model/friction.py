@@ -14,13 +14,13 @@ import numpy as np
 
 from kinetree.base.arrays import known_number, scalar
 from kinetree.base.tables import counted
-from kinetree.description.drive import Drive
-from kinetree.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
 from kinetree.errors import InputError
+from kinetree.files.description.drive import Drive
+from kinetree.files.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
-    from kinetree.compiler.law import TracedLaw
+    from kinetree.engine.compiler.law import TracedLaw
 
 Pair = tuple[Scalar, Scalar]
 

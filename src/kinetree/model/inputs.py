@@ -13,8 +13,8 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike, array, is_numeric
 from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment, by_name
 from kinetree.base.tables import counted
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import WORLD, Joint, Model, joint_pose
 from kinetree.model.joint import coordinate_names, rate_names
 from kinetree.spatial import Ad, inverse

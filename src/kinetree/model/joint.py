@@ -7,11 +7,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
-from kinetree.description.actuators import UNLIMITED, Range
-from kinetree.description.drive import Drive, checked_drive
-from kinetree.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
-from kinetree.description.records import Limits
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.actuators import UNLIMITED, Range
+from kinetree.files.description.drive import Drive, checked_drive
+from kinetree.files.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
+from kinetree.files.description.records import Limits
 from kinetree.model.friction import JointFriction, with_efficiency, without_efficiency
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import exp_se3, pose

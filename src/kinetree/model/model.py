@@ -11,11 +11,11 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.tables import counted, notebook_table, number
-from kinetree.description.actuators import Actuator
-from kinetree.description.drive import Drive
-from kinetree.description.friction import Friction
-from kinetree.description.records import Note, Spring
 from kinetree.errors import InputError, NameLookupError, visible
+from kinetree.files.description.actuators import Actuator
+from kinetree.files.description.drive import Drive
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
 from kinetree.model.friction import (
@@ -136,7 +136,7 @@ class Model:
 
     @property
     def memo(self) -> dict[Hashable, Any]:
-        """Forms that `kinetree.kernels.memo` derives from this model; they are not pickled."""
+        """Forms that `engine/kernels/memo.py` derives from this model; they are not pickled."""
         found = self.__dict__.get("_memo")
         # setdefault is atomic: all threads get the same one
         return self.__dict__.setdefault("_memo", {}) if found is None else found

@@ -2,7 +2,7 @@
 
 A quantity is declared beside its algorithm. Everything that users see of it is derived: the kernel
 and its help, the attribute of Robot and its types, the header of exported code, the commands and
-the tables of the documentation. `kinetree.kernels.quantities` lists all of them.
+the tables of the documentation. `kinetree.engine.kernels.quantities` lists all of them.
 """
 
 from collections.abc import Callable
@@ -110,7 +110,7 @@ class Quantity:
         choices: of "expressed" and "rows": further options of `make`.
         weighs: it depends on gravity.
         slope_of: a quantity and some arguments of it, of which this is the derivative.
-        step: it is composed of the graphs of a step, see kernels/step.py.
+        step: it is composed of the graphs of a step, see engine/kernels/step.py.
         attribute: it is an attribute of Robot.
         refused: why a robot with constraints does not have it, and the way out.
         remark: what its results mean for a robot with constraints, in exported code.

@@ -13,9 +13,9 @@ from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar,
 from kinetree.base.containers import SERIES, check_units, label_kind
 from kinetree.base.options import optional_name
 from kinetree.base.tables import listing
-from kinetree.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
-from kinetree.description.records import JointDescription, Note, RobotDescription, Spring
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
+from kinetree.files.description.records import JointDescription, Note, RobotDescription, Spring
 from kinetree.model.actuators import actuators_within, held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints

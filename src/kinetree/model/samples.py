@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Friction, Sigmoid, Stribeck
-from kinetree.description.joints import joint_screw
-from kinetree.description.records import (
+from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
+from kinetree.files.description.joints import joint_screw
+from kinetree.files.description.records import (
     Body,
     FrameDescription,
     JointDescription,

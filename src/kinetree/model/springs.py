@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kinetree.base.arrays import known_number, scalar
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.description.records import Spring
 from kinetree.errors import InputError, ModelError
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.records import Spring
 from kinetree.model.joint import Joint, changed_by_name, joint_named
 from kinetree.scalars import Scalar
 

@@ -9,7 +9,7 @@ other actuators have units of their own, which a model does not know.
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import PRISMATIC
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.joint import COORDINATES, RATES

@@ -9,8 +9,8 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.display import shown_html
 from kinetree.base.options import typed
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import need
-from kinetree.kernels.memo import kernel
 from kinetree.model import WORLD, HasModel, Model
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.inputs import check_single, model_for, positive, sample_times

@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
-from kinetree.kernels.memo import kernel
+from kinetree.engine.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.inputs import model_for

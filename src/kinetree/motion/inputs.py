@@ -6,8 +6,8 @@ from typing import SupportsFloat
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import SCREW_TYPES
 from kinetree.errors import InputError
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.record import Record
 

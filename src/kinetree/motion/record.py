@@ -18,8 +18,8 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels, read_times, refuse_labels
 from kinetree.base.labels import Alignment, check_rows, own_axis, time_first
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.curve.between import Interpolant, Motion, curved

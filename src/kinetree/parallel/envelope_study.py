@@ -16,8 +16,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.labels import vector_by_name
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
-from kinetree.kernels.memo import kernel
 from kinetree.model import Model, model_of
 from kinetree.model.bounds import bounds_of, with_limits
 from kinetree.model.constrain import without_constraints

@@ -12,10 +12,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.base.versions import __version__
+from kinetree.engine.call.threads import threads
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel.engines import DaskClient, Engine, EngineName, make_engine
 from kinetree.parallel.locks import locked

@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kinetree.algorithms.joints.tangents import integrate
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.free import check_free, free_ports, free_values
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Joint, Model
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.parallel.philox import normals, uniforms, words

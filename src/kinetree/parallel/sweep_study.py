@@ -9,10 +9,10 @@ import numpy as np
 from kinetree.algorithms.constraints.quantities import honours
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.tables import listing
+from kinetree.engine.kernels.free import free_ports
+from kinetree.engine.kernels.memo import kernel
+from kinetree.engine.kernels.quantities import DECLARED, find_quantity
 from kinetree.errors import InputError
-from kinetree.kernels.free import free_ports
-from kinetree.kernels.memo import kernel
-from kinetree.kernels.quantities import DECLARED, find_quantity
 from kinetree.model import Model, model_of
 from kinetree.parallel.results import Results
 from kinetree.parallel.run import Options, named, run_study

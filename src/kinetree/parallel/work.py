@@ -20,13 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree import controllers
-from kinetree.backends.call.threads import threads
 from kinetree.base.arrays import Array
 from kinetree.base.versions import __version__
-from kinetree.compiler.law import TracedLaw
+from kinetree.engine.call.threads import threads
+from kinetree.engine.compiler.law import TracedLaw
+from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.stored import model_hash
 from kinetree.errors import InputError
-from kinetree.kernels.compile import check_model
-from kinetree.kernels.stored import model_hash
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.pieces import from_arrays, to_arrays

@@ -12,8 +12,8 @@ from kinetree.algorithms.base_parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
-from kinetree.kernels.memo import kernel
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
@@ -76,7 +76,7 @@ class Analysis(RobotCore):
             array([[295.486,  21.12 ],
                    [ 21.12 ,   5.219]])
         """
-        from kinetree.kernels.task_space import task_space
+        from kinetree.engine.kernels.task_space import task_space
 
         return task_space(
             self.model, q, dq, V=V, frame=frame, expressed=expressed, rows=rows, damping=damping,
@@ -101,7 +101,7 @@ class Analysis(RobotCore):
             expressed: "body" or "space", as in `task_space`.
             rows: which of the six coordinates make the task; None: all.
         """
-        from kinetree.kernels.task_space import task_space_derivatives
+        from kinetree.engine.kernels.task_space import task_space_derivatives
 
         return task_space_derivatives(
             self.model, q, dq, frame=frame, expressed=expressed, rows=rows
@@ -282,7 +282,7 @@ class Analysis(RobotCore):
         """
         plain = self.model.memo.get("linear system")
         if plain is None:
-            from kinetree.kernels.linear import linear_system
+            from kinetree.engine.kernels.linear import linear_system
 
             plain = linear_system(self.model)
         system = plain(q, dq, tau, F_ext)

@@ -5,9 +5,10 @@ from typing import Literal, Self
 import numpy as np
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.description.drive import Drive
-from kinetree.description.joints import joint_screw
-from kinetree.description.records import (
+from kinetree.errors import InputError
+from kinetree.files.description.drive import Drive
+from kinetree.files.description.joints import joint_screw
+from kinetree.files.description.records import (
     Body,
     FrameDescription,
     Friction,
@@ -19,7 +20,6 @@ from kinetree.description.records import (
     Rotor,
     Spring,
 )
-from kinetree.errors import InputError
 from kinetree.model import Model, build_model
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar

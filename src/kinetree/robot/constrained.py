@@ -11,9 +11,9 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.options import names, numbers
-from kinetree.description.constraints import Constraint
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.kernels.memo import kernel
+from kinetree.files.description.constraints import Constraint
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import ArrayLike
-from kinetree.description import Actuator, Drive, Friction, Spring
+from kinetree.files.description import Actuator, Drive, Friction, Spring
 from kinetree.model import build_model, model_of
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
-    from kinetree.description.tables import JointOptions
+    from kinetree.files.description.tables import JointOptions
 
 Unphysical = Literal["error", "warn", "allow"]
 Losses = Literal["warn", "error", "allow"]
@@ -46,7 +46,7 @@ class Construction(RobotCore):
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
                 joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
-        from kinetree.description.tables.screws import describe_screws
+        from kinetree.files.description.tables.screws import describe_screws
 
         found = describe_screws(S, M, G, parent=parent, **options)
         return cls(build_model(found, unphysical=unphysical))
@@ -77,7 +77,7 @@ class Construction(RobotCore):
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
                 joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
-        from kinetree.description.tables.screws import describe_transforms
+        from kinetree.files.description.tables.screws import describe_transforms
 
         found = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
         return cls(build_model(found, unphysical=unphysical))
@@ -114,7 +114,7 @@ class Construction(RobotCore):
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
                 joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
-        from kinetree.description.tables.dh import describe_dh
+        from kinetree.files.description.tables.dh import describe_dh
 
         found = describe_dh(
             table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
@@ -158,7 +158,7 @@ class Construction(RobotCore):
             options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
                 joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
-        from kinetree.description.tables.points import describe_points
+        from kinetree.files.description.tables.points import describe_points
 
         found = describe_points(
             P, C, k, m=m, I_com=I_com, types=types, pitch=pitch, R=R, parent=parent, **options
@@ -341,7 +341,7 @@ class Construction(RobotCore):
             infinity: number to write for an infinite limit where readers of URDF need one, in the
                 unit of the limit (rad, m, rad/s, N m ...).
         """
-        from kinetree.write import to_urdf
+        from kinetree.files.write import to_urdf
 
         return to_urdf(self.model, losses=losses, infinity=infinity)
 
@@ -351,6 +351,6 @@ class Construction(RobotCore):
         Args:
             losses: reaction to data that the format cannot represent: "warn", "error" or "allow".
         """
-        from kinetree.write import to_mjcf
+        from kinetree.files.write import to_mjcf
 
         return to_mjcf(self.model, losses=losses)

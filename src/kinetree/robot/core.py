@@ -15,7 +15,7 @@ from kinetree.model import Model, model_of
 from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
-    from kinetree.report import Report
+    from kinetree.files.report import Report
 
 
 class RobotCore:

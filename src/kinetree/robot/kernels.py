@@ -9,9 +9,9 @@ from kinetree.base.options import switch
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.backends.cuda.kernel import CudaKernel
-    from kinetree.backends.kernel import Kernel
-    from kinetree.kernels.signatures import KernelOptions
+    from kinetree.engine.cuda.kernel import CudaKernel
+    from kinetree.engine.kernel import Kernel
+    from kinetree.engine.kernels.signatures import KernelOptions
 
 AnyAxes = Literal["body", "space", "aligned"]
 Cpu = Literal["cpu"]
@@ -72,7 +72,7 @@ class Kernels(RobotCore):
             >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
             (2,)
         """
-        from kinetree.kernels.memo import kernel
+        from kinetree.engine.kernels.memo import kernel
 
         switch(wait, "wait")
         found = kernel(
@@ -125,7 +125,7 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        from kinetree.kernels.memo import derivative_kernel
+        from kinetree.engine.kernels.memo import derivative_kernel
 
         return derivative_kernel(
             self.model, quantity, wrt, frame=frame, expressed=expressed, rows=rows,

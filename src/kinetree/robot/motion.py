@@ -9,7 +9,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.kernels.signatures import Beside, Labelled, Named, Tensor
+    from kinetree.engine.kernels.signatures import Beside, Labelled, Named, Tensor
     from kinetree.motion.limits.report import LimitReport
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller

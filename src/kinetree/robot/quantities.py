@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.algorithms.quantities import DECLARED
-from kinetree.kernels.memo import frame_kernel, kernel, remembered
+from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
 from kinetree.model import HasModel, Model
 from kinetree.model.quantity import Quantity
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.backends.call.choice import Choice
-    from kinetree.backends.kernel import Kernel
+    from kinetree.engine.call.choice import Choice
+    from kinetree.engine.kernel import Kernel
 
 Parameter = inspect.Parameter
 
@@ -40,7 +40,7 @@ class Compiled:
     @property
     def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The help of the quantity."""
-        from kinetree.kernels.help import quantity_help
+        from kinetree.engine.kernels.help import quantity_help
 
         return quantity_help(self.quantity)
 
@@ -59,7 +59,7 @@ class Compiled:
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help(Robot)` shows."""
-        from kinetree.backends.kernel import signature_of
+        from kinetree.engine.kernel import signature_of
 
         if self.quantity.framed:
             return frame_signature(self.quantity, "self")
@@ -97,7 +97,7 @@ def framed_call(model: Model, name: str) -> Callable[..., Any]:
 
 def framed(model: Model, name: str) -> "Choice":
     """Make the call of a quantity of a frame, which chooses the kernel by the frame."""
-    from kinetree.backends.call.choice import SLOTS, Choice
+    from kinetree.engine.call.choice import SLOTS, Choice
 
     quantity = DECLARED[name]
     count, signature = len(quantity.inputs), frame_signature(quantity)

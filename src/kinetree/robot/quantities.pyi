@@ -8,9 +8,9 @@ Written by tools/write_stubs.py from the declarations of the quantities; do not 
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.backends.kernel import Kernel
+from kinetree.engine.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.kernels.signatures import (
+from kinetree.engine.kernels.signatures import (
     Beside,
     Frame,
     Labelled,

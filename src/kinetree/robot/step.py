@@ -1,7 +1,7 @@
 """Robot.step: one step of simulate, which costs no more than its kernel.
 
 A plain call on one state enters machine code directly, and so does one with `method=`
-(backends/call/choice.py); a function in Python takes calls with other options, batches and other
+(engine/call/choice.py); a function in Python takes calls with other options, batches and other
 arguments.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 
 from kinetree.algorithms.joints.actuation import check_step_actuators
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.call.choice import Choice
-from kinetree.backends.kernel import Door, Kernel
 from kinetree.base.arrays import Array
+from kinetree.engine.call.choice import Choice
+from kinetree.engine.kernel import Door, Kernel
+from kinetree.engine.kernels.memo import kernel
+from kinetree.engine.kernels.step import step_name
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.memo import kernel
-from kinetree.kernels.step import step_name
 from kinetree.model import HasModel, Model
 
 DEFAULT = "semi_implicit_euler"

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
-from kinetree.description import Friction, Limits, Sigmoid
+from kinetree.files.description import Friction, Limits, Sigmoid
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, translation

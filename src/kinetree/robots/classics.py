@@ -5,7 +5,7 @@ from math import inf, pi
 import numpy as np
 
 from kinetree.base.options import typed
-from kinetree.description import Friction, Limits
+from kinetree.files.description import Friction, Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, rod

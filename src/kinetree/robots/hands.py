@@ -5,7 +5,7 @@ from math import radians
 import numpy as np
 
 from kinetree.base.arrays import Array, times
-from kinetree.description import Friction, Limits, Mimic
+from kinetree.files.description import Friction, Limits, Mimic
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, pose, rotation

@@ -10,7 +10,7 @@ from math import pi
 import numpy as np
 
 from kinetree.base.arrays import times
-from kinetree.description.constraints import Loop
+from kinetree.files.description.constraints import Loop
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, pose, rotation

@@ -17,8 +17,8 @@ from types import ModuleType
 
 from kinetree import robots
 from kinetree.base.tables import nearest
-from kinetree.description.records import ArgumentValue
 from kinetree.errors import InputError, NameLookupError, need
+from kinetree.files.description.records import ArgumentValue
 from kinetree.robot import Robot
 
 PACKAGE = "robot_descriptions"

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, known
-from kinetree.description.joints import REVOLUTE
-from kinetree.description.records import Note
+from kinetree.files.description.joints import REVOLUTE
+from kinetree.files.description.records import Note
 from kinetree.model import Frame, Joint, Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.friction import converted_friction

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Sigmoid
-from kinetree.description.joints import PRISMATIC
 from kinetree.errors import InputError
+from kinetree.files.description.friction import Sigmoid
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Frame, Joint, Model
 from kinetree.model.constraints import Closure, Coupling
 from kinetree.model.joint import COORDINATES, RATES

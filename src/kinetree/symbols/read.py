@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
 from kinetree.spatial import spatial_inertia
 from kinetree.spatial.inertia import Moments, moments_of

@@ -23,10 +23,10 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.lean import lean_model
 from kinetree.base.arrays import Array
-from kinetree.compiler.interpret import interpret
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, NameLookupError, need
-from kinetree.kernels.compile import trace_quantity
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.friction import friction_numbers
 from kinetree.robot import Robot

@@ -14,8 +14,8 @@ import numpy as np
 
 from kinetree import robots as built_in
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Friction, Stribeck
-from kinetree.description.records import Mimic, Rotor, Spring
+from kinetree.files.description.friction import Friction, Stribeck
+from kinetree.files.description.records import Mimic, Rotor, Spring
 from kinetree.model import build_model
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
@@ -159,7 +159,7 @@ def _join(
 
 def _urdf(draw: Draw, name: str) -> Robot:
     """Return a robot read from URDF: poses by roll, pitch and yaw, turned inertias, fixed links."""
-    from kinetree.description.urdf import read_urdf_text
+    from kinetree.files.description.urdf import read_urdf_text
 
     def origin(of: list[float], turn: list[float]) -> str:
         return f'<origin xyz="{_words(of)}" rpy="{_words(turn)}"/>'

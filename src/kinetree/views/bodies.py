@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import forward_kinematics
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import second_moment

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import SCREW_TYPES
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts

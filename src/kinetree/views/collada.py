@@ -10,8 +10,8 @@ from operator import matmul
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.xml import Bounds, Element, parse_xml
 from kinetree.errors import ParseError
+from kinetree.files.description.xml import Bounds, Element, parse_xml
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import rotation
 

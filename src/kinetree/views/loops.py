@@ -14,9 +14,9 @@ import numpy as np
 from kinetree.algorithms.joints.configuration import integrate, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
-from kinetree.description.constraints import Couple, Hold, Loop, Rod
-from kinetree.description.joints import REVOLUTE
 from kinetree.errors import InputError
+from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
+from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import ROD, Closure, Coupling
 from kinetree.robot import Robot

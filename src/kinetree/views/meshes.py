@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.packages import Packages
-from kinetree.description.source import lies_in, read_bytes, real_path
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.packages import Packages
+from kinetree.files.description.source import lies_in, read_bytes, real_path
 from kinetree.views.collada import read_collada
 from kinetree.views.shapes import TriangleMesh
 

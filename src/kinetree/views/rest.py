@@ -11,10 +11,10 @@ import numpy as np
 
 from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
+from kinetree.files.write.urdf import roll_pitch_yaw
 from kinetree.model import Model
 from kinetree.spatial.so3 import quaternion_rotation
-from kinetree.write.urdf import roll_pitch_yaw
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.findings import Findings
-from kinetree.description.mjcf import compile_file
-from kinetree.description.mjcf.links import mesh_geoms
-from kinetree.description.sdf import link_frames
-from kinetree.description.sdf.frames import Frame
-from kinetree.description.sdf.links import numbers_in, shape_pose
-from kinetree.description.source import decode, path_text, read_bytes
-from kinetree.description.urdf.parts import Part, origin_pose
-from kinetree.description.xacro import expand_xacro
-from kinetree.description.xml import Element, parse_xml, show
 from kinetree.errors import InputError, ParseError
-from kinetree.loading import MJCF, SDF, root_tag
+from kinetree.files.description.findings import Findings
+from kinetree.files.description.mjcf import compile_file
+from kinetree.files.description.mjcf.links import mesh_geoms
+from kinetree.files.description.sdf import link_frames
+from kinetree.files.description.sdf.frames import Frame
+from kinetree.files.description.sdf.links import numbers_in, shape_pose
+from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.urdf.parts import Part, origin_pose
+from kinetree.files.description.xacro import expand_xacro
+from kinetree.files.description.xml import Element, parse_xml, show
+from kinetree.files.loading import MJCF, SDF, root_tag
 from kinetree.model import Model
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion

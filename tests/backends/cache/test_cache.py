@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.backends.cache import entries as cache
-from kinetree.backends.cache import folder as cache_folder
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.programs import code_key
-from kinetree.backends.llvm.target import host_target
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.store import digest
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.store import digest
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import code_key
+from kinetree.engine.llvm.target import host_target
 
 
 def entries(folder: Path) -> list[Path]:
@@ -199,9 +199,9 @@ def test_info_and_clear(folder):
 
 SHARING = """
 import sys
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.compiler.graph import Graph, Node, Port
 engine.level = lambda text: 0
 for k in range(int(sys.argv[1])):
     factor = float(2 + k % 3)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kinetree.backends.cache import entries as cache
-from kinetree.backends.cache import folder as cache_folder
-from kinetree.backends.kernel import Kernel
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine.kernel import Kernel
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 unprivileged = pytest.mark.skipif(

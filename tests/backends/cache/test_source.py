@@ -3,10 +3,10 @@
 import pytest
 
 import kinetree as kt
-from kinetree.backends.cache import entries as source
-from kinetree.backends.cache.entries import source_hash
-from kinetree.backends.llvm.programs import EMITTER
-from kinetree.kernels.stored import SOURCES
+from kinetree.engine.cache import entries as source
+from kinetree.engine.cache.entries import source_hash
+from kinetree.engine.kernels.stored import SOURCES
+from kinetree.engine.llvm.programs import EMITTER
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kinetree.backends.call import buffers, vectorcall
-from kinetree.backends.call import c_api as abi
-from kinetree.backends.kernel import has_llvm
+from kinetree.engine.call import buffers, vectorcall
+from kinetree.engine.call import c_api as abi
+from kinetree.engine.kernel import has_llvm
 
 POOLED = vectorcall.available() and has_llvm() and abi.handlers_as_expected()
 pytestmark = pytest.mark.skipif(
@@ -210,7 +210,7 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
     vectorcall.set_limit(arm, 10)
     arm._dispatch._states = 10
     arm._dispatch._least = 1
-    from kinetree.backends.call.threads import threads
+    from kinetree.engine.call.threads import threads
 
     with threads(2):
         first = arm(*arrays)

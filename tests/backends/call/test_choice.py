@@ -7,11 +7,11 @@ import weakref
 import numpy as np
 import pytest
 
-from kinetree.backends.call import vectorcall
-from kinetree.backends.call.choice import SLOTS, Choice
-from kinetree.backends.kernel import Kernel, has_llvm
-from kinetree.compiler.graph import Port
-from kinetree.compiler.trace import trace
+from kinetree.engine.call import vectorcall
+from kinetree.engine.call.choice import SLOTS, Choice
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel, has_llvm
 
 DIRECT = vectorcall.available() and has_llvm()
 needs_code = pytest.mark.skipif(not DIRECT, reason="calls do not enter machine code here")

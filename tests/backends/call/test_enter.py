@@ -11,11 +11,11 @@ import weakref
 import numpy as np
 import pytest
 
-from kinetree.backends.call import c_api, vectorcall
-from kinetree.backends.call import plan as plans
-from kinetree.backends.kernel import Door, Kernel
-from kinetree.compiler.graph import Port
-from kinetree.compiler.trace import trace
+from kinetree.engine.call import c_api, vectorcall
+from kinetree.engine.call import plan as plans
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Door, Kernel
 from kinetree.errors import ShapeError
 
 pytestmark = pytest.mark.skipif(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.call.gufunc import KEPT_OWNERS, InnerLoop, make_gufunc
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.target import host_target
+from kinetree.engine.call.gufunc import KEPT_OWNERS, InnerLoop, make_gufunc
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import host_target
 from kinetree.errors import KinetreeError
 
 # a loop that writes 1 if the GIL is held while it runs: `data` carries PyGILState_Check

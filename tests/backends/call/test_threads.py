@@ -6,9 +6,9 @@ import eager_kernels
 import numpy as np
 import pytest
 
-from kinetree.backends.call import threads as module
-from kinetree.backends.call.threads import cut, thread_count, threads
-from kinetree.backends.kernel import Kernel
+from kinetree.engine.call import threads as module
+from kinetree.engine.call.threads import cut, thread_count, threads
+from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError
 
 

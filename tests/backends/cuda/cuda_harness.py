@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinetree.backends.cuda.emit import ITEMSIZE, emit, parameters
-from kinetree.backends.cuda.layout import WARP, Layout, plan
-from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.engine.cuda.emit import ITEMSIZE, emit, parameters
+from kinetree.engine.cuda.layout import WARP, Layout, plan
 
 POISON = -987.0
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinetree.backends.cuda import launch as toolkit
-from kinetree.backends.cuda import rollout as rollouts
-from kinetree.backends.cuda.emit import ITEMSIZE
-from kinetree.backends.cuda.rollout import NAME, emit_rollout, make_frame
-from kinetree.compiler.stepping import Run
+from kinetree.engine.compiler.stepping import Run
+from kinetree.engine.cuda import launch as toolkit
+from kinetree.engine.cuda import rollout as rollouts
+from kinetree.engine.cuda.emit import ITEMSIZE
+from kinetree.engine.cuda.rollout import NAME, emit_rollout, make_frame
 from kinetree.simulate.gpu import inputs as gpu_inputs
 from kinetree.simulate.gpu import rollouts as gpu
 

@@ -9,9 +9,9 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.cuda.launch import Launch
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.cuda.launch import Launch
 
 
 class HostArray(np.ndarray):

@@ -11,10 +11,10 @@ import pytest
 from cuda_harness import run_on_host
 
 import kinetree as kt
-from kinetree.backends.cuda import launch as toolkit
-from kinetree.backends.kernel import Kernel
+from kinetree.engine.cuda import launch as toolkit
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import KinetreeError
-from kinetree.kernels.compile import trace_quantity
 
 QUANTITIES = (
     "constraint_errors",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.cuda import launch as toolkit
-from kinetree.backends.cuda.arguments import check_devices
-from kinetree.backends.cuda.kernel import device_of
+from kinetree.engine.cuda import launch as toolkit
+from kinetree.engine.cuda.arguments import check_devices
+from kinetree.engine.cuda.kernel import device_of
 from kinetree.errors import InputError, KinetreeError
 
 

@@ -5,14 +5,14 @@ import pytest
 from cuda_harness import functions_graph, special_pairs, states
 
 import kinetree as kt
-from kinetree.backends.cache import entries as cache
-from kinetree.backends.cuda import launch as toolkit
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.cuda import launch as toolkit
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import compile_kernel, trace_quantity
 from kinetree.errors import InputError, KinetreeError, ShapeError
-from kinetree.kernels.compile import compile_kernel, trace_quantity
 
 DTYPES = ("float32", "float64")
 EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.backends.cuda import launch as toolkit
+from kinetree.engine.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
 from tensor_robots import arm, state
 

@@ -6,17 +6,17 @@ from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.backends.cuda.body import literal
-from kinetree.backends.cuda.emit import emit
-from kinetree.backends.cuda.layout import in_place, padded, plan
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.graph import OPERATIONS, Graph, Node, Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.schedule import live_values, short_lived
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.schedule import live_values, short_lived
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.cuda.body import literal
+from kinetree.engine.cuda.emit import emit
+from kinetree.engine.cuda.layout import in_place, padded, plan
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import GraphError, InputError
-from kinetree.kernels.compile import trace_quantity
 from tensor_robots import rubbing, sprung
 
 DTYPES = ("float32", "float64")

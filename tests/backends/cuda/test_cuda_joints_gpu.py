@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.quantities import QUANTITIES, WHOLE_BODY
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.cuda import launch as toolkit
+from kinetree.engine.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
 from tensor_robots import rubbing
 from tensor_robots import state as arguments

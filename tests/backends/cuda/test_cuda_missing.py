@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.cuda.launch import best_block, most_warps
+from kinetree.engine.cuda.launch import best_block, most_warps
+from kinetree.engine.kernels.compile import compile_kernel
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
-from kinetree.kernels.compile import compile_kernel
 
 
 @pytest.fixture

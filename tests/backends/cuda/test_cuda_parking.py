@@ -7,13 +7,13 @@ import pytest
 from cuda_harness import compile_for_gpu, run_on_host, states
 
 import kinetree as kt
-from kinetree.backends.cuda.emit import emit
-from kinetree.backends.cuda.kernel import REGISTERS, CudaKernel
-from kinetree.backends.cuda.layout import in_place, plan
-from kinetree.backends.cuda.parking import park
-from kinetree.backends.kernel import Kernel
-from kinetree.compiler.schedule import live_values, short_lived
-from kinetree.kernels.compile import trace_quantity
+from kinetree.engine.compiler.schedule import live_values, short_lived
+from kinetree.engine.cuda.emit import emit
+from kinetree.engine.cuda.kernel import REGISTERS, CudaKernel
+from kinetree.engine.cuda.layout import in_place, plan
+from kinetree.engine.cuda.parking import park
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.compile import trace_quantity
 
 CASES = [
     ("humanoid", "inverse_dynamics"),

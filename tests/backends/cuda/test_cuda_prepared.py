@@ -8,13 +8,13 @@ import pytest
 from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
-from kinetree.backends.cuda import kernel as kernels
-from kinetree.backends.cuda.emit import emit
-from kinetree.backends.cuda.kernel import CudaKernel
-from kinetree.backends.cuda.prepared import KnownCalls
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.cuda import kernel as kernels
+from kinetree.engine.cuda.emit import emit
+from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine.cuda.prepared import KnownCalls
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.compile import trace_quantity
 
 RNG = np.random.default_rng(5)
 

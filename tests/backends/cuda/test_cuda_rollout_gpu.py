@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.cuda import launch as toolkit
+from kinetree.engine.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
 from kinetree.simulate import SimulationError, signal
 from tensor_robots import sprung

@@ -8,7 +8,7 @@ from cuda_host_rollout import OnGpu, moved, pretend
 import kinetree as kt
 from kinetree import controllers
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.cuda.rollout import CudaRollout, emit_rollout
+from kinetree.engine.cuda.rollout import CudaRollout, emit_rollout
 from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
 from kinetree.simulate.core.fixed_steps import fixed_steps

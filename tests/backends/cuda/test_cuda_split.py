@@ -7,10 +7,10 @@ import pytest
 from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
-from kinetree.backends.cuda.split import cut, on_devices
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.cuda.split import cut, on_devices
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.compile import trace_quantity
 
 RNG = np.random.default_rng(6)
 

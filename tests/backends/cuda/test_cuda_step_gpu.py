@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.algorithms.steps import METHODS
-from kinetree.backends.cuda import launch as toolkit
+from kinetree.engine.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
 from tensor_robots import arm, flyer, sprung
 from tensor_robots import state as arguments

@@ -5,9 +5,9 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.backends.llvm.emit import emit
-from kinetree.backends.llvm.target import Target, host_target
-from kinetree.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.llvm.emit import emit
+from kinetree.engine.llvm.target import Target, host_target
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

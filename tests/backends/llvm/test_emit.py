@@ -3,9 +3,9 @@ import pytest
 from llvm_graphs import chain, every_operation
 from llvm_harness import Builder, Compiled, host, same_bits, verified
 
-from kinetree.backends.llvm.emit import emit
-from kinetree.compiler.graph import Graph, Node, Port
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.llvm.emit import emit
 from kinetree.errors import GraphError, InputError
 
 LANES = {"float64": (1, 2, 4, 8), "float32": (1, 4, 8, 16)}

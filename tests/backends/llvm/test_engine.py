@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.backends.call import c_api as arrays_abi
-from kinetree.backends.call import vectorcall
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.target import host_target
+from kinetree.engine.call import c_api as arrays_abi
+from kinetree.engine.call import vectorcall
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import host_target
 from kinetree.errors import CompileError
 
 EMPTY = "define void @nothing() {\n  ret void\n}\n"
@@ -56,7 +56,7 @@ def test_eight_threads_make_kernels_at_once(monkeypatch, scale):
 
 
 def test_importing_kernels_imports_no_llvm():
-    code = "import sys, kinetree.backends.kernel; print('llvmlite' in sys.modules)"
+    code = "import sys, kinetree.engine.kernel; print('llvmlite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

@@ -12,10 +12,10 @@ from llvmlite.binding import get_host_cpu_features
 from test_flags import flags
 from test_flags import pytestmark as needs_flags
 
-from kinetree.backends.llvm.emit import emit
-from kinetree.backends.llvm.target import Target
-from kinetree.compiler.graph import OPERATIONS, Graph
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.graph import OPERATIONS, Graph
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.llvm.emit import emit
+from kinetree.engine.llvm.target import Target
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))

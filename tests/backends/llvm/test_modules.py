@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from llvm_graphs import chain
 
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine, modules
-from kinetree.backends.llvm.programs import Programs
-from kinetree.backends.llvm.target import host_target
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine, modules
+from kinetree.engine.llvm.programs import Programs
+from kinetree.engine.llvm.target import host_target
 
 DEFINED = re.compile(r"^define .*?@([\w.]+)\(", re.MULTILINE)
 

@@ -22,10 +22,10 @@ from llvm_harness import Builder
 from llvmlite.binding import targets
 
 import kinetree as kt
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.programs import Programs, exported
-from kinetree.backends.llvm.target import Target, host_target
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import Programs, exported
+from kinetree.engine.llvm.target import Target, host_target
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 run_on_wine = pytest.importorskip("run_on_wine", reason="tools/ is not part of this distribution")

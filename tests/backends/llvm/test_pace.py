@@ -5,9 +5,9 @@ from llvm_graphs import chain
 from llvm_harness import Builder
 
 from kinetree import robots
-from kinetree.backends.llvm.pace import paced
-from kinetree.compiler.graph import Graph
-from kinetree.kernels.compile import trace_quantity
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.llvm.pace import paced
 
 READ = ("const", "input", "sin", "cos")
 WINDOW = 100  # operations that the processor of this test looks at, ready or not

@@ -7,10 +7,10 @@ import pytest
 from llvm_graphs import chain
 from llvm_harness import Compiled, host, same_bits
 
-from kinetree.backends.llvm import body as parts
-from kinetree.backends.llvm.body import angle_stages, order
-from kinetree.backends.llvm.emit import emit
-from kinetree.compiler.graph import Graph
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.llvm import body as parts
+from kinetree.engine.llvm.body import angle_stages, order
+from kinetree.engine.llvm.emit import emit
 
 
 def cut(graph: Graph, length: int) -> list[Sequence[parts.Item]]:

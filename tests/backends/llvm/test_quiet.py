@@ -7,14 +7,14 @@ import pytest
 from eager_kernels import eager
 
 from kinetree import scalars
-from kinetree.backends import interpreted
-from kinetree.backends.call.threads import threads
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.programs import FLAGS, emit_quiet
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine import interpreted
+from kinetree.engine.call.threads import threads
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import FLAGS, emit_quiet
 
 
 def dangerous(a, b):

@@ -6,7 +6,7 @@ import pytest
 from llvm_graphs import sines
 from llvm_harness import Compiled, host, same_bits
 
-from kinetree.compiler.sincos import LIMIT
+from kinetree.engine.compiler.sincos import LIMIT
 
 GREATEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38}
 

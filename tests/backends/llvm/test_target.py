@@ -7,10 +7,10 @@ import pytest
 from llvm_graphs import chain
 from llvm_harness import HOST, machine, verified
 
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.emit import emit
-from kinetree.backends.llvm.programs import code_key
-from kinetree.backends.llvm.target import Target, families, family, host_target
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.emit import emit
+from kinetree.engine.llvm.programs import code_key
+from kinetree.engine.llvm.target import Target, families, family, host_target
 from kinetree.errors import InputError
 
 llvm.initialize_all_targets()
@@ -72,9 +72,9 @@ def test_lanes_that_no_vector_has_are_refused() -> None:
 
 def test_emitting_does_not_import_llvmlite() -> None:
     code = (
-        "import sys; from kinetree.backends.llvm.emit import emit;"
-        "from kinetree.backends.llvm.target import Target;"
-        "from kinetree.compiler.graph import *;"
+        "import sys; from kinetree.engine.llvm.emit import emit;"
+        "from kinetree.engine.llvm.target import Target;"
+        "from kinetree.engine.compiler.graph import *;"
         "g = Graph((Node('input', (), (0, 0)), Node('sin', (0,))), (Port('x', (1,)),),"
         " (Port('y', (1,)),), ((1,),));"
         "emit(g, Target('t', 4, 8)); assert 'llvmlite' not in sys.modules"

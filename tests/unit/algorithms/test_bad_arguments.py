@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from kinetree import Builder, algorithms
-from kinetree.description.constraints import Rod
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
+from kinetree.files.description.constraints import Rod
 from kinetree.model.samples import random_model
 
 MODEL = random_model(11, 4, chain=True)

@@ -7,7 +7,7 @@ import pytest
 
 from kinetree import Builder, robots
 from kinetree import algorithms as kt
-from kinetree.description import Rotor
+from kinetree.files.description import Rotor
 
 HAND = 1e-14  # formulas of a few operations on numbers near one
 

@@ -12,7 +12,7 @@ from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.lean_frames import place_frames
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Rotation, Turn
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.spatial import box

@@ -20,9 +20,9 @@ from kinetree.algorithms.lean import (
 )
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.base.wide import wide
-from kinetree.compiler.graph import Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.trace import trace
 from kinetree.spatial import exp_so3
 from kinetree.spatial.inertia import Moments
 from robot_states import EPS, any_robot, size

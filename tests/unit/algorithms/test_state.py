@@ -6,9 +6,9 @@ import pytest
 from kinetree import algorithms
 from kinetree.algorithms.joints.tangents import integrate, inverse_rate
 from kinetree.algorithms.state import StateSpace, coordinate_rates, normalised
-from kinetree.compiler.graph import Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.trace import trace
 from kinetree.model.samples import ALL_TYPES, random_model
 
 MODEL = random_model(3, 9, types=ALL_TYPES)

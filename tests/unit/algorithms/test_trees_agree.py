@@ -15,7 +15,7 @@ from kinetree.algorithms.joints.tangents import exp_quaternion, integrate, inver
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.regressor import moments_of, numbers_of, reference_forces
 from kinetree.algorithms.textbook.jacobians import coriolis_matrix_by_jacobians
-from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import WORLD
 from kinetree.model.samples import random_model
 from kinetree.spatial import Ad, box, inverse, translation

@@ -9,8 +9,8 @@ import pytest
 import sympy
 
 from kinetree.base.arrays import array, known, length, scalar, unit
-from kinetree.compiler.graph import Port
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.trace import trace
 from kinetree.errors import InputError, ShapeError
 
 EPS = float(np.finfo(float).eps)

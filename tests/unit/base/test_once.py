@@ -50,7 +50,7 @@ def test_an_error_is_not_kept():
 FIRST_KERNELS = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from kinetree.backends.call import vectorcall
+from kinetree.engine.call import vectorcall
 found = []
 def ask():
     found.append((id(vectorcall.table()), id(vectorcall.shared_code())))

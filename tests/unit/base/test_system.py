@@ -323,7 +323,7 @@ def test_ctrl_c_is_kept_from_helper_programs(on, name, monkeypatch):
 
 # Platform tests outside of the module, with the reason for each exception
 WORDS = {
-    ("backends/llvm/engine.py", "platform.system"): "a word in an error message",
+    ("engine/llvm/engine.py", "platform.system"): "a word in an error message",
     ("views/movie.py", "os.umask"): "exists on every system",
 }
 REPORTS = SOURCE / "testing" / "conformance"  # states in a report which machine it runs on

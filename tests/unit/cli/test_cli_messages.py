@@ -22,7 +22,7 @@ SOURCE = Path(kinetree.__file__).parent
 PYTHON_ONLY = ("parallel", "tensors", "testing", "convert", "backends", "compiler")
 # files in which Python is meant for callers of the library: functions that are passed to it
 FUNCTIONS_ONLY = (
-    "kernels/derivative.py", "simulate/core/laws.py", "simulate/core/sampling.py",
+    "engine/kernels/derivative.py", "simulate/core/laws.py", "simulate/core/sampling.py",
     "simulate/core/sources.py", "simulate/core/controller.py", "simulate/core/external.py",
     "simulate/core/events.py", "simulate/core/forces.py",
 )  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
 from kinetree.controllers.contacts import ABOVE, MARGIN, Output, low_pass, threshold_parts
-from kinetree.description.records import Friction
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.records import Friction
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "panda_gaz_2019"
 DT = 2e-3

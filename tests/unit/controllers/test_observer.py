@@ -10,8 +10,8 @@ from closed_loops import four_bar
 from kinetree import algorithms
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.controllers import MomentumObserver
-from kinetree.description.records import Friction
 from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.files.description.records import Friction
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.robot import Robot
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree import Builder
-from kinetree.description import JointDescription, LinkDescription, RobotDescription
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description import JointDescription, LinkDescription, RobotDescription
 from kinetree.model import build_model
 
 

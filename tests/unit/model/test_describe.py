@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import Builder, Limits, Mimic, Rotor
-from kinetree.description import Note
 from kinetree.errors import ModelError
+from kinetree.files.description import Note
 from kinetree.model import WORLD, Frame, build_model
 from kinetree.model.describe import describe_model
 from kinetree.model.samples import ALL_TYPES, random_model

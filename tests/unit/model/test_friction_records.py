@@ -12,8 +12,8 @@ import sympy
 import kinetree as kt
 from kinetree.algorithms import inverse_dynamics, parameters, with_parameters
 from kinetree.algorithms.joints.friction import load_coefficients
+from kinetree.engine.kernels.stored import model_hash
 from kinetree.errors import InputError
-from kinetree.kernels.stored import model_hash
 from kinetree.model import build_model
 from kinetree.model.describe import describe_model
 from kinetree.model.friction import (

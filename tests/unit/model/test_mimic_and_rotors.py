@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree import Builder, algorithms
-from kinetree.description import Friction, Mimic, Rotor
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description import Friction, Mimic, Rotor
 from kinetree.model.samples import random_body, random_direction, random_pose
 
 SAME = 1e-12

@@ -11,8 +11,8 @@ from multiprocessing import get_context
 import pytest
 
 import kinetree as kt
-from kinetree.backends.call.threads import thread_count
 from kinetree.base.system import interrupt_held_back
+from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError, MissingPackageError
 from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.compiler.store import encode
+from kinetree.engine.compiler.store import encode
+from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, ModelError
-from kinetree.kernels.compile import trace_quantity
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.parallel import Anywhere, Choice, Grid, Noise, Normal, Spread, Uniform
 from kinetree.parallel.work import pack, plain, robot_hash, settings_text

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree import Builder, Robot, algorithms
-from kinetree.description import Friction, Limits, Mimic, Rotor
 from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, ShapeError
+from kinetree.files.description import Friction, Limits, Mimic, Rotor
 from kinetree.spatial import pose, rotation
 
 

@@ -12,9 +12,9 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.backends.call.diagnose import ArgumentError
+from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine.kernels import compile as compile_module
 from kinetree.errors import NameLookupError, ShapeError
-from kinetree.kernels import compile as compile_module
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
 ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]

@@ -10,9 +10,9 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.steps import step as textbook_step
-from kinetree.backends.call.dispatch import Dispatch
+from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.kernels.step import PREFIX
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.step import PREFIX
 from tensor_robots import arm, flyer
 
 DT = 2.0**-9  # so that the differences of simulate's times are exactly dt

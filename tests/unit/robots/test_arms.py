@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms, robots
-from kinetree.description.urdf import read_urdf
+from kinetree.files.description.urdf import read_urdf
 from kinetree.model import WORLD, build_model
 from kinetree.spatial import check_physical
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.backends.llvm.target import families, host_target
 from kinetree.base.arrays import length, times
 from kinetree.base.wide import Wide, wide, wide_product
-from kinetree.compiler import interpret
+from kinetree.engine.compiler import interpret
+from kinetree.engine.llvm.target import families, host_target
 from kinetree.errors import InputError, NameLookupError
 from kinetree.scalars import cos, sin
 from kinetree.testing import bits
@@ -77,7 +77,7 @@ def test_every_vector_width_has_the_bits_of_the_table(monkeypatch):
 
 
 def test_a_product_rounded_twice_in_the_llvm_backend_is_found(monkeypatch):
-    from kinetree.backends.llvm import programs
+    from kinetree.engine.llvm import programs
 
     text = programs.Programs.text
 

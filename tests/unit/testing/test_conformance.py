@@ -264,7 +264,7 @@ def test_results_are_as_stored_and_the_same_in_every_way_of_calling(part):
 
 
 def test_a_kernel_that_is_wrong_at_very_large_angles_is_found(monkeypatch):
-    careful = pytest.importorskip("kinetree.backends.llvm.careful")
+    careful = pytest.importorskip("kinetree.engine.llvm.careful")
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(kernels, "AT_ANGLES", ("planar_2r",))
     monkeypatch.setattr(kernels, "ANGLE_ERRORS", {"float64": 4e-15})

@@ -37,9 +37,9 @@ from kinetree.algorithms.constraints.regularity import RANK, OnlySingularError, 
 from kinetree.algorithms.constraints.row_space import dots, row_space
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.tables import counted, listing
-from kinetree.description.constraints import Constraint
-from kinetree.description.records import Note
 from kinetree.errors import InputError, ModelError
+from kinetree.files.description.constraints import Constraint
+from kinetree.files.description.records import Note
 from kinetree.model import Model
 from kinetree.model.constrain import (
     changed_records,

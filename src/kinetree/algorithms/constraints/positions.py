@@ -38,8 +38,8 @@ from kinetree.algorithms.joints.configuration import (
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, nearest_length
 from kinetree.base.tables import listing
-from kinetree.description.joints import REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.errors import InputError, ModelError
+from kinetree.files.description.joints import REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.constrain import constraints_of

@@ -1,6 +1,6 @@
 """Forces of actuators and drives: from controls and activations to joint forces, on any scalar.
 
-An actuator of length x and speed v (see `kinetree.description.actuators`) gives
+An actuator of length x and speed v (see `kinetree.files.description.actuators`) gives
 
     force = clamp((g0 + g1 x + g2 v) a + b0 + b1 x + b2 v),    tau = sum of gear * force
 
@@ -22,9 +22,9 @@ import numpy as np
 
 from kinetree.algorithms.joints.gains import Gains, no_gains
 from kinetree.base.arrays import Array
-from kinetree.description.actuators import UNLIMITED, Range
-from kinetree.description.drive import Drive
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.actuators import UNLIMITED, Range
+from kinetree.files.description.drive import Drive
 from kinetree.model import JointActuator, Model
 from kinetree.model.force_limits import curve_force, curve_slope, standing_limit
 from kinetree.scalars import Scalar, exp, maximum, minimum, where

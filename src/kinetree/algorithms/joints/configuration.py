@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
-from kinetree.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates

@@ -1,6 +1,7 @@
 """Friction of joints: laws that depend on the rate alone, and friction that grows with the load.
 
-`kinetree.description.friction` has the records that users write, `model/friction.py` checks them.
+`kinetree.files.description.friction` has the records that users write, `model/friction.py` checks
+them.
 """
 
 import dataclasses
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.friction import Sigmoid
 from kinetree.errors import InputError
+from kinetree.files.description.friction import Sigmoid
 from kinetree.model import JointFriction, Model
 from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
 from kinetree.model.inputs import per_dof, per_link, rates

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, PLANAR
+from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, zeros
 from kinetree.spatial import cross, skew

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike, times
-from kinetree.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled

@@ -24,7 +24,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array
-from kinetree.description.joints import SCREW_TYPES
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.motion.curve.splines import Number, evaluate, quintic_coefficients
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.base.arrays import Array
-from kinetree.kernels.memo import kernel
+from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions
 from kinetree.model.friction import has_more_laws

@@ -16,8 +16,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
-from kinetree.description.drive import Curve
-from kinetree.kernels.memo import kernel
+from kinetree.engine.kernels.memo import kernel
+from kinetree.files.description.drive import Curve
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds
 from kinetree.model.force_limits import curve_values

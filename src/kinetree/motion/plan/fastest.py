@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.drive import Curve
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
-from kinetree.kernels.memo import kernel
+from kinetree.files.description.drive import Curve
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds
 from kinetree.model.force_limits import curve_values

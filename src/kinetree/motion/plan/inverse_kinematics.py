@@ -9,8 +9,8 @@ from kinetree import algorithms
 from kinetree.base.arrays import Array, ArrayLike, StateLike, scalar
 from kinetree.base.labels import Alignment
 from kinetree.base.options import count, generator, is_one_of, typed
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
-from kinetree.kernels.memo import kernel
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of, positions
 from kinetree.model.constrain import without_constraints

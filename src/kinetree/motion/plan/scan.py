@@ -1,20 +1,21 @@
 """Scans: x[k + 1] = max(floor[k], min(cap[k], P[k, 0] + Q[k, 0] x[k], P[k, 1] + ...)).
 
 Both passes of a phase plane have this form. Every x depends on the one before, so that arrays do
-not help; the loop over the knots is the loop of `simulate` in machine code (compiler/stepping.py),
-with the lines of each knot as inputs that change with time, and a step that ends in its rate.
+not help; the loop over the knots is the loop of `simulate` in machine code
+(engine/compiler/stepping.py), with the lines of each knot as inputs that change with time, and a
+step that ends in its rate.
 """
 
 import functools
 
 import numpy as np
 
-from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.stepping import NEVER, Field, Run, Stepping
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.rollout import Rollout
 from kinetree.scalars import Scalar, maximum, minimum
 
 LINES = 16  # counts of lines are rounded up to multiples of this, so that few loops are compiled

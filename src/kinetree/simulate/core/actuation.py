@@ -33,8 +33,8 @@ from kinetree.algorithms.joints.actuation import (
 from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array
-from kinetree.description.actuators import UNLIMITED, Range
 from kinetree.errors import InputError
+from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
 from kinetree.simulate.tuning import MAX_DELAY_STEPS

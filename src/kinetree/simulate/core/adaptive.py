@@ -11,7 +11,7 @@ from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.base.tables import number
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError
 from kinetree.model.units import units
 from kinetree.simulate.core.closure import closing_kernel

@@ -16,14 +16,14 @@ from kinetree.algorithms.constraints.regularity import margin, weakest
 from kinetree.algorithms.constraints.solve import MARGIN
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import METHODS, Method
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.memo import kernel
+from kinetree.engine.kernels.step import lean_closing
 from kinetree.errors import InputError
-from kinetree.kernels.memo import kernel
-from kinetree.kernels.step import lean_closing
 from kinetree.model import Model
 from kinetree.model.constraints import CLOSED
 from kinetree.motion.inputs import positive

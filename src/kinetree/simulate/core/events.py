@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from kinetree.base.arrays import Array, read_only
-from kinetree.compiler.law import law_name
+from kinetree.engine.compiler.law import law_name
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import add_time, check_arguments
 from kinetree.simulate.tuning import EVENT_CLOSEST, EVENT_DEGREE, EVENT_HALVINGS, EVENT_RESOLVED

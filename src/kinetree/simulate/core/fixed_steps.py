@@ -19,13 +19,13 @@ import numpy as np
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
-from kinetree.backends.rollout import Rollout
 from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.stepping import NEVER, Field, Stepping, interpret_run
-from kinetree.compiler.stepping import Run as LoopCall
-from kinetree.kernels.step import stage_graph
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run
+from kinetree.engine.compiler.stepping import Run as LoopCall
+from kinetree.engine.kernels.step import stage_graph
+from kinetree.engine.rollout import Rollout
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces
 from kinetree.simulate.core.limits import margins_graph

@@ -15,10 +15,10 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.base.labels import by_name
-from kinetree.compiler.graph import Port
-from kinetree.compiler.law import TracedLaw
-from kinetree.kernels.free import free_ports, with_free
-from kinetree.kernels.memo import Recent, remembered
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.law import TracedLaw
+from kinetree.engine.kernels.free import free_ports, with_free
+from kinetree.engine.kernels.memo import Recent, remembered
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar

@@ -23,11 +23,11 @@ from kinetree.base.arrays import Array, read_only
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import by_name
 from kinetree.base.options import typed
-from kinetree.compiler.graph import Port
-from kinetree.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
-from kinetree.compiler.trace import TracedScalar, guarded
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
+from kinetree.engine.compiler.trace import TracedScalar, guarded
+from kinetree.engine.kernels.derivative import read_shape
 from kinetree.errors import GraphError, InputError, KinetreeError, SingularityError
-from kinetree.kernels.derivative import read_shape
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
 from kinetree.simulate.tuning import DENSE_CALLS, NEARBY, REPEATED_CALL

@@ -8,11 +8,11 @@ import numpy as np
 
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Graph, Port
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.kernels.forms import computation
+from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
-from kinetree.kernels.forms import computation
-from kinetree.kernels.memo import remembered
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
 from kinetree.simulate.tuning import LIMIT_ROUNDING

@@ -16,8 +16,8 @@ from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment
 from kinetree.base.options import is_one_of, switch
 from kinetree.base.progress import Progress
+from kinetree.engine.kernels.compile import check_model
 from kinetree.errors import InputError
-from kinetree.kernels.compile import check_model
 from kinetree.model import HasModel, Model
 from kinetree.model.inputs import (
     activation_axis,

@@ -13,10 +13,10 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
-from kinetree.description.joints import FREE as FREE_JOINT
-from kinetree.description.joints import SPHERICAL
+from kinetree.engine.kernels.free import check_free, free_ports
 from kinetree.errors import InputError, ShapeError
-from kinetree.kernels.free import check_free, free_ports
+from kinetree.files.description.joints import FREE as FREE_JOINT
+from kinetree.files.description.joints import SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import actuator_axis, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order

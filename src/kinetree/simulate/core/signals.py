@@ -200,6 +200,6 @@ def _beside(x: Array, y: Array) -> Array:
 
 def _cupy() -> ModuleType:
     """CuPy; the module that finds it is imported only when an array is on a GPU."""
-    from kinetree.backends.cuda import launch
+    from kinetree.engine.cuda import launch
 
     return launch.require_device()

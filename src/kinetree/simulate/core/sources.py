@@ -16,8 +16,8 @@ from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.axis import Axis
 from kinetree.base.containers import refuse_labels
 from kinetree.base.labels import Alignment
-from kinetree.compiler.graph import Port
-from kinetree.compiler.law import TracedLaw
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.curve.interpolation import warn_of_excess
 from kinetree.motion.trajectory import Trajectory

@@ -20,8 +20,8 @@ import numpy as np
 from kinetree.algorithms.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.base.arrays import Array
 from kinetree.base.containers import has_labels
-from kinetree.description.joints import SCREW_TYPES
-from kinetree.kernels.memo import kernel, remembered
+from kinetree.engine.kernels.memo import kernel, remembered
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory

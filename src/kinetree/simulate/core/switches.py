@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Graph, Node
-from kinetree.compiler.interpret import FLOATS
+from kinetree.engine.compiler.graph import Graph, Node
+from kinetree.engine.compiler.interpret import FLOATS
 from kinetree.simulate.tuning import (
     CHANGE,
     JUMP,

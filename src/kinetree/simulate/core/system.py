@@ -34,15 +34,15 @@ from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import accelerations
 from kinetree.algorithms.tree import Tree
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.compiler.derivatives import jacobian
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.derivatives import jacobian
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.forms import FORWARD, computation, is_looped
 from kinetree.errors import ModelError
-from kinetree.kernels.forms import FORWARD, computation, is_looped
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import DriveOutput

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from kinetree.backends.cuda.kernel import described
-from kinetree.backends.cuda.launch import load_with, require_device
-from kinetree.backends.cuda.prepared import KnownCalls, Prepared
-from kinetree.backends.cuda.rollout import CudaRollout
-from kinetree.compiler.stepping import NEVER
-from kinetree.compiler.stepping import Run as LoopCall
-from kinetree.kernels.memo import remembered
+from kinetree.engine.compiler.stepping import NEVER
+from kinetree.engine.compiler.stepping import Run as LoopCall
+from kinetree.engine.cuda.kernel import described
+from kinetree.engine.cuda.launch import load_with, require_device
+from kinetree.engine.cuda.prepared import KnownCalls, Prepared
+from kinetree.engine.cuda.rollout import CudaRollout
+from kinetree.engine.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms import neutral
-from kinetree.backends.cuda.launch import require_device
 from kinetree.base.arrays import Array, StateLike
-from kinetree.description.joints import FREE, SPHERICAL
+from kinetree.engine.cuda.launch import require_device
+from kinetree.engine.kernels.free import check_free
 from kinetree.errors import InputError
-from kinetree.kernels.free import check_free
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import (

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.backends.cuda.kernel import device_of
-from kinetree.backends.cuda.launch import require_device
-from kinetree.backends.cuda.rollout import CudaRollout
 from kinetree.base.arrays import Array
-from kinetree.compiler.stepping import Run as LoopCall
-from kinetree.compiler.stepping import Stepping
+from kinetree.engine.compiler.stepping import Run as LoopCall
+from kinetree.engine.compiler.stepping import Stepping
+from kinetree.engine.cuda.kernel import device_of
+from kinetree.engine.cuda.launch import require_device
+from kinetree.engine.cuda.rollout import CudaRollout
 from kinetree.errors import CompileError, InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints

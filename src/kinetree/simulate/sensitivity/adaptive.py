@@ -19,13 +19,13 @@ import numpy as np
 from kinetree.algorithms import with_parameters
 from kinetree.algorithms.state import StateSpace, quaternions, tangents
 from kinetree.algorithms.stiction import dry_friction
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.compiler.derivatives import jvp
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.derivatives import jvp
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar, where

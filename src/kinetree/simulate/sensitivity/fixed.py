@@ -16,12 +16,12 @@ import numpy as np
 from kinetree.algorithms.derivatives.forward_dynamics import discretize, turning
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import Method, Stage
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.compiler.derivatives import jvp
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.derivatives import jvp
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar

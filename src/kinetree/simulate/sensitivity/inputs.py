@@ -13,8 +13,8 @@ import numpy as np
 
 from kinetree.algorithms import parameter_list
 from kinetree.base.arrays import Array
+from kinetree.engine.kernels.free import FREE, free_values
 from kinetree.errors import InputError
-from kinetree.kernels.free import FREE, free_values
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.signals import Signal, sample_signal

@@ -22,15 +22,15 @@ import numpy as np
 from kinetree.algorithms import parameters, with_parameters
 from kinetree.algorithms.joints.friction import refuse_load_friction
 from kinetree.algorithms.state import StateSpace, tangents
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array
-from kinetree.compiler.derivatives import jacobian
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.interpret import interpret
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.derivatives import jacobian
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.memo import derivative_kernel, kernel
 from kinetree.errors import InputError
-from kinetree.kernels.memo import derivative_kernel, kernel
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts

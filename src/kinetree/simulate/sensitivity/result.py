@@ -17,15 +17,15 @@ from functools import partial
 import numpy as np
 
 from kinetree.algorithms.joints.tangents import tangent_map
-from kinetree.backends.kernel import Kernel
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.tables import counted
-from kinetree.compiler.derivatives import jacobian
-from kinetree.compiler.graph import Graph, Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.store import digest
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.derivatives import jacobian
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.store import digest
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory

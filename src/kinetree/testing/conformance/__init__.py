@@ -20,7 +20,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from kinetree.backends.call.threads import cores
+from kinetree.engine.call.threads import cores
 from kinetree.errors import NameLookupError
 from kinetree.testing.conformance import (
     cache,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree import robots
-from kinetree.backends.cache import entries, folder
+from kinetree.engine.cache import entries, folder
 from kinetree.robot import Robot
 from kinetree.testing.conformance.calls import states
 from kinetree.testing.conformance.machine import CACHE_VARIABLES, has_llvm
@@ -140,8 +140,8 @@ def keys(_: Choice) -> Iterator[Finding]:
     if not has_llvm():
         yield skipped("keys of machine code", "without llvmlite no machine code is stored")
         return
-    from kinetree.backends.llvm.programs import code_key
-    from kinetree.backends.llvm.target import LANES, host_target
+    from kinetree.engine.llvm.programs import code_key
+    from kinetree.engine.llvm.target import LANES, host_target
 
     host = host_target()
     targets = {

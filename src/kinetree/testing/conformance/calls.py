@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import robots
-from kinetree.backends.call.threads import GRAIN, PIECES, cut, threads
 from kinetree.base.arrays import Array
+from kinetree.engine.call.threads import GRAIN, PIECES, cut, threads
 from kinetree.testing.conformance import processes
 from kinetree.testing.conformance.machine import has_llvm
 from kinetree.testing.conformance.record import Choice, Finding, compared, equal, skipped

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms, robots
-from kinetree.compiler.interpret import interpret
+from kinetree.engine.compiler.interpret import interpret
 from kinetree.testing.bits import TABLE, BitRecord, check_bits, quick_sample
 from kinetree.testing.check import check_robot
 from kinetree.testing.conformance.machine import has_llvm

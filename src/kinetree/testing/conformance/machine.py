@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.backends.kernel import Kernel
-from kinetree.backends.llvm import engine
-from kinetree.backends.llvm.target import host_target
 from kinetree.base.arrays import Array
-from kinetree.compiler.graph import Port
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import host_target
 from kinetree.testing.conformance.record import REPORT, Choice, Finding, compared, equal, skipped
 
 REINSTALL = "Install it again: pip install --force-reinstall --no-deps kinetree."

@@ -16,10 +16,10 @@ import numpy as np
 from kinetree import algorithms, robots
 from kinetree.base.arrays import ArrayLike
 from kinetree.controllers import PD
+from kinetree.engine.export import export
 from kinetree.robots.exercises import EXERCISES
 from kinetree.testing.conformance.calls import states
 from kinetree.testing.conformance.record import Choice, Finding, compared, equal, skipped
-from kinetree.write.code import export
 
 PUMA_NOMINAL = (0, np.pi / 4, np.pi, 0, np.pi / 4, 0)
 PUMA_GRAVITY = "0.0000 31.6399 6.0351 0.0000 0.0283 0.0000"

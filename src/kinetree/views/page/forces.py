@@ -7,8 +7,8 @@ import numpy as np
 from kinetree.algorithms.joints.configuration import random_positions
 from kinetree.base.arrays import Array
 from kinetree.base.tables import escape, page_number
-from kinetree.description.joints import FREE
 from kinetree.errors import InputError
+from kinetree.files.description.joints import FREE
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.robot import Robot
 from kinetree.views.camera import upward

@@ -7,14 +7,14 @@ import numpy as np
 
 from kinetree.base.mathml import from_latex
 from kinetree.base.tables import counted, escape, page_number
-from kinetree.description.drive import drive_parts
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.description.records import Note
 from kinetree.errors import KinetreeError
+from kinetree.files.description.drive import drive_parts
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.records import Note
+from kinetree.files.report import mass_words
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.friction import law_texts
-from kinetree.report import mass_words
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic

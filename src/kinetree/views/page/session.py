@@ -10,8 +10,8 @@ from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import Chart, chart_data, spread
 from kinetree.base.tables import counted, escape, page_number
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.motion.inputs import check_single
 from kinetree.motion.plots import plot

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.description.records import Note
 from kinetree.explain.torque import dof_units
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.records import Note
+from kinetree.files.report import masses
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.report import masses
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import upward
 from kinetree.views.loops import freedom_words, ties

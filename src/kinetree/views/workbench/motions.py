@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.splines import cubic_spline

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from kinetree.base.versions import __version__
-from kinetree.loading import ROBOT_FILES
+from kinetree.files.loading import ROBOT_FILES
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree import controllers
 from kinetree.base.arrays import Array
-from kinetree.description.joints import FREE, SCREW_TYPES
 from kinetree.errors import InputError, NameLookupError
+from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot

@@ -15,8 +15,8 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.quantities import DECLARED
 from kinetree.base.arrays import Array
+from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
-from kinetree.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.loops import closed_rest

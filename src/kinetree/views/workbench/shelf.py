@@ -22,11 +22,11 @@ from weakref import WeakKeyDictionary
 from kinetree import robots
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, nearest
-from kinetree.description.records import Note
-from kinetree.description.source import only_inside
+from kinetree.engine.kernels.memo import Recent
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
-from kinetree.kernels.memo import Recent
-from kinetree.loading import ROBOT_FILES, load
+from kinetree.files.description.records import Note
+from kinetree.files.description.source import only_inside
+from kinetree.files.loading import ROBOT_FILES, load
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of

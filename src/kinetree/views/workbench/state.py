@@ -13,8 +13,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
-from kinetree.description.joints import FREE, SPHERICAL
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.loops import closed_rest

@@ -11,7 +11,7 @@ import sympy
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.description.constraints import Loop
+from kinetree.files.description.constraints import Loop
 
 SINES, COSINES = (0.6, 0.28), (0.8, 0.96)  # of the twists; lengths of the links are the sines
 # tan(q1/2) tan(q2/2) = -RATIO: sines of half the sum and half the difference of the twists

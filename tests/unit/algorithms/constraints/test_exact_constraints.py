@@ -8,7 +8,7 @@ import sympy
 import kinetree as kt
 from closed_loops import four_bar_tree, slider_crank_tree, tied_robot
 from kinetree import algorithms
-from kinetree.description.constraints import Loop
+from kinetree.files.description.constraints import Loop
 from precise_robots import numbers, precise
 
 RATES = [sympy.Rational(3, 2), sympy.Rational(-2, 5), sympy.Rational(1, 3)]

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.engine.kernels.compile import compile_derivative, compile_kernel
 from kinetree.errors import NameLookupError, SingularityError
-from kinetree.kernels.compile import compile_derivative, compile_kernel
 from robot_states import any_robot, random_state, relative, size
 
 SEEDS = (3, 5, 7, 12)

@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder, Robot
 from kinetree import algorithms as kt
-from kinetree.description import Friction, Mimic, Rotor, Stribeck
+from kinetree.files.description import Friction, Mimic, Rotor, Stribeck
 from kinetree.scalars import sin
 
 

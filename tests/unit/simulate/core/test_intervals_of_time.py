@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from kinetree.compiler.graph import Node, Port
-from kinetree.compiler.interpret import FLOATS
-from kinetree.compiler.optimise import optimise
-from kinetree.compiler.trace import trace
+from kinetree.engine.compiler.graph import Node, Port
+from kinetree.engine.compiler.interpret import FLOATS
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
 from kinetree.scalars import cos, sin, sqrt, where
 from kinetree.simulate.core.switches import (
     INTERVALS,

@@ -1,0 +1,1 @@
+"""From a declared quantity to a callable: trace, compile, call, export."""

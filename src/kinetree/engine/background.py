@@ -1,0 +1,140 @@
+"""Compile in the background, while calls are answered by code that was there at once.
+
+The straight-line code of a large graph takes seconds to compile. Its kernel first runs a program of
+single operations (`compiler.tabulated`), which is made in about a tenth of a second, runs some ten
+times as long, and gives the same bits. Meanwhile one thread compiles the kernels that wait, one
+after the other; each kernel then takes its own code.
+
+The thread is a daemon and uses one core. When Python ends it stops after the module that it is
+compiling; a process that forks waits for that module too, and its child goes on with what is there.
+Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
+"""
+
+import atexit
+import logging
+import threading
+from collections.abc import Callable
+
+from kinetree.base.environment import setting
+from kinetree.base.system import on_fork
+from kinetree.engine.call.threads import thread_count, threads
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.store import digest
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import Programs
+
+log = logging.getLogger(__name__)
+
+NODE = 1.8e-4  # s of one core to compile a node of a graph
+LONGEST_WAIT = 0.4  # s that a kernel may take to be compiled before it has to answer first
+
+
+class Job:
+    """A graph that is compiled once for all that wait for its code."""
+
+    __slots__ = ("begun", "done", "key", "programs", "then")
+
+    def __init__(self, key: str) -> None:
+        self.key, self.begun, self.done = key, False, threading.Event()
+        self.programs: list[Programs] = []
+        self.then: list[Callable[[], None]] = []
+
+    def run(self) -> None:
+        """Compile the graph, and let all that wait for it take the code."""
+        try:
+            code = self.programs[0].code("float64")
+            with _lock:  # nothing joins from here on
+                _jobs.pop(self.key, None)
+            for programs in self.programs[1:]:
+                programs.adopt("float64", code)
+            for act in self.then:
+                act()
+        finally:
+            with _lock:
+                _jobs.pop(self.key, None)
+            self.done.set()
+
+
+_lock = threading.Lock()
+_jobs: dict[str, Job] = {}  # by the hash of the graph
+_worker: threading.Thread | None = None
+
+
+def enabled() -> bool:
+    """Return True unless the environment switches compilation in the background off."""
+    return setting("KINETREE_BACKGROUND") is not False
+
+
+def pays(graph: Graph) -> bool:
+    """Return True if the code of a graph takes so long that its kernel should answer before."""
+    if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
+        return False
+    return NODE * len(graph.nodes) / thread_count() > LONGEST_WAIT
+
+
+def submit(programs: Programs, then: Callable[[], None]) -> None:
+    """Compile the code of `programs` in the background, then call `then` in that thread."""
+    global _worker
+    key = digest(programs.graph)
+    with _lock:
+        job = _jobs.setdefault(key, Job(key))
+        job.programs.append(programs)
+        job.then.append(then)
+        if _worker is None:
+            _worker = threading.Thread(target=_work, name="kinetree compiler", daemon=True)
+            _worker.start()
+
+
+def finish(programs: Programs) -> None:
+    """Wait until the code of `programs` is compiled; an error of the compilation is raised here.
+
+    A graph whose turn has not come is compiled by this thread, on all cores.
+    """
+    with _lock:
+        job = _jobs.get(digest(programs.graph))
+        mine = job is not None and not job.begun
+        if job is not None and mine:
+            job.begun = True
+    if job is not None and mine:
+        job.run()
+    elif job is not None:
+        job.done.wait()
+    programs.code("float64")  # there already, unless the background failed
+
+
+def _work() -> None:
+    global _worker
+    while True:
+        with _lock:
+            job = next((job for job in _jobs.values() if not job.begun), None)
+            if job is None or engine.abandoned.is_set():
+                _worker = None
+                return
+            job.begun = True
+        try:
+            with threads(1):  # the other cores are for whatever the user does meanwhile
+                job.run()
+        except Exception as problem:  # it is raised again where the code is needed
+            if not engine.abandoned.is_set():
+                log.warning("kinetree could not compile in the background: %s", problem)
+
+
+def _end() -> None:
+    """Let the thread stop after the module under way: LLVM must not run while the process ends."""
+    engine.abandoned.set()
+    worker = _worker
+    if worker is not None:
+        worker.join()
+
+
+def _forget() -> None:
+    """Start anew in a forked child, where the thread does not exist."""
+    global _lock, _worker
+    for job in _jobs.values():
+        job.done.set()
+    _lock, _worker = threading.Lock(), None
+    _jobs.clear()
+
+
+atexit.register(_end)
+on_fork(after_in_child=_forget)

@@ -1,0 +1,175 @@
+"""C and its dialects: how CUDA kernels, exported C, C++ and firmware write an operation.
+
+`Dialect` has one template for each operation of a graph. `CArithmetic` writes sine, cosine, exp,
+log, tanh and atan2 from the operations of `compiler.sincos` and `compiler.elementary`, one
+statement each, so that compilers that fuse products and sums within an expression give the bits of
+the kernels.
+"""
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from kinetree.engine.compiler import elementary
+from kinetree.engine.compiler.elementary import bits_of
+from kinetree.engine.compiler.graph import OPERATIONS
+
+BITS = {
+    "add": "+",
+    "sub": "-",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shl": "<<",
+    "lshr": ">>",
+    "icmp ugt": ">",
+    "icmp eq": "==",
+}
+LETTERS = ("a", "b")
+ALWAYS = "1"  # the mask that is set for every number
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a dialect of C writes operations on one type of numbers.
+
+    literal: a constant. library: the name of sqrt, fabs, fma, ... for the type. own: that of
+    exp, log, tanh and atan2. fused: there is a fused multiply-add. quotient: a division.
+    """
+
+    literal: Callable[[float], str]
+    library: Callable[[str], str]
+    own: Callable[[str], str]
+    fused: bool = True
+    quotient: str = "{} / {}"
+
+    def multiply_add(self, a: str, b: str, c: str) -> str:
+        """Expression for a b + c."""
+        return f"{self.library('fma')}({a}, {b}, {c})" if self.fused else f"(({a} * {b}) + {c})"
+
+    @property
+    def operations(self) -> dict[str, str]:
+        """Templates of all operations, every part in brackets, as MISRA C asks for."""
+        zero, one = self.literal(0.0), self.literal(1.0)
+        named = {"sqrt": "sqrt", "abs": "fabs", "sin": "sin", "cos": "cos"}
+        calls = {op: self.library(function) for op, function in named.items()}
+        calls |= {op: self.own(op) for op in elementary.FUNCTIONS}
+        return {
+            "add": "{} + {}",
+            "sub": "{} - {}",
+            "mul": "{} * {}",
+            "div": self.quotient,
+            "neg": "-{}",
+            "fma": self.multiply_add("{}", "{}", "{}"),
+            "fms": self.multiply_add("{}", "{}", "-{}") if self.fused else "(({} * {}) - {})",
+            "fnma": self.multiply_add("-{}", "{}", "{}") if self.fused else "({2} - ({0} * {1}))",
+            "select": f"({{}} > {zero}) ? {{}} : {{}}",
+            "sign": f"({{0}} > {zero}) ? {one} : (({{0}} < {zero}) ? -{one} : "
+            f"(({{0}} == {zero}) ? {zero} : {{0}}))",  # NaN stays, zero has no sign
+            "min": "(({0} < {1}) || ({0} != {0})) ? {0} : {1}",
+            "max": "(({0} > {1}) || ({0} != {0})) ? {0} : {1}",
+            **{
+                op: f"{name}({', '.join(['{}'] * OPERATIONS[op][0])})" for op, name in calls.items()
+            },
+        }
+
+
+def doubles(template: str) -> Any:
+    """Make a method that writes a statement for a double."""
+
+    def write(self: "CArithmetic", *values: str) -> str:
+        return self._let("double", template.format(*values))  # pyright: ignore[reportPrivateUsage]
+
+    return write
+
+
+@dataclass
+class CArithmetic:
+    """Writes the operations of `elementary.Arithmetic`; values are names of C variables.
+
+    literal: how a finite constant is written. integer_type: of the bits of a number. The others:
+    names of functions.
+    """
+
+    literal: Callable[[float], str]
+    fma_name: str
+    bits_name: str
+    from_bits_name: str
+    integer_type: str = "unsigned long long"
+    lines: list[str] = field(default_factory=list[str])
+
+    def _let(self, kind: str, expression: str) -> str:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"    const {kind} {name} = {expression};")
+        return name
+
+    def number(self, value: float) -> str:
+        """A constant; negative ones in brackets."""
+        if not math.isfinite(value):
+            return f"{self.from_bits_name}({self.integer(bits_of(value))})"
+        text = self.literal(value)
+        return f"({text})" if text.startswith("-") else text
+
+    def integer(self, value: int) -> str:
+        """A constant integer."""
+        return f"0x{value % 2**64:x}ull"
+
+    add, sub = doubles("{} + {}"), doubles("{} - {}")
+    mul, div = doubles("{} * {}"), doubles("{} / {}")
+    neg = doubles("-{}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """Fused a b + c, rounded once."""
+        return self._let("double", f"{self.fma_name}({a}, {b}, {c})")
+
+    def select(self, mask: str, a: str, b: str) -> str:
+        """Number a where the mask is set, b elsewhere."""
+        return a if mask == ALWAYS else self._let("double", f"{mask} ? {a} : {b}")
+
+    def unordered(self, a: str, b: str) -> str:
+        """Mask: a or b is NaN."""
+        return self._let("int", f"{a} != {a}" + (f" || {b} != {b}" if b != a else ""))
+
+    def bits(self, a: str) -> str:
+        """The integer with the same bits."""
+        return self._let(self.integer_type, f"{self.bits_name}({a})")
+
+    def from_bits(self, a: str) -> str:
+        """The number with the same bits."""
+        return self._let("double", f"{self.from_bits_name}({a})")
+
+    def on_bits(self, operation: str, a: str, b: str) -> str:
+        """An operation on integers; a comparison gives a mask."""
+        kind = "int" if operation.startswith("icmp") else self.integer_type
+        return self._let(kind, f"{a} {BITS[operation]} {b}")
+
+
+def functions_text(
+    used: Collection[str],
+    dtype: str,
+    name: Callable[[str], str],
+    arithmetic: Callable[[], CArithmetic],
+    linkage: str,
+) -> str:
+    """Text of the functions among the operations `used`.
+
+    Args:
+        used: names of operations.
+        dtype: the C type of arguments and results.
+        name: of the function, from the name of the operation.
+        arithmetic: makes a writer.
+        linkage: words before the type of the result.
+    """
+    texts: list[str] = []
+    for op, write in elementary.FUNCTIONS.items():
+        if op in used:
+            f = arithmetic()
+            arguments = LETTERS[: OPERATIONS[op][0]]
+            wide = [f"x_{x}" for x in arguments]
+            value = write(f, *wide)
+            given = ", ".join(f"{dtype} {x}" for x in arguments)
+            lines = [f"{linkage} {dtype} {name(op)}({given})", "{"]
+            lines += [f"    const double {y} = {x};" for x, y in zip(arguments, wide, strict=True)]
+            texts.append("\n".join([*lines, *f.lines, f"    return ({dtype}){value};", "}", ""]))
+    return "\n".join(texts)

@@ -1,0 +1,238 @@
+"""Memory of large results, kept warm: a pool of buffers that results take and give back.
+
+A new array of more than some kilobytes consists of pages that the system clears at their first
+write, which takes as long as computing the numbers in it. Results of kernels from `LEAST` bytes on
+therefore use the memory of earlier results that no longer exist. To Python they are ordinary arrays
+that own their memory: NumPy lets every array name the functions that allocate and free its data (a
+"handler"), and calls ours when the array itself is freed, that is when neither a view nor a buffer
+refers to it. Until then its memory is in no pool, so no memory is ever in two results.
+
+The pool keeps at most `limit()` bytes that no result uses, the newest ones; the environment
+variable KINETREE_BUFFERS sets that number in MB, and 0 or "off" turns the pool off. Its functions
+are called with the GIL, which makes them safe for threads; a forked child has a copy of its own.
+Fresh memory comes from NumPy's default handler.
+"""
+
+import ctypes
+
+from kinetree.base.environment import setting
+from kinetree.engine.call import c_api as abi
+from kinetree.engine.call.blocks import Function
+from kinetree.engine.call.fastcall import ROWS
+from kinetree.engine.llvm.engine import Code
+
+LEAST = 32 * 1024  # bytes of a result from which the pool pays
+MEGABYTES = 128  # kept by default
+
+# words of a pool; pairs of address and size follow, the oldest first
+DEFAULT, IDLE, BOUND, COUNT = range(4)
+FIRST, SLOTS = 4, 32
+ALIGN, HEAD, PAGE = 64, 16, 4096  # before the data: the address of the block, and the data's size
+
+# NumPy's handler: a name of 127 bytes, a version of one, then an allocator: five addresses
+CONTEXT, ALLOCATE, ALLOCATE_ZEROS, CHANGE, FREE = (128 + 8 * k for k in range(5))
+NAME, VERSION = b"kinetree", 1
+CARRAY, OWNDATA = 0x0501, 0x0004
+
+
+def emit_buffers() -> list[str]:
+    """LLVM IR of the pool's functions and of `@new_array`."""
+    copies = (
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+        "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)\n"
+    )
+    return [copies, emit_take(), emit_zeros(), emit_return(), emit_change(), emit_new()]
+
+
+def slot(f: Function, index: str | int) -> str:
+    """Return the place of a pair in the pool."""
+    return f.at("%pool", f.add(FIRST, f.mul(index, 2)), "i64")
+
+
+def remove(f: Function, index: str | int, size: str) -> None:
+    """Remove a pair from the pool; those behind it move up."""
+    count = f.let(f"sub i64 {f.item('i64', '%pool', COUNT)}, 1")
+    place, following = slot(f, index), slot(f, f.add(index, 1))
+    rest = f.mul(f.let(f"sub i64 {count}, {index}"), 16)
+    f.call(
+        "void",
+        "@llvm.memmove.p0.p0.i64",
+        f"ptr {place}",
+        f"ptr {following}",
+        f"i64 {rest}",
+        "i1 false",
+    )
+    f.put("i64", count, "%pool", COUNT)
+    idle = f.item("i64", "%pool", IDLE)
+    f.put("i64", f.let(f"sub i64 {idle}, {size}"), "%pool", IDLE)
+
+
+def emit_take() -> str:
+    """LLVM IR of `@pool_take`: memory for `size` bytes, of an earlier result if one fits."""
+    f = Function("pool_take", "ptr %pool, i64 %size")
+    count = f.item("i64", "%pool", COUNT)
+    # at most half as much again is wasted
+    most = f.add(f.add("%size", f.let("lshr i64 %size, 1")), PAGE)
+    with f.each(count) as k:  # the newest first: some of it may be in the processor's cache
+        index = f.let(f"sub i64 {f.let(f'sub i64 {count}, {k}')}, 1")
+        place = slot(f, index)
+        size = f.item("i64", place, 1)
+        enough = f.compare("uge", "i64", size, "%size")
+        with f.when(f.both(enough, f.compare("ule", "i64", size, most))):
+            data = f.item("ptr", place, 0)
+            remove(f, index, size)
+            f.give(data)
+    rounded = f.let(f"and i64 {f.add('%size', PAGE - 1)}, {-PAGE}")
+    handler = f.item("ptr", "%pool", DEFAULT)
+    context, allocate = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, ALLOCATE)
+    block = f.call("ptr", allocate, f"ptr {context}", f"i64 {f.add(rounded, HEAD + ALIGN)}")
+    with f.when(f.compare("eq", "ptr", block, "null")):
+        f.give("null")
+    behind = f.add(f.let(f"ptrtoint ptr {block} to i64"), HEAD + ALIGN - 1)
+    data = f.let(f"inttoptr i64 {f.let(f'and i64 {behind}, {-ALIGN}')} to ptr")
+    f.put("ptr", block, data, -2)
+    f.put("i64", rounded, data, -1)
+    f.give(data)
+    return f.text()
+
+
+def emit_zeros() -> str:
+    """LLVM IR of `@pool_zeros`: the same for `count` numbers of `each` bytes, set to zero."""
+    f = Function("pool_zeros", "ptr %pool, i64 %count, i64 %each")
+    size = f.mul("%count", "%each")
+    data = f.call("ptr", "@pool_take", "ptr %pool", f"i64 {size}")
+    with f.when(f.compare("ne", "ptr", data, "null")):
+        f.call("void", "@llvm.memset.p0.i64", f"ptr {data}", "i8 0", f"i64 {size}", "i1 false")
+    f.give(data)
+    return f.text()
+
+
+def emit_return() -> str:
+    """LLVM IR of `@pool_return`: keep memory that no array uses any more, or free it."""
+    f = Function("pool_return", "ptr %pool, ptr %data, i64 %size", "void")
+    with f.when(f.compare("eq", "ptr", "%data", "null")):
+        f.give()
+    size, bound = f.item("i64", "%data", -1), f.item("i64", "%pool", BOUND)
+
+    def free(data: str, size: str) -> None:
+        handler = f.item("ptr", "%pool", DEFAULT)
+        context, own = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
+        block = f"ptr {f.item('ptr', data, -2)}"
+        f.call("void", own, f"ptr {context}", block, f"i64 {f.add(size, HEAD + ALIGN)}")
+
+    with f.when(f.compare("ugt", "i64", size, bound)):
+        free("%data", size)
+        f.give()
+    with f.repeat() as kept:
+        count = f.item("i64", "%pool", COUNT)
+        total = f.add(f.item("i64", "%pool", IDLE), size)
+        fits = f.compare("ule", "i64", total, bound)
+        with f.when(f.both(fits, f.compare("slt", "i64", count, SLOTS))):
+            place = slot(f, count)
+            f.put("ptr", "%data", place)
+            f.put("i64", size, place, 1)
+            f.put("i64", f.add(count, 1), "%pool", COUNT)
+            f.put("i64", total, "%pool", IDLE)
+            f.go(kept)
+        oldest = slot(f, 0)
+        data, own = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
+        remove(f, 0, own)
+        free(data, own)
+    f.give()
+    return f.text()
+
+
+def emit_change() -> str:
+    """LLVM IR of `@pool_change`: another size with the same numbers, for `array.resize`."""
+    f = Function("pool_change", "ptr %pool, ptr %data, i64 %size")
+    made = f.call("ptr", "@pool_take", "ptr %pool", "i64 %size")
+    with f.when(f.compare("eq", "ptr", "%data", "null")):
+        f.give(made)
+    with f.when(f.compare("eq", "ptr", made, "null")):
+        f.give("null")
+    before = f.item("i64", "%data", -1)
+    less = f.compare("ult", "i64", before, "%size")
+    size = f.choose(less, "i64", before, "%size")
+    given = (f"ptr {made}", "ptr %data", f"i64 {size}", "i1 false")
+    f.call("void", "@llvm.memcpy.p0.p0.i64", *given)
+    f.call("void", "@pool_return", "ptr %pool", "ptr %data", f"i64 {before}")
+    f.give(made)
+    return f.text()
+
+
+def emit_new() -> str:
+    """LLVM IR of `@new_array`: a new array, with memory of the pool if it is large."""
+    arguments = "ptr %table, ptr %descr, i64 %ndim, ptr %shape, i64 %size"
+    f = Function("new_array", arguments)
+
+    def row(name: str) -> str:
+        return f.load("ptr", "%table", 8 * ROWS.index(name))
+
+    def array(data: str, flags: int) -> str:
+        f.call("void", row("Py_IncRef"), "ptr %descr")  # taken over by the array
+        given = [f"ptr {row('ndarray')}", "ptr %descr", f"i32 {ndim}", "ptr %shape", "ptr null"]
+        made = row("PyArray_NewFromDescr")
+        return f.call("ptr", made, *given, f"ptr {data}", f"i32 {flags}", "ptr null")
+
+    ndim = f.let("trunc i64 %ndim to i32")
+    pool = row("pool")
+    large = f.compare("uge", "i64", "%size", LEAST)
+    off = f.compare("eq", "ptr", pool, "null")
+    with f.when(f.either(f.opposite(large), off)):
+        f.give(array("null", 0))
+    data = f.call("ptr", "@pool_take", f"ptr {pool}", "i64 %size")
+    with f.when(f.compare("eq", "ptr", data, "null")):
+        f.give(array("null", 0))  # which sets Python's MemoryError
+    made = array(data, CARRAY)
+    with f.when(f.compare("eq", "ptr", made, "null")):
+        f.call("void", "@pool_return", f"ptr {pool}", f"ptr {data}", "i64 %size")
+        f.give("null")
+    flags = f.let(f"or i32 {f.load('i32', made, abi.FLAGS)}, {OWNDATA}")
+    f.do(f"store i32 {flags}, ptr {f.at(made, abi.FLAGS)}")
+    handler = row("handler")
+    f.call("void", row("Py_IncRef"), f"ptr {handler}")
+    f.do(f"store ptr {handler}, ptr {f.at(made, abi.HANDLER)}")
+    f.give(made)
+    return f.text()
+
+
+def limit() -> int:
+    """Return the bytes that the pool may keep, from KINETREE_BUFFERS; 0: there is no pool."""
+    chosen = setting("KINETREE_BUFFERS")
+    return MEGABYTES * 1_000_000 if chosen is None else chosen
+
+
+def make_pool(code: Code) -> tuple[int, int]:
+    """Return the addresses of a new pool and of the capsule of its handler; (0, 0) for no pool.
+
+    Both exist until the process ends, and so does the code of the handler: an array may be freed
+    after everything else of Python.
+
+    Args:
+        code: the machine code of the functions above.
+    """
+    bound = limit()
+    if not bound or not abi.handlers_as_expected():
+        return 0, 0
+    pool = (ctypes.c_ssize_t * (FIRST + 2 * SLOTS))()
+    pool[DEFAULT], pool[BOUND] = abi.default_handler(), bound
+    handler = ctypes.create_string_buffer(NAME, FREE + 8)
+    handler[127] = bytes([VERSION])
+    words = ("pool_take", "pool_zeros", "pool_change", "pool_return")
+    addresses = [ctypes.addressof(pool), *(code.address(word) for word in words)]
+    for place, address in zip(range(CONTEXT, FREE + 8, 8), addresses, strict=True):
+        ctypes.c_void_p.from_address(ctypes.addressof(handler) + place).value = address
+    capsule = abi.new_handler(ctypes.addressof(handler))
+    for kept in (pool, handler, capsule, code):
+        abi.keep_forever(kept)
+    _pools.append(pool)
+    return ctypes.addressof(pool), id(capsule)
+
+
+_pools: list[ctypes.Array[ctypes.c_ssize_t]] = []
+
+
+def idle() -> tuple[int, int]:
+    """Return how many buffers wait for a result, and their bytes."""
+    return sum(pool[COUNT] for pool in _pools), sum(pool[IDLE] for pool in _pools)

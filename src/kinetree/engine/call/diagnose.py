@@ -1,0 +1,151 @@
+"""Errors for calls that NumPy refused, in terms of the arguments of the kernel.
+
+The arguments are examined only after NumPy raised an error, so a correct call pays nothing for good
+messages.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.containers import has_fields, structured
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.errors import KinetreeError, ShapeError
+
+MOVED = {"axes", "axis"}  # options that move the core dimensions
+
+
+class ArgumentError(KinetreeError, TypeError):
+    """A call with a wrong number of arguments, or with one that is not an array of numbers."""
+
+
+def explain(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
+) -> KinetreeError | None:
+    """Return an error that names the wrong argument, or None if no mistake was found."""
+    nin, nout = len(graph.inputs), len(graph.outputs)
+    if not nin <= len(arrays) <= nin + nout:
+        return ArgumentError(
+            f"{usage(name, graph)} takes {nin} arrays; {len(arrays)} were given. "
+            "Output arrays go into out=."
+        )
+    if MOVED & options.keys():
+        return None
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        if has_fields(array):
+            return ArgumentError(f"{port.name} of {usage(name, graph)} {structured(array)}")
+    shapes: list[tuple[int, ...]] = []
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        try:
+            shape = shape_of(array)
+        except ValueError as ragged:
+            return ShapeError(
+                f"{port.name} of {usage(name, graph)} is not a regular array: {ragged}. "
+                f"Expected shape {wanted(port)}."
+            )
+        lead = port.leading(shape)
+        if lead is None:
+            return ShapeError(
+                f"{port.name} has shape {shape}, but {usage(name, graph)} expects {wanted(port)}. "
+                "States of a batch lie along leading axes."
+            )
+        shapes.append(lead)
+    return explain_batch(name, graph, shapes, arrays, options)
+
+
+def explain_batch(
+    name: str,
+    graph: Graph,
+    shapes: Sequence[tuple[int, ...]],
+    arrays: Sequence[object],
+    options: Mapping[str, object],
+) -> ShapeError | None:
+    """Return an error about leading axes that do not broadcast or outputs that do not fit them."""
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(
+            f"{port.name} {shape}" for port, shape in zip(graph.inputs, shapes, strict=True)
+        )
+        return ShapeError(
+            f"The leading axes of the arguments of {usage(name, graph)} do not broadcast: "
+            f"{listed}. Each axis must be equal or 1."
+        )
+    out = options.get("out")
+    if problem := miscounted(graph, out):
+        shaped = ", ".join(f"{port.name} {batch + port.shape}" for port in graph.outputs)
+        many = len(graph.outputs) > 1
+        return ShapeError(
+            f"out of {usage(name, graph)} is {problem}; expected "
+            f"{f'a tuple of {len(graph.outputs)} arrays' if many else 'one array'}: {shaped}."
+        )
+    outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]
+    for port, array in zip(graph.outputs, outs, strict=False):
+        expected = batch + port.shape
+        if isinstance(array, np.ndarray) and array.shape != expected:
+            return ShapeError(
+                f"out for {port.name} of {usage(name, graph)} has shape {array.shape}; "
+                f"expected {expected}."
+            )
+    return None
+
+
+def explain_types(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
+) -> ArgumentError | None:
+    """Return an error that names an argument of another type, for calls with NumPy arrays."""
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        kind = np.asarray(array).dtype
+        if not np.can_cast(kind, np.float64, "safe"):
+            return ArgumentError(
+                f"{port.name} of {usage(name, graph)} has values of type {kind}; expected real "
+                "numbers of at most 64 bits."
+            )
+    out = options.get("out")
+    for port, array in zip(graph.outputs, out if isinstance(out, tuple) else [out], strict=False):
+        if problem := unfit(array):
+            return ArgumentError(
+                f"out for {port.name} of {usage(name, graph)} {problem}; expected a NumPy array of "
+                "floating-point numbers that can be written."
+            )
+    return None
+
+
+def miscounted(graph: Graph, out: object) -> str:
+    """Return what `out` is if it is not one array for each result, or "" if it is, or is None."""
+    count = len(graph.outputs)
+    if isinstance(out, tuple):
+        found = len(cast("tuple[object, ...]", out))
+        return "" if found == count else f"a tuple of length {found}"
+    if out is None or count == 1:
+        return ""
+    return "one array" if isinstance(out, np.ndarray) else f"{out!r:.40}"
+
+
+def unfit(out: object) -> str:
+    """Return why an array cannot take results, or "" if it can, or is None."""
+    if out is None:
+        return ""
+    if not isinstance(out, np.ndarray):
+        return f"is {out!r:.40}"
+    array = cast("Array", out)
+    if not np.can_cast(np.float64, array.dtype, "same_kind"):
+        return f"has values of type {array.dtype}"
+    return "" if array.flags.writeable else "cannot be written"
+
+
+def usage(name: str, graph: Graph) -> str:
+    """Return the call in short: "inverse_dynamics(q, dq, ddq)"."""
+    return f"{name}({', '.join(port.name for port in graph.inputs)})"
+
+
+def wanted(port: Port) -> str:
+    """Return the shape of a port with room for a batch: "(..., 7)"."""
+    return f"({', '.join(['...', *map(str, port.shape)])})"
+
+
+def shape_of(array: object) -> tuple[int, ...]:
+    """Return the shape of an array, list or number; ValueError where a list is ragged."""
+    return tuple(np.shape(cast("Array", array)))

@@ -1,0 +1,269 @@
+"""The general call of a kernel: keywords, the choice of loops, threads, and clear errors.
+
+Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functions of `foreign.py`.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.axis import Axis
+from kinetree.engine.call.diagnose import ArgumentError, explain, explain_types, usage
+from kinetree.engine.call.foreign import Arguments, Options, call_for, check_outputs
+from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
+from kinetree.engine.call.threads import Batch, thread_count
+from kinetree.engine.call.vectorcall import new_array
+from kinetree.engine.compiler.graph import Graph, Port
+
+FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
+
+# Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
+# moving a number in or out of memory as much as some operations.
+WORK = 8_000_000
+MOVE = 10
+
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
+
+SIZED = (np.ndarray, np.generic)
+PLAIN = (*SIZED, list, tuple, int, float)
+NUMBERS = (int, float, np.float64)
+ADAPTING = (int, float, bool)  # numbers of Python, which take the type of the arrays beside them
+LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
+
+
+def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters: bool) -> str:
+    """Return the gufunc signature, with the dimensions' letters or their sizes."""
+
+    def core(port: Port) -> str:
+        named = letters and len(port.dims) == len(port.shape)
+        return f"({','.join(port.dims if named else map(str, port.shape))})"
+
+    return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
+
+
+def _nothing() -> None:
+    return None
+
+
+class Dispatch:
+    """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
+
+    __slots__ = (
+        "_doc",
+        "_every",
+        "_least",
+        "_loop",
+        "_nin",
+        "_single",
+        "_states",
+        "axes",
+        "dtypes",
+        "entered",
+        "graph",
+        "name",
+        "operation",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        doc: str,
+        dtypes: tuple[str, ...],
+        loop: Callable[[str], InnerLoop],
+        axes: Axes | None = None,
+    ) -> None:
+        self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
+        self._doc, self._loop = doc, loop
+        self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
+        self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
+        self._nin = len(graph.inputs)
+        self.renew()
+        numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
+        self._states = math.ceil(WORK / (graph.operations + MOVE * numbers + 1))
+        # a batch whose arrays are all below this size is not large
+        self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
+
+    @property
+    def large(self) -> int:
+        """The number of states from which several threads pay."""
+        return self._states
+
+    def loop(self, dtype: str) -> InnerLoop:
+        """Return the inner loop over states."""
+        return self._loop(dtype)
+
+    def renew(self) -> None:
+        """Take the loops that are there now: those of float64 may have been compiled meanwhile."""
+        self._single = {"float64": self._make(("float64",))} if "float64" in self.dtypes else {}
+        self._every = self._single.get("float64") if self.dtypes == ("float64",) else None
+
+    def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
+        """Return the gufunc with the loops of `dtypes`, the narrowest first."""
+        graph = self.graph
+        loops = [self.loop(dtype) for dtype in sorted(dtypes)]
+        signature = core_signature(graph.inputs, graph.outputs, letters=False)
+        nin, nout = len(graph.inputs), len(graph.outputs)
+        return make_gufunc(loops, nin, nout, signature, self.name, self._doc)
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The gufunc with all loops."""
+        if self._every is None:
+            self._every = self._make(self.dtypes)
+        return self._every
+
+    def call(self, *arrays: object, **options: object) -> Any:
+        """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
+        if options:
+            if "out" in options:
+                check_outputs(self.name, options["out"])
+                if options["out"] is None:  # NumPy refuses it where there are several results
+                    options = {key: value for key, value in options.items() if key != "out"}
+            if len(arrays) < self._nin:
+                arrays, options = self._by_name(arrays, options)
+        least, large, other = self._least, False, False
+        for array in arrays:
+            if type(array) is np.ndarray:
+                if array.size >= least:
+                    large = True
+            elif type(array) not in NUMBERS:
+                other = True
+        if other and (foreign := call_for(arrays)) is not None:
+            return foreign(self, arrays, options)
+        try:
+            gufunc: Any = self._suited(arrays, options)
+            if large:
+                result = self._on_threads(gufunc, arrays, options)
+                if result is not None:
+                    return result
+            return gufunc(*arrays, **options)
+        except (ValueError, TypeError) as refused:
+            taught = explain(self.name, self.graph, arrays, options)
+            taught = taught or explain_types(self.name, self.graph, arrays, options)
+            if taught is None:
+                raise
+            raise taught from refused
+
+    def _by_name(
+        self, arrays: Arguments, options: dict[str, object]
+    ) -> tuple[Arguments, dict[str, object]]:
+        """Move inputs given by name to their places."""
+        missing = [port.name for port in self.graph.inputs[len(arrays) :]]
+        if not any(name in options for name in missing):
+            return arrays, options
+        absent = [name for name in missing if name not in options]
+        if absent:
+            raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
+        named = tuple(options[name] for name in missing)
+        rest = {key: value for key, value in options.items() if key not in missing}
+        return (*arrays, *named), rest
+
+    def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
+        """Return the gufunc with the loop of a call: float32 where all arrays are, else float64.
+
+        Numbers of Python take the type of the arrays beside them. Integers compute in float64:
+        NumPy alone would take float32 for those of 8 and 16 bits.
+        """
+        if len(self.dtypes) == 1 or not LOOPS_BY_HAND.isdisjoint(options):
+            return self.gufunc
+        if not all(isinstance(array, PLAIN) for array in arrays):
+            return self.gufunc  # an unknown type may override the gufunc and needs all its loops
+        kinds = {
+            array.dtype.char if isinstance(array, SIZED) else np.asarray(array).dtype.char
+            for array in arrays[: self._nin]
+            if type(array) not in ADAPTING
+        }
+        return self._of_type("float32" if kinds == {FLOAT32} else "float64")
+
+    def _of_type(self, dtype: str) -> np.ufunc:
+        """Return the gufunc with one loop; that of float32 is compiled at its first use."""
+        found = self._single.get(dtype)
+        if found is None:
+            found = self._single[dtype] = self._make((dtype,))
+        return found
+
+    def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
+        """Compute on several threads; None where a single call of NumPy has to do it.
+
+        One thread makes the results itself: their memory is that of earlier ones (buffers.py),
+        which NumPy does not know.
+        """
+        count, out = thread_count(), options.get("out")
+        if len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
+            return None
+        if count < 2 and out is not None:
+            return None
+        arrays = self._with_numbers(arrays)
+        if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
+            return None
+        batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), out)
+        if batch is None or batch.states < self._states:
+            return None
+        if count < 2:
+            return gufunc(*arrays, out=tuple(batch.new_outputs(gufunc, new_array)))
+        return batch.call(gufunc, count, new_array)
+
+    def _with_numbers(self, arrays: Arguments) -> Arguments:
+        """The arguments with floats for inputs of shape () as arrays of the type of the others."""
+        if not any(type(x) is float for x in arrays):
+            return arrays
+        kinds = {x.dtype for x in arrays if type(x) is np.ndarray}
+        ports = zip(self.graph.inputs, arrays, strict=True)
+        return tuple(
+            np.array(x, *kinds) if type(x) is float and not port.shape and len(kinds) == 1 else x
+            for port, x in ports
+        )
+
+
+class Overload:
+    """A call with one optional further argument, which a second, larger kernel takes.
+
+    `call` is the general call of the smaller kernel, `inputs` the number of its arguments, `extra`
+    the name of the further one. `make` makes the larger kernel at the first call that needs it.
+    """
+
+    __slots__ = ("_call", "_inputs", "_larger", "_learners", "_make", "extra")
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        inputs: int,
+        extra: str,
+        make: Callable[[], Callable[..., Any]],
+    ) -> None:
+        self._call, self._inputs, self._make = call, inputs, make
+        self.extra = sys.intern(extra)
+        self._larger: list[Callable[..., Any]] = []
+        self._learners: list[Callable[[object], None]] = []
+
+    @property
+    def larger(self) -> Callable[..., Any]:
+        """The kernel with the further argument."""
+        if not self._larger:
+            # threads may each make one: the first stays, as machine code has its address
+            self._larger.append(self._make())
+            for learn in self._learners:
+                learn(self._larger[0])
+        return self._larger[0]
+
+    def when_made(self, learn: Callable[[object], None]) -> None:
+        """Give the larger kernel to a function, now or when it is made."""
+        self._learners.append(learn)
+        if self._larger:
+            learn(self._larger[0])
+
+    def call(self, *arrays: object, **options: object) -> Any:
+        """Evaluate with or without the further argument; None means that it is not given."""
+        if self.extra in options and options[self.extra] is None:
+            options = {key: value for key, value in options.items() if key != self.extra}
+        if len(arrays) == self._inputs + 1 and arrays[-1] is None:
+            arrays = arrays[:-1]
+        if len(arrays) > self._inputs or self.extra in options:
+            return self.larger(*arrays, **options)
+        return self._call(*arrays, **options)

@@ -1,0 +1,101 @@
+"""Arrays that are not NumPy's: the functions that take calls made with them.
+
+Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `base/labels.py`.
+`kinetree.engine.tensors` registers a function for each package of tensors. A package is recognised
+by the name of the array's type, so nothing of it is imported to find out; its function is loaded
+when the first of its arrays arrives.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.containers import describe, has_labels, label_kind, refuse_masked
+from kinetree.base.labels import Alignment
+from kinetree.engine.call.diagnose import ArgumentError, usage
+from kinetree.errors import InputError
+
+Arguments = tuple[object, ...]
+Options = Mapping[str, object]
+
+# call(dispatch, arrays, options) -> results; dispatch is the `Dispatch` of the kernel
+ForeignCall = Callable[[Any, Arguments, Options], object]
+
+_packages: dict[str, Callable[[], ForeignCall]] = {}
+_known: dict[type, ForeignCall | None] = {}
+
+
+def register(package: str, load: Callable[[], ForeignCall]) -> None:
+    """Send calls with arrays of `package` to the function that `load` returns."""
+    _packages[package] = load
+    _known.clear()
+
+
+def foreign_call(kind: type) -> ForeignCall | None:
+    """Return the function for arrays of this type or of a class derived from it; None: NumPy."""
+    if kind not in _known:
+        if label_kind(kind) is not None:
+            _known[kind] = call_by_name
+            return call_by_name
+        if issubclass(kind, np.ma.MaskedArray):
+            _known[kind] = call_unmasked
+            return call_unmasked
+        packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        load = next((_packages[name] for name in packages if name in _packages), None)
+        _known[kind] = None if load is None else load()
+    return _known[kind]
+
+
+def call_for(arrays: Arguments) -> ForeignCall | None:
+    """Return the function for a call: labels come first, then the first package of tensors."""
+    found = None
+    for array in arrays:
+        call = foreign_call(type(array))
+        if call is call_by_name or (type(array) in (list, tuple) and has_labels(array)):
+            return call_by_name
+        found = found or call
+    return found
+
+
+def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
+    """Evaluate a kernel on labelled arguments: aligned by name, the results labelled alike."""
+    graph = dispatch.graph
+    if options.get("out") is not None or {"axes", "axis"} & options.keys():
+        raise InputError(
+            f"{dispatch.name} with labelled arguments makes labelled results of its own; out= and "
+            "axes= are for plain arrays."
+        )
+    unnamed = (None,) * len(graph.inputs), [(None,) * len(x.shape) for x in graph.outputs]
+    axes = dispatch.axes or unnamed
+    names = [port.name for port in graph.inputs]
+    if len(arrays) != len(names):
+        raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
+    alignment = Alignment(list(zip(arrays, axes[0], names, strict=True)))
+    found = dispatch.call(*alignment.values, **options)
+    results = found if isinstance(found, tuple) else (found,)
+    ports = zip(results, axes[1], graph.outputs, strict=True)
+    labelled = tuple(alignment.label(x, own, port.name) for x, own, port in ports)
+    return labelled if isinstance(found, tuple) else labelled[0]
+
+
+def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
+    """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
+    for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
+        refuse_masked(array, port.name)
+    plain = (np.asarray(x) if isinstance(x, np.ma.MaskedArray) else x for x in arrays)
+    return dispatch.call(*plain, **options)
+
+
+def check_outputs(name: str, out: object) -> None:
+    """Raise InputError if results would be written by position under names of the caller."""
+    for array in out if isinstance(out, tuple) else (out,):
+        if has_labels(array):
+            raise InputError(
+                f"out of {name} is {describe(array)}; expected a plain array, since results are "
+                "written in the order of the robot. Labelled arguments make labelled results."
+            )
+
+
+# torch.compile does not look into the reading of names, and puts the call between two graphs
+call_by_name.__dict__["_torchdynamo_disable"] = True

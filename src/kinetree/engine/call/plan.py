@@ -1,0 +1,85 @@
+"""The plan of a kernel: what the entry point that all kernels share has to know of it.
+
+A plan is an array of words: the numbers of arguments and results, their sizes, and the addresses of
+the kernel's code for each number type. Addresses are noted when the code is there: the code for
+float32 is compiled at the first call that needs it, and so is the kernel with a further argument
+(F_ext). A call that needs what is not noted yet goes to the kernel's general call.
+"""
+
+import ctypes
+
+from kinetree.engine.call.blocks import Function
+from kinetree.engine.compiler.graph import Graph, Port
+
+# words of a plan
+NIN, NOUT, WORDS, GUARDED, BRIEF = range(5)
+ONE64, LOOP64, ONE32, LOOP32, LARGER, EXTRA = range(5, 11)
+FIRST = 12  # the ports follow
+NDIM, SIZE, DIMS = 0, 1, 2  # words of a port; the distances between elements follow its sizes
+MOST_DIMS, MOST_PORTS = 6, 24
+STEPS = DIMS + MOST_DIMS
+PORT = STEPS + MOST_DIMS
+
+WORK = 20_000  # operations up to which a loop keeps the GIL; letting it go costs as much as 1,000
+
+Plan = ctypes.Array[ctypes.c_ssize_t]
+
+
+def make_plan(graph: Graph) -> Plan | None:
+    """Return the plan of a graph, without addresses; None for too many ports or dimensions."""
+    ports = (*graph.inputs, *graph.outputs)
+    if len(ports) > MOST_PORTS or any(len(port.shape) > MOST_DIMS for port in ports):
+        return None
+    plan = (ctypes.c_ssize_t * (FIRST + PORT * len(ports)))()
+    plan[NIN], plan[NOUT] = len(graph.inputs), len(graph.outputs)
+    plan[WORDS] = sum(port.size for port in graph.inputs)
+    plan[BRIEF] = WORK // (graph.operations + 1)
+    for k, port in enumerate(ports):
+        start = FIRST + PORT * k
+        plan[start + NDIM], plan[start + SIZE] = len(port.shape), port.size
+        for axis, (size, step) in enumerate(zip(port.shape, strides(port, 1), strict=True)):
+            plan[start + DIMS + axis], plan[start + STEPS + axis] = size, step
+    return plan
+
+
+def guard(plan: Plan | None) -> None:
+    """Leave arrays for arguments without dimensions to the general call, which checks them."""
+    if plan is not None:
+        plan[GUARDED] = 1
+
+
+def learn_code(plan: Plan | None, dtype: str, one: int, loop: int) -> None:
+    """Note the addresses of the code for a number type: one state, and the loop over states."""
+    if plan is not None:
+        places = (LOOP64, ONE64) if dtype == "float64" else (LOOP32, ONE32)
+        plan[places[0]], plan[places[1]] = loop, one
+
+
+def learn_name(plan: Plan | None, extra: str) -> None:
+    """Note the name of the further argument: interned, as names in calls are, and kept alive."""
+    if plan is not None:
+        plan[EXTRA] = id(extra)
+
+
+def learn_larger(plan: Plan, kernel: object) -> None:
+    """Note the kernel that takes one argument more; it must be kept alive."""
+    plan[LARGER] = id(kernel)
+
+
+def strides(port: Port, size: int = 8) -> list[int]:
+    """Return the bytes between neighbours along each dimension of contiguous numbers of a size."""
+    found, step = list[int](), size
+    for length in reversed(port.shape):
+        found.append(step)
+        step *= length
+    return found[::-1]
+
+
+def emit_one(graph: Graph, name: str = "kernel") -> str:
+    """LLVM IR of `@{name}_at`: `@{name}_one` with the addresses of its arrays in one array."""
+    nin, nout = len(graph.inputs), len(graph.outputs)
+    f = Function(f"{name}_at", "ptr %arrays", "void")
+    data = [f"ptr {f.item('ptr', '%arrays', k)}" for k in range(nin + nout)]
+    f.call("void", f"@{name}_one", *data)
+    f.give()
+    return f.text()

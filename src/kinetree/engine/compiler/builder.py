@@ -1,0 +1,127 @@
+"""The builder: applies operations to nodes, simplifies them, and keeps equal nodes once."""
+
+import math
+from collections.abc import Sequence
+
+from kinetree.engine.compiler.graph import Graph, Port, node_of
+from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifiers
+from kinetree.errors import GraphError
+
+
+class Builder:
+    """A growing list of nodes. Nodes are named by their positions.
+
+    `ops`, `args` and `values` are the fields of each node, `numbers` the constant that a node
+    stands for (None where it depends on an input), and `kinds` its key in the index of rules: its
+    operation, or "0" and "1" for these two constants. `refused` is the first error that a traced
+    scalar raised; "" without any.
+    """
+
+    def __init__(self) -> None:
+        self.refused = ""
+        self.ops: list[str] = []
+        self.args: list[tuple[int, ...]] = []
+        self.values: list[float | tuple[int, int] | None] = []
+        self.numbers: list[float | None] = []
+        self.kinds: list[str] = []
+        self._leaves: dict[float | tuple[int, int], int] = {}
+        self._nodes: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
+
+    def constant(self, value: float) -> int:
+        """Return the node of a number; a negative one is the negation of a positive one."""
+        node = self._leaves.get(value)
+        if node is not None:
+            return node
+        value = float(value)
+        if not math.isfinite(value):
+            raise GraphError(
+                f"a constant of the traced function is {value}; graphs have finite numbers only. "
+                "Look for missing or infinite data in what the function was given."
+            )
+        if value < 0:
+            return self.apply("neg", (self.constant(-value),))
+        value += 0.0  # no negative zero
+        kind = {0.0: "0", 1.0: "1"}.get(value, "const")
+        node = self._leaves[value] = self._append("const", (), value, value, kind)
+        return node
+
+    def input(self, port: int, element: int) -> int:
+        """Return the node of one element of an input array, counted in row-major order."""
+        node = self._leaves.get((port, element))
+        if node is None:
+            node = self._append("input", (), (port, element), None, "input")
+            self._leaves[port, element] = node
+        return node
+
+    def given(self, port: int, count: int) -> int:
+        """Append `count` elements of a new input array; return the node of the first."""
+        first = len(self.ops)
+        self.ops += ["input"] * count
+        self.args += [()] * count
+        self.values += [(port, k) for k in range(count)]
+        self.numbers += [None] * count
+        self.kinds += ["input"] * count
+        return first
+
+    def apply(self, op: str, args: tuple[int, ...]) -> int:
+        """Return the node of `op` applied to nodes, in its simplest known form."""
+        key = (op, args)
+        node = self._memo.get(key)
+        if node is None:
+            node = self._memo[key] = self._simplify(op, args)
+        return node
+
+    def graph(
+        self, inputs: Sequence[Port], outputs: Sequence[Port], results: Sequence[Sequence[int]]
+    ) -> Graph:
+        """Return everything built so far as a graph with these results."""
+        nodes = map(node_of, zip(self.ops, self.args, self.values, strict=True))
+        return Graph(tuple(nodes), tuple(inputs), tuple(outputs), tuple(map(tuple, results)))
+
+    def _simplify(self, op: str, args: tuple[int, ...]) -> int:
+        known, kinds = self.numbers, self.kinds
+        numbers = [known[arg] for arg in args]
+        if None not in numbers or op == "div":  # a division by a known zero is an error
+            number = fold(op, numbers)
+            if number is not None:
+                return self.constant(number)
+        if op == "select" and numbers[0] is not None:
+            return args[1] if numbers[0] > 0 else args[2]
+        for simplify in simplifiers(op, tuple([kinds[arg] for arg in args])):
+            # a rule builds its replacement through `apply`, which simplifies it again in turn
+            node = simplify(self, args)
+            if node is not None:
+                return node
+        return self._intern(op, args)
+
+    def _intern(self, op: str, args: tuple[int, ...]) -> int:
+        if op in COMMUTATIVE and args[0] > args[1]:
+            args = (args[1], args[0])
+        node = self._nodes.get((op, args))
+        if node is not None:
+            return node
+        if op == "sub":
+            reverse = self._nodes.get((op, (args[1], args[0])))
+            if reverse is not None:  # a - b and b - a are one subtraction
+                return self.apply("neg", (reverse,))
+        # the number is kept with the node, so that -(2) is folded like 2 although it is two nodes
+        known = self.numbers[args[0]] if op == "neg" else None
+        number = None if known is None else -known
+        node = self._nodes[op, args] = self._append(op, args, None, number, op)
+        return node
+
+    def _append(
+        self,
+        op: str,
+        args: tuple[int, ...],
+        value: float | tuple[int, int] | None,
+        number: float | None,
+        kind: str,
+    ) -> int:
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(value)
+        self.numbers.append(number)
+        self.kinds.append(kind)
+        return len(self.ops) - 1

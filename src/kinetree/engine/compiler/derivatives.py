@@ -1,0 +1,346 @@
+"""Derivatives of graphs: Jacobians, products with vectors, gradients and second derivatives.
+
+The graph is built again next to its derivatives in one builder, so a sine that a value and its
+derivative both need exists once. Forward mode carries for each node its slopes along the directions
+that it depends on and no others; reverse mode carries the slope of one output along each node.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.engine.compiler.builder import Builder
+from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.engine.compiler.notes import stage
+from kinetree.engine.compiler.trace import TracedScalar, unary
+from kinetree.errors import GraphError, InputError, NameLookupError
+from kinetree.scalars import tanh_slope
+
+Slope = TracedScalar | float
+Slopes = dict[int, Slope]
+Element = tuple[int, int]  # (input, element)
+Basis = list[list[Slope]]  # rows over the elements of an input, columns over the directions
+Rows = dict[tuple[int, int], list[list[Slope]]]  # (output, input) -> d output/d input
+Outputs = list[tuple[Port, Sequence[Slope]]]
+Key = TypeVar("Key", int, tuple[int, int])
+
+# name of an input -> function of its traced array that gives the directions to differentiate
+# along, (size, k)
+Along = Mapping[str, Callable[[Array], Array]]
+
+
+@no_collection()
+def jacobian(
+    graph: Graph,
+    wrt: Sequence[str] | None = None,
+    *,
+    mode: str = "auto",
+    along: Along | None = None,
+) -> Graph:
+    """Differentiate every output by every input of `wrt` (all when None).
+
+    Args:
+        graph: the graph to differentiate.
+        wrt: names of inputs.
+        mode: "forward", "reverse", or "auto": reverse where there are fewer results than arguments.
+        along: directions (size, k) for some inputs instead of their elements, made of the input's
+            traced elements; the last axis of the result then counts the directions.
+
+    Returns:
+        A graph with one output for each pair, shape (*output.shape, *input.shape).
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise InputError(f"mode is {mode!r}; expected 'auto', 'forward' or 'reverse'.")
+    with stage("differentiate"):
+        ports = find_ports(graph, wrt)
+        run, along = replay(graph), along or {}
+        bases = [_directions(run, p, along.get(graph.inputs[p].name)) for p in ports]
+        arguments = sum(len(basis[0]) for basis in bases)
+        if mode == "auto":
+            mode = "reverse" if sum(map(len, graph.results)) < arguments else "forward"
+        rows = (_by_reverse if mode == "reverse" else _by_forward)(run, ports, bases)
+        outputs: Outputs = []
+        for out, port in enumerate(graph.outputs):
+            for p, basis in zip(ports, bases, strict=True):
+                values = [x for row in rows[out, p] for x in row]
+                outputs.append((_pair(port, graph.inputs[p], len(basis[0]), along), values))
+        return run.finish(outputs)
+
+
+def jvp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply d outputs/d inputs with a tangent, in one forward pass.
+
+    The graph gets a further input `v_<name>` for each input of `wrt`, shaped like it; its outputs
+    are shaped like the old ones.
+    """
+    ports = find_ports(graph, wrt)
+    run = replay(graph)
+    more = _more(graph, [graph.inputs[p] for p in ports], "v")
+    seeds: dict[Element, Slopes] = {}
+    for k, p in enumerate(ports):
+        for element in range(graph.inputs[p].size):
+            seeds[p, element] = {0: run.input(len(graph.inputs) + k, element)}
+    slopes = forward(run, seeds)
+    outputs: Outputs = [
+        (Port(f"d{port.name}", port.shape, port.dims), [slopes[node].get(0, 0) for node in result])
+        for port, result in zip(graph.outputs, graph.results, strict=True)
+    ]
+    return run.finish(outputs, more)
+
+
+def vjp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply a cotangent with d outputs/d inputs, in one reverse pass.
+
+    The graph gets a further input `w_<name>` for each output, shaped like it; its outputs are
+    shaped like the inputs of `wrt`.
+    """
+    ports = find_ports(graph, wrt)
+    run = replay(graph)
+    more = _more(graph, graph.outputs, "w")
+    seeds: Slopes = {}
+    for k, result in enumerate(graph.results):
+        for element, node in enumerate(result):
+            add(seeds, node, run.input(len(graph.inputs) + k, element))
+    return run.finish(_gathered(graph, ports, reverse(run, seeds)), more)
+
+
+def gradient(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Differentiate a graph of one number; the results are shaped like the inputs of `wrt`."""
+    roots = list(graph.roots())
+    if len(roots) != 1:
+        shapes = ", ".join(f"{port.name} {port.shape}" for port in graph.outputs)
+        raise GraphError(
+            f"a gradient belongs to one number, but the graph computes {shapes}. Ask for the "
+            "Jacobian, or for the product of a cotangent with it."
+        )
+    run = replay(graph)
+    return run.finish(_gathered(graph, find_ports(graph, wrt), reverse(run, {roots[0]: 1})))
+
+
+def hessian(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Differentiate one number twice: d gradient/d inputs, for every pair of `wrt`."""
+    names = [graph.inputs[p].name for p in find_ports(graph, wrt)]
+    return jacobian(gradient(graph, names), names, mode="forward")
+
+
+def hessian_vector(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
+    """Multiply the second derivatives of one number with a vector: forward over reverse mode.
+
+    Further inputs `v_<name>` as in `jvp`; outputs shaped like the inputs of `wrt`.
+    """
+    names = [graph.inputs[p].name for p in find_ports(graph, wrt)]
+    return jvp(gradient(graph, names), names)
+
+
+# operation -> its partial derivatives, from its arguments and its result x
+PARTIALS: dict[str, Callable[..., tuple[Slope, ...]]] = {
+    "add": lambda a, b, x: (1, 1),
+    "sub": lambda a, b, x: (1, -1),
+    "mul": lambda a, b, x: (b, a),
+    "div": lambda a, b, x: (1 / b, -(x / b)),
+    "neg": lambda a, x: (-1,),
+    "fma": lambda a, b, c, x: (b, a, 1),
+    "fms": lambda a, b, c, x: (b, a, -1),
+    "fnma": lambda a, b, c, x: (-b, -a, 1),
+    "sin": lambda a, x: (a.cos(),),
+    "cos": lambda a, x: (-a.sin(),),
+    "sqrt": lambda a, x: (0.5 / x,),
+    "sign": lambda a, x: (0,),  # where there is a derivative at all
+    "select": lambda a, b, c, x: (0, _chosen(a, 1, 0), _chosen(a, 0, 1)),
+    "exp": lambda a, x: (x,),
+    "log": lambda a, x: (1 / a,),
+    "tanh": lambda a, x: (tanh_slope(a),),
+    "atan2": lambda a, b, x: (b / (a * a + b * b), -(a / (a * a + b * b))),
+    "abs": lambda a, x: (unary("sign", a),),  # 0 at 0
+    "min": lambda a, b, x: (_chosen(b - a, 1, 0), _chosen(b - a, 0, 1)),  # b where both are equal
+    "max": lambda a, b, x: (_chosen(a - b, 1, 0), _chosen(a - b, 0, 1)),
+}
+
+# fused operations come apart, so that their products are shared with the derivatives
+APART: dict[str, Callable[..., TracedScalar]] = {
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+}
+
+
+def _chosen(test: TracedScalar, positive: float, other: float) -> TracedScalar:
+    """Return `positive` where test > 0, `other` elsewhere, also where both are numbers."""
+    builder = test.builder
+    args = (test.node, builder.constant(positive), builder.constant(other))
+    return TracedScalar(builder, builder.apply("select", args))
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A graph built again: its builder, and for each node a traced scalar and its partials."""
+
+    graph: Graph
+    builder: Builder
+    values: list[TracedScalar]
+    partials: list[tuple[Slope, ...] | None]
+
+    def input(self, port: int, element: int) -> TracedScalar:
+        """Return an element of an input as a scalar."""
+        return TracedScalar(self.builder, self.builder.input(port, element))
+
+    def finish(self, outputs: Outputs, more: Sequence[Port] = ()) -> Graph:
+        """Return the graph of the given results; numbers among them become constants."""
+        results = [[self._node(x) for x in values] for _, values in outputs]
+        ports = [port for port, _ in outputs]
+        return prune(self.builder.graph([*self.graph.inputs, *more], ports, results))
+
+    def _node(self, x: Slope) -> int:
+        return x.node if isinstance(x, TracedScalar) else self.builder.constant(float(x))
+
+
+def replay(graph: Graph) -> Replay:
+    """Build the graph again, with the partial derivatives of each of its nodes."""
+    builder = Builder()
+    values: list[TracedScalar] = []
+    partials: list[tuple[Slope, ...] | None] = []
+    for node in graph.nodes:
+        args = [values[arg] for arg in node.args]
+        if node.op == "const":
+            number = builder.constant(node.number)
+        elif node.op == "input":
+            number = builder.input(*node.place)
+        elif node.op in APART:
+            number = APART[node.op](*args).node
+        else:
+            number = builder.apply(node.op, tuple(arg.node for arg in args))
+        values.append(TracedScalar(builder, number))
+        partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
+    return Replay(graph, builder, values, partials)
+
+
+def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
+    """Compute the slopes of every node along the directions of the seeds."""
+    # sparse: a node has entries only for the directions that it depends on
+    slopes: list[Slopes] = []
+    for node, partials in zip(run.graph.nodes, run.partials, strict=True):
+        own: Slopes = {}
+        if node.op == "input":
+            own = dict(seeds.get(node.place, {}))
+        elif partials is not None:
+            for arg, partial in zip(node.args, partials, strict=True):
+                for k, slope in slopes[arg].items():
+                    add(own, k, partial * slope)
+        slopes.append(own)
+    return slopes
+
+
+def reverse(run: Replay, seeds: Mapping[int, Slope]) -> dict[Element, Slope]:
+    """Compute the slopes of the weighted sum of the seeded nodes along the inputs it depends on."""
+    # Nodes from the last to the first: when a node comes up, all that use it have added their
+    # share, so its slope is complete and can be dropped.
+    slopes: Slopes = dict(seeds)
+    found: dict[Element, Slope] = {}
+    for i in reversed(range(len(run.graph.nodes))):
+        slope, node = slopes.pop(i, None), run.graph.nodes[i]
+        if slope is None:
+            continue
+        if node.op == "input":
+            add(found, node.place, slope)
+        for arg, partial in zip(node.args, run.partials[i] or (), strict=True):
+            if run.graph.nodes[arg].op != "const":
+                add(slopes, arg, partial * slope)
+    return found
+
+
+def add(slopes: dict[Key, Slope], key: Key, slope: Slope) -> None:
+    """Add to an entry; a slope that is known to be zero makes no entry."""
+    known = slope.builder.numbers[slope.node] if isinstance(slope, TracedScalar) else slope
+    if known != 0 or known is None:
+        slopes[key] = slopes[key] + slope if key in slopes else slope
+
+
+def _directions(run: Replay, port: int, make: Callable[[Array], Array] | None) -> Basis:
+    shape, size = run.graph.inputs[port].shape, run.graph.inputs[port].size
+    if make is None:
+        return [[int(a == b) for b in range(size)] for a in range(size)]
+    elements = np.empty(size, object)
+    elements[:] = [run.input(port, k) for k in range(size)]
+    return [list(row) for row in np.asarray(make(elements.reshape(shape)))]
+
+
+def _by_forward(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
+    seeds: dict[Element, Slopes] = {}
+    first, starts = 0, dict[int, range]()
+    for p, basis in zip(ports, bases, strict=True):
+        starts[p] = range(first, first + len(basis[0]))
+        for element, row in enumerate(basis):
+            seeds[p, element] = {}
+            for k, x in enumerate(row):
+                add(seeds[p, element], first + k, x)
+        first = starts[p].stop
+    slopes = forward(run, seeds)
+    return {
+        (out, p): [[slopes[node].get(k, 0) for k in starts[p]] for node in result]
+        for out, result in enumerate(run.graph.results)
+        for p in ports
+    }
+
+
+def _by_reverse(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
+    rows: Rows = {(out, p): [] for out in range(len(run.graph.results)) for p in ports}
+    for out, result in enumerate(run.graph.results):
+        for node in result:
+            found = reverse(run, {node: 1})
+            for p, basis in zip(ports, bases, strict=True):
+                row: Slopes = {}
+                for element, weights in enumerate(basis):
+                    for k, x in enumerate(weights):
+                        add(row, k, found.get((p, element), 0) * x)
+                rows[out, p].append([row.get(k, 0) for k in range(len(basis[0]))])
+    return rows
+
+
+def _pair(output: Port, given: Port, count: int, along: Along) -> Port:
+    """Return the port of d output/d given; letters where both have them."""
+    name = f"d{output.name}_d{given.name}"
+    if given.name in along:
+        return Port(name, (*output.shape, count))
+    lettered = len(output.dims) == len(output.shape) and len(given.dims) == len(given.shape)
+    dims = (*output.dims, *given.dims) if lettered else ()
+    return Port(name, (*output.shape, *given.shape), dims)
+
+
+def find_ports(graph: Graph, wrt: Sequence[str] | None) -> list[int]:
+    """Return the numbers of the inputs of these names, all when None."""
+    names = [port.name for port in graph.inputs]
+    if wrt is None:
+        return list(range(len(names)))
+    if not wrt:
+        raise InputError(f"wrt is empty; expected some of the inputs {', '.join(names)}.")
+    for k, name in enumerate(wrt):
+        if name not in names:
+            raise NameLookupError(f"there is no input {name!r}; the inputs are {', '.join(names)}.")
+        if name in wrt[:k]:
+            raise InputError(f"wrt has {name!r} twice; name it once.")
+    return [names.index(name) for name in wrt]
+
+
+def _more(graph: Graph, like: Sequence[Port], letter: str) -> list[Port]:
+    """Return further inputs whose names differ from the present ones."""
+    taken = {port.name for port in graph.inputs}
+    ports: list[Port] = []
+    for port in like:
+        name = f"{letter}_{port.name}"
+        while name in taken:
+            name = f"{letter}_{name}"
+        taken.add(name)
+        ports.append(Port(name, port.shape, port.dims))
+    return ports
+
+
+def _gathered(graph: Graph, ports: list[int], found: dict[Element, Slope]) -> Outputs:
+    outputs: Outputs = []
+    for p in ports:
+        given = graph.inputs[p]
+        values = [found.get((p, element), 0) for element in range(given.size)]
+        outputs.append((Port(f"d_d{given.name}", given.shape, given.dims), values))
+    return outputs

@@ -1,0 +1,217 @@
+"""The recorder: a function whose recursion consists of pieces becomes a program.
+
+Each piece (`kinetree.base.pieces`) is traced once for each pattern of its arguments: which of them
+are the constants 0, 1 and -1, and which are equal. Every further call is only noted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.base.pieces import Form, put_together, recording, take_apart
+from kinetree.engine.compiler.assembly import Assembly, Call, Variant
+from kinetree.engine.compiler.builder import Builder
+from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.program import Program
+from kinetree.engine.compiler.trace import TracedScalar, read, trace, traced_array
+from kinetree.errors import GraphError
+
+VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
+PLAIN = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
+NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
+
+
+class Again(Exception):
+    """A piece has more patterns than it may have, so that recording starts again with fewer."""
+
+
+def recorded(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]],
+) -> Graph:
+    """Return the program of a function where a graph is expected: it becomes one when asked."""
+    program = record(function, inputs, outputs)
+    made = replace(program, trace=lambda: optimise(trace(function, inputs, outputs)))
+    return cast("Graph", made)
+
+
+@no_collection()
+def record(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]],
+) -> Program:
+    """Return the program of a function of arrays; arguments as in `trace`."""
+    common: dict[Any, tuple[Any, ...]] = {}
+    while True:
+        recorder = PieceRecorder(common)
+        try:
+            arrays = [traced_array(recorder.builder, k, port) for k, port in enumerate(inputs)]
+            with recording(recorder):
+                found = function(*arrays)
+        except Again:
+            continue
+        results = [np.asarray(x) for x in (found if isinstance(found, tuple) else (found,))]
+        if len(results) != len(outputs):
+            raise GraphError(
+                f"the function returned {len(results)} arrays; expected {len(outputs)}."
+            )
+        ports = [
+            Port(name, x.shape, dims) for (name, dims), x in zip(outputs, results, strict=True)
+        ]
+        nodes = [
+            read(recorder.builder, x, port, k)
+            for port, array in zip(ports, results, strict=True)
+            for k, x in enumerate(array.ravel().tolist())
+        ]
+        return Assembly(
+            recorder.builder, recorder.calls, tuple(inputs), tuple(ports), nodes
+        ).program()
+
+
+class PieceRecorder:
+    """Notes the calls of pieces, and traces each piece once for each pattern.
+
+    common: for a piece with too many patterns, the pattern that all its calls share; it outlives
+    the recorder.
+    """
+
+    def __init__(self, common: dict[Any, tuple[Any, ...]]) -> None:
+        self.builder = Builder()
+        self.calls: list[Call] = []
+        self.common = common
+        self._variants: dict[Any, Variant] = {}
+        self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
+        self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
+
+    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Note a call; return its result around new nodes."""
+        numbers: list[Any] = []
+        form = take_apart(arguments, numbers)
+        known = self.builder.numbers
+        flat = [
+            x.node + NODES if type(x) is TracedScalar and known[x.node] is None else self._number(x)
+            for x in numbers
+        ]
+        kind = (function, form)
+        seen: dict[int | float, int | str] = dict(PLAIN)
+        heads = tuple([seen.setdefault(x, k) for k, x in enumerate(flat)])
+        like = (kind, heads, tuple(map(type, flat)))
+        if like in self._known:
+            variant, chosen, fixed = self._known[like]
+            values = tuple([int(flat[k]) - NODES for k in chosen])
+            constants = tuple([flat[k] for k in fixed])
+        else:
+            pattern = self._pattern(kind, flat)
+            values, constants = self._chosen(flat, pattern)
+            variant = self._variants.get((kind, pattern))
+            if variant is None:
+                variant = self._variants[kind, pattern] = _traced(function, form, pattern)
+            own = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
+            chosen = [k for k in own if not pattern[k][2]]
+            if all(type(flat[k]) is int for k in chosen):
+                self._known[like] = variant, chosen, [k for k in own if pattern[k][2]]
+        builder = self.builder
+        first = builder.given(-1 - len(self.calls), variant.graph.outputs[0].size)
+        self.calls.append(Call(variant, values, constants, first))
+        results = [
+            x
+            if type(x) is float
+            else TracedScalar(builder, first + x[1] if x[0] == "out" else values[x[1]])
+            for x in variant.results
+        ]
+        return put_together(variant.form, iter(results))
+
+    def _chosen(
+        self, flat: Sequence[int | float], pattern: tuple[Any, ...]
+    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """The nodes and the constants that a call hands to its body."""
+        values: list[int] = []
+        constants: list[float] = []
+        for k, (x, entry) in enumerate(zip(flat, pattern, strict=True)):
+            if type(entry) is float or entry[1] != k:
+                continue
+            if entry[2]:
+                constants.append(float(x))
+            else:  # other calls have a value where this one has a constant
+                values.append(x - NODES if type(x) is int else self.builder.constant(float(x)))
+        return tuple(values), tuple(constants)
+
+    def _number(self, x: Any) -> float:
+        """A number, or a traced scalar that turned out to be one."""
+        if type(x) is TracedScalar:
+            found = self.builder.numbers[x.node]
+            assert found is not None
+            return found
+        return float(x)
+
+    def _pattern(self, kind: Any, flat: Sequence[int | float]) -> tuple[Any, ...]:
+        """For each number: the constant that it is, or the first number that it equals."""
+        seen: dict[Any, int] = {}
+        pattern: list[Any] = []
+        for k, x in enumerate(flat):
+            if type(x) is float and x in PLAIN:
+                pattern.append(x)
+            else:
+                pattern.append(("=", seen.setdefault((type(x), x), k), type(x) is float))
+        found = tuple(pattern)
+        shared = self.common.get(kind)
+        if shared is None:
+            known = self._patterns.setdefault(kind, [])
+            if found not in known:
+                known.append(found)
+                if len(known) > VARIANTS:
+                    self.common[kind] = _shared(known)
+                    raise Again
+            return found
+        if (merged := _shared([shared, found])) != shared:
+            self.common[kind] = merged
+            raise Again
+        return shared
+
+
+def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The pattern that several have in common."""
+    made: list[Any] = []
+    for k, entries in enumerate(zip(*patterns, strict=True)):
+        first = entries[0]
+        if all(entry == first for entry in entries):
+            made.append(first)
+        else:  # it stands for itself; a constant if it is one in all calls
+            made.append(("=", k, all(type(x) is float or x[2] for x in entries)))
+    return tuple(made)
+
+
+def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) -> Variant:
+    """Trace a piece for a pattern of its arguments."""
+    builder = Builder()
+    heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
+    own: dict[int, TracedScalar] = {}
+    counts = [0, 0]
+    for k in heads:
+        port = int(pattern[k][2])
+        own[k] = TracedScalar(builder, builder.input(port, counts[port]))
+        counts[port] += 1
+    numbers = [x if type(x) is float else own[x[1]] for x in pattern]
+    with recording(None):
+        found = function(*put_together(form, iter(numbers)))
+    returned: list[Any] = []
+    shape = take_apart(found, returned)
+    given = {own[k].node: j for j, k in enumerate(k for k in heads if not pattern[k][2])}
+    outputs: dict[int, int] = {}
+    results: list[Any] = []
+    for x in returned:
+        number = builder.numbers[x.node] if type(x) is TracedScalar else float(x)
+        if number is not None:
+            results.append(number)
+        elif x.node in given:
+            results.append(("in", given[x.node]))
+        else:
+            results.append(("out", outputs.setdefault(x.node, len(outputs))))
+    ports = [Port("values", (counts[0],)), Port("constants", (counts[1],))]
+    graph = builder.graph(ports, [Port("results", (len(outputs),))], [tuple(outputs)])
+    return Variant(prune(graph), shape, tuple(results), set())

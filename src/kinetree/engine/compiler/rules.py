@@ -1,0 +1,394 @@
+"""Simplification as a table: each line is an identity of real numbers, used from left to right.
+
+A rule may change rounding, never the value in exact arithmetic, and never raises the number of
+operations. A negative constant is the negation of a positive one, so that the rules of signs apply
+to numbers too. Negations move outward, through products and functions, until a sum takes them in as
+a subtraction. Constants move together and are folded. Sums and products match in either order of
+their arguments.
+
+The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
+against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
+arguments, since most operations of a traced algorithm fit no rule; a rule that is used becomes a
+function of Python (`simplifier`), since matching trees takes several times as long.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any, Protocol
+
+from kinetree import scalars
+from kinetree.engine.compiler.interpret import FLOATS
+from kinetree.errors import GraphError
+
+COMMUTATIVE = frozenset({"add", "mul"})
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A formula. `op` is an operation of the graph, or one of three kinds of leaf.
+
+    The leaves are "number" (`value` is the number), "any" (a letter for any node) and "constant"
+    (a letter for a constant node, which is never negative); `value` of a letter is its name.
+    """
+
+    op: str
+    args: tuple["Term", ...] = ()
+    value: str | int = ""
+
+    def __add__(self, other: "Term | int") -> "Term":
+        return Term("add", (self, term(other)))
+
+    def __radd__(self, other: int) -> "Term":
+        return term(other) + self
+
+    def __sub__(self, other: "Term | int") -> "Term":
+        return Term("sub", (self, term(other)))
+
+    def __rsub__(self, other: int) -> "Term":
+        return term(other) - self
+
+    def __mul__(self, other: "Term | int") -> "Term":
+        return Term("mul", (self, term(other)))
+
+    def __rmul__(self, other: int) -> "Term":
+        return term(other) * self
+
+    def __truediv__(self, other: "Term | int") -> "Term":
+        return Term("div", (self, term(other)))
+
+    def __rtruediv__(self, other: int) -> "Term":
+        return term(other) / self
+
+    def __neg__(self) -> "Term":
+        return Term("neg", (self,))
+
+
+def term(x: Term | int) -> Term:
+    """Return a number as a term, a term as it is."""
+    return x if isinstance(x, Term) else Term("number", value=x)
+
+
+def sin(angle: Term) -> Term:
+    """Sine, in a rule."""
+    return Term("sin", (angle,))
+
+
+def cos(angle: Term) -> Term:
+    """Cosine, in a rule."""
+    return Term("cos", (angle,))
+
+
+def sign(number: Term) -> Term:
+    """Sign, in a rule."""
+    return Term("sign", (number,))
+
+
+def where(test: Term, positive: Term, other: Term) -> Term:
+    """Choice by the sign of a test, in a rule."""
+    return Term("select", (test, positive, other))
+
+
+def exp(number: Term) -> Term:
+    """Power of e, in a rule."""
+    return Term("exp", (number,))
+
+
+def log(number: Term) -> Term:
+    """Natural logarithm, in a rule."""
+    return Term("log", (number,))
+
+
+def tanh(number: Term) -> Term:
+    """Hyperbolic tangent, in a rule."""
+    return Term("tanh", (number,))
+
+
+def absolute(number: Term) -> Term:
+    """Magnitude, in a rule."""
+    return Term("abs", (number,))
+
+
+def minimum(first: Term, second: Term) -> Term:
+    """The smaller number, in a rule."""
+    return Term("min", (first, second))
+
+
+def maximum(first: Term, second: Term) -> Term:
+    """The larger number, in a rule."""
+    return Term("max", (first, second))
+
+
+x, y = Term("any", value="x"), Term("any", value="y")
+a, b, c = (Term("constant", value=name) for name in "abc")
+
+# fmt: off
+RULES: list[tuple[Term, Term | int]] = [
+    # zero and one
+    (x + 0, x), (x - 0, x), (0 - x, -x), (x - x, 0),
+    (x * 0, 0), (x * 1, x), (0 / x, 0), (x / 1, x), (-term(0), 0),
+    # signs move outward ...
+    (-(-x), x),  # noqa: B002 (a double negation is meant)
+    ((-x) * y, -(x * y)), ((-x) / y, -(x / y)), (x / (-y), -(x / y)),
+    (sin(-x), -sin(x)), (cos(-x), cos(x)), (sign(-x), -sign(x)),
+    (tanh(-x), -tanh(x)), (absolute(-x), absolute(x)),
+    (minimum(-x, -y), -maximum(x, y)), (maximum(-x, -y), -minimum(x, y)),
+    # ... until a sum takes them in
+    (x + (-y), x - y), (x - (-y), x + y), ((-x) - y, -(x + y)),
+    # a term that is added and subtracted again
+    ((x + y) - y, x), ((x - y) + y, x), (x - (x - y), y), (x - (x + y), -y), ((x - y) - x, -y),
+    # multiples of one term
+    (x + x, 2 * x), (x + c * x, (1 + c) * x), (a * x + b * x, (a + b) * x),
+    (x - c * x, (1 - c) * x), (c * x - x, (c - 1) * x), (a * x - b * x, (a - b) * x),
+    # constants move together
+    (a * (b * x), (a * b) * x), (x / c, (1 / c) * x),
+    (a + (b + x), (a + b) + x), (a + (x - b), x + (a - b)), (a + (b - x), (a + b) - x),
+    (a - (b + x), (a - b) - x), (a - (x - b), (a + b) - x), (a - (b - x), x + (a - b)),
+    ((a + x) - b, x + (a - b)), ((x - a) - b, x - (a + b)), ((a - x) - b, (a - b) - x),
+    # a choice between equals
+    (where(y, x, x), x),
+    (minimum(x, x), x), (maximum(x, x), x),
+    # magnitudes
+    (absolute(absolute(x)), absolute(x)), (absolute(exp(x)), exp(x)),
+    (absolute(c * x), c * absolute(x)),
+    (absolute(x) * absolute(x), x * x), (sign(x) * absolute(x), x),
+    # a function and its inverse, which is defined everywhere
+    (log(exp(x)), x),
+    # Pythagoras
+    (sin(x) * sin(x) + cos(x) * cos(x), 1),
+]
+# fmt: on
+
+FOLD: dict[str, Callable[..., float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "sin": scalars.sin,  # the nearest doubles
+    "cos": scalars.cos,
+    "sqrt": math.sqrt,
+    "sign": scalars.sign,
+    "select": scalars.where,
+    # the bits that backends compute
+    **{op: FLOATS[op] for op in ("exp", "log", "tanh", "atan2", "abs", "min", "max")},
+}
+
+
+def fold(op: str, numbers: Sequence[float | None]) -> float | None:
+    """Compute `op` of numbers that are known while tracing; None where it must be computed later.
+
+    A result beyond the range of floats is not folded. Negations are not folded either: they are how
+    a negative constant is written.
+    """
+    if op == "div" and numbers[1] == 0:
+        raise GraphError(
+            "the traced function divides by the constant 0. A traced function is folded with all "
+            "the constants of its model; look for a zero mass, length or norm among them."
+        )
+    if None in numbers or op not in FOLD:
+        return None
+    if op == "sqrt" and numbers[0] is not None and numbers[0] < 0:
+        raise GraphError(
+            f"the traced function takes the square root of the constant {numbers[0]!r}, which is "
+            "negative. Look for the constants of the model that lead to it."
+        )
+    if op == "log" and numbers[0] is not None and numbers[0] < 0:
+        raise GraphError(
+            f"the traced function takes the logarithm of the constant {numbers[0]!r}, which is "
+            "negative. Look for the constants of the model that lead to it."
+        )
+    value = float(FOLD[op](*numbers))
+    return value if math.isfinite(value) else None
+
+
+class Nodes(Protocol):
+    """The part of `Builder` that rules read and use."""
+
+    ops: list[str]
+    args: list[tuple[int, ...]]
+    numbers: list[float | None]
+
+    def constant(self, value: float) -> int:
+        """Return the node of a number."""
+        ...
+
+    def apply(self, op: str, args: tuple[int, ...]) -> int:
+        """Return the node of `op` applied to nodes."""
+        ...
+
+
+Simplifier = Callable[[Nodes, Sequence[int]], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the table, with its sums and products in one order of their arguments."""
+
+    pattern: Term
+    replacement: Term
+
+    @property
+    def op(self) -> str:
+        """The operation at the top of the pattern."""
+        return self.pattern.op
+
+    def admits(self, op: str, kinds: tuple[str, ...]) -> bool:
+        """Return False where the operation or the kinds of its arguments exclude a match."""
+        return op == self.op and all(
+            (heads := head(arg)) is None or kind in heads
+            for arg, kind in zip(self.pattern.args, kinds, strict=True)
+        )
+
+
+@cache
+def candidates(op: str, kinds: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules worth trying on `op` of arguments of these kinds, in the table's order."""
+    return tuple(rule for rule in every_rule() if rule.admits(op, kinds))
+
+
+@cache
+def every_rule() -> tuple[Rule, ...]:
+    """Return every rule, with its sums and products in every order of their arguments."""
+    return tuple(
+        Rule(variant, term(replacement))
+        for pattern, replacement in RULES
+        for variant in orders(pattern)
+    )
+
+
+def orders(formula: Term) -> Iterator[Term]:
+    """Iterate over the formula with its sums and products in every order, each variant once."""
+    seen: set[Term] = set()
+    for args in product(*(tuple(orders(arg)) for arg in formula.args)):
+        swaps = (args, args[::-1]) if formula.op in COMMUTATIVE else (args,)
+        for swapped in swaps:
+            variant = Term(formula.op, swapped, formula.value)
+            if variant not in seen:
+                seen.add(variant)
+                yield variant
+
+
+def head(pattern: Term) -> frozenset[str] | None:
+    """Return the kinds of node that a pattern can match (None: every kind); see `Builder.kinds`."""
+    match pattern.op:
+        case "any":
+            return None
+        case "constant":
+            return frozenset({"0", "1", "const"})
+        case "number":
+            return frozenset({str(pattern.value) if pattern.value in (0, 1) else "const"})
+        case op:
+            return frozenset({op})
+
+
+@cache
+def simplifiers(op: str, kinds: tuple[str, ...]) -> tuple[Simplifier, ...]:
+    """Return the rules worth trying on `op` of arguments of these kinds, as functions."""
+    return tuple(simplifier(rule) for rule in candidates(op, kinds))
+
+
+@cache
+def simplifier(rule: Rule) -> Simplifier:
+    """Return a rule as a function of Python: the node of its replacement, None if it does not fit.
+
+    Tracing spends most of its time on rules that do not fit in the end. In a function that is
+    written for one rule, a test is the comparison of two numbers. The function may be called for
+    arguments of the kinds that the rule admits.
+    """
+    scope: dict[str, Any] = {"fold": fold}
+    exec("\n".join(RuleWriter(rule).lines), scope)  # the text is made from the table above alone
+    return scope["simplify"]
+
+
+class RuleWriter:
+    """Writes the function `simplify(nodes, args)` of a rule: its replacement inside of tests."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._names = 0
+        self._depth = 1
+        places = [f"a{k}" for k in range(len(rule.pattern.args))]
+        self.lines = [
+            "def simplify(nodes, given):",
+            f"    {', '.join(places)}, = given",
+            "    ops, args, numbers = nodes.ops, nodes.args, nodes.numbers",
+        ]
+        letters: dict[str | int, str] = {}
+        for place, arg in zip(places, rule.pattern.args, strict=True):
+            self._match(arg, place, letters, known=True)
+        self._line(f"return {self._make(rule.replacement, letters)}")
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _let(self, expression: str) -> str:
+        self._names += 1
+        self._line(f"n{self._names} = {expression}")
+        return f"n{self._names}"
+
+    def _only_if(self, test: str) -> None:
+        """Open a block; the rule ends, without a result, where its test fails."""
+        self._line(f"if {test}:")
+        self._depth += 1
+
+    def _match(
+        self, pattern: Term, node: str, letters: dict[str | int, str], known: bool = False
+    ) -> None:
+        """Test whether a node has the form of a pattern, and note the nodes of its letters.
+
+        The kind of a node is tested unless it is known to fit.
+        """
+        op = pattern.op
+        if op in ("any", "constant"):
+            if op == "constant" and not known:
+                self._only_if(f"ops[{node}] == 'const'")
+            before = letters.setdefault(pattern.value, node)
+            if before != node:
+                self._only_if(f"{before} == {node}")
+            return
+        if op == "number":
+            if not known:
+                self._only_if(f"ops[{node}] == 'const'")
+            self._only_if(f"numbers[{node}] == {pattern.value}")
+            return
+        if not known:
+            self._only_if(f"ops[{node}] == {op!r}")
+        parts = [self._name() for _ in pattern.args]
+        self._line(f"{', '.join(parts)}, = args[{node}]")
+        for part, arg in zip(parts, pattern.args, strict=True):
+            self._match(arg, part, letters)
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"n{self._names}"
+
+    def _make(self, formula: Term, letters: dict[str | int, str]) -> str:
+        """Build the right-hand side of a rule from the letters of the left.
+
+        The rule does not apply where its constants leave the range of floats (1 / c, c tiny).
+        """
+        if formula.op == "any":
+            return letters[formula.value]
+        if is_constant(formula):
+            value = self._let(computed(formula, letters))
+            self._only_if(f"{value} is not None")
+            return self._let(f"nodes.constant({value})")
+        parts = [self._make(arg, letters) for arg in formula.args]
+        return self._let(f"nodes.apply({formula.op!r}, ({''.join(f'{x}, ' for x in parts)}))")
+
+
+def is_constant(formula: Term) -> bool:
+    """Return True for a formula whose letters all denote constants."""
+    return formula.op != "any" and all(map(is_constant, formula.args))
+
+
+def computed(formula: Term, letters: dict[str | int, str]) -> str:
+    """Return a formula of constants as Python; its value is None beyond the range of floats."""
+    if formula.op == "number":
+        return repr(float(formula.value))
+    if formula.op == "constant":
+        return f"numbers[{letters[formula.value]}]"
+    parts = [computed(arg, letters) for arg in formula.args]
+    return f"fold({formula.op!r}, [{', '.join(parts)}])"

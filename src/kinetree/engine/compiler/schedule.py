@@ -1,0 +1,223 @@
+"""The order of evaluation: short live ranges, so that values stay in registers.
+
+For a processor three orders are compared and the one with the fewest reloads is kept. The order of
+the algorithm is already good where it walks along a chain of data; the greedy order improves it
+locally; the depth-first order is best for deeply nested expressions. Constants and inputs are read
+where they are used and occupy no register, so the orders are of computed nodes only.
+
+A GPU needs another measure, see `short_lived`.
+"""
+
+from heapq import heapify, heappop, heappush
+
+from kinetree.engine.compiler.graph import Graph, select
+
+LEAVES = frozenset({"const", "input"})
+MEMORY = 64  # operations after which a value that was not touched has left the registers
+
+Args = list[list[int]]  # for each node its computed arguments, each once
+Order = list[int]
+
+
+def schedule(graph: Graph) -> Graph:
+    """Return the graph in the order with the fewest reloads, then the shortest live ranges."""
+    args, given = computed(graph)
+    roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
+    orders = (given, greedy_order(args, given), depth_first_order(args, given, roots))
+    best = min(orders, key=lambda order: (reloads(args, order), sum(waiting(args, order))))
+    return select(graph, with_leaves(graph, best))
+
+
+def short_lived(graph: Graph) -> Graph:
+    """Return the graph in the order, of those tried here, with the fewest values alive at once.
+
+    A processor reloads values that did not fit its registers from a near cache, so `schedule`
+    counts reloads. On a GPU thousands of threads share the near memory, and values that do not fit
+    their registers go far away. For a tree of joints the depth-first order finishes one limb before
+    the next; a node that uses up as many values as it makes is computed as soon as possible. A
+    robot of 44 joints then has a third of the values alive at once.
+    """
+    args, given = computed(graph)
+    roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
+    orders = [given, *(depth_first_order(args, given, list(x)) for x in (roots, reversed(roots)))]
+    orders += [eager_order(args, order) for order in orders]
+    best = min(orders, key=lambda order: most(args, order))
+    whole = Graph(graph.nodes, graph.inputs, graph.outputs, graph.results)
+    return select(whole, with_leaves(whole, best))
+
+
+def computed(graph: Graph) -> tuple[Args, Order]:
+    """Return the computed arguments of each node, and the computed nodes in their order."""
+    leaf = [node.op in LEAVES for node in graph.nodes]
+    args = [[a for a in dict.fromkeys(node.args) if not leaf[a]] for node in graph.nodes]
+    return args, [i for i, is_leaf in enumerate(leaf) if not is_leaf]
+
+
+def with_leaves(graph: Graph, order: Order) -> Order:
+    """Insert each constant and input just before its first use."""
+    everything = dict.fromkeys(j for i in order for j in (*graph.nodes[i].args, i))
+    outputs = dict.fromkeys(graph.roots())  # a leaf may be an output and nothing else
+    return list(everything | outputs)
+
+
+def reloads(args: Args, order: Order) -> int:
+    """Count the uses that come so long after the last touch that the value is loaded again.
+
+    On traced robot dynamics this count follows the number of loads under an optimal choice of the
+    values to spill with 30 registers, and is much quicker to find.
+    """
+    touched = [0] * len(args)
+    count = 0
+    for time, i in enumerate(order):
+        for arg in args[i]:
+            count += time - touched[arg] > MEMORY
+            touched[arg] = time
+        touched[i] = time
+    return count
+
+
+def waiting(args: Args, order: Order) -> list[int]:
+    """Count the values that wait for a later use, after each node of the order."""
+    last = [-1] * len(args)
+    for i in order:
+        for arg in args[i]:
+            last[arg] = i
+    live = 0
+    counts: list[int] = []
+    for i in order:
+        live += last[i] >= 0
+        for arg in args[i]:
+            live -= last[arg] == i
+        counts.append(live)
+    return counts
+
+
+def live_values(graph: Graph) -> list[int]:
+    """Count the computed values that wait for a later use, after each computed node of a graph.
+
+    An output that nothing else uses is not counted: it is stored as soon as it is known.
+    """
+    return waiting(*computed(graph))
+
+
+def greedy_order(args: Args, given: Order) -> Order:
+    """Take at each step the node that frees most registers, the first such in the given order."""
+    users: list[list[int]] = [[] for _ in args]
+    for i in given:
+        for arg in args[i]:
+            users[arg].append(i)
+    missing = [len(found) for found in args]  # arguments of each node that are still to come
+    unused = [len(found) for found in users]  # uses of each value that are still to come
+    done = [False] * len(args)
+
+    def growth(i: int) -> int:
+        """Return by how much the number of live values grows if node i is next."""
+        found = 1 if users[i] else 0
+        for arg in args[i]:
+            found -= unused[arg] == 1
+        return found
+
+    order: Order = []
+    # A heap of (growth, node) as one number: growth times the number of nodes, plus the node.
+    # Entries are never updated: a node whose growth falls is pushed again, and the older entry is
+    # skipped when it comes up.
+    total = len(args)
+    ready = [growth(i) * total + i for i in given if not args[i]]
+    heapify(ready)
+    while ready:
+        i = heappop(ready) % total
+        if done[i]:
+            continue  # it was in the heap twice: its growth had changed
+        done[i] = True
+        order.append(i)
+        for user in users[i]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, growth(user) * total + user)
+        for arg in args[i]:
+            unused[arg] -= 1
+            if unused[arg] == 1:  # the one use that is left became more attractive
+                user = next(user for user in users[arg] if not done[user])
+                if not missing[user]:
+                    heappush(ready, growth(user) * total + user)
+    return order
+
+
+def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
+    """Go from the outputs down to the inputs, the argument that needs more registers first."""
+    need = registers_needed(args, given)
+    done = [False] * len(args)
+    order: Order = []
+    for root in roots:
+        stack = [root]
+        while stack:  # ~i on the stack marks the return to node i after its arguments
+            i = stack.pop()
+            if i < 0:
+                order.append(~i)
+            elif not done[i]:
+                done[i] = True
+                stack.append(~i)
+                parts = args[i]
+                stack.extend(parts if len(parts) < 2 else sorted(parts, key=need.__getitem__))
+    return order
+
+
+def registers_needed(args: Args, given: Order) -> list[int]:
+    """Return the registers that each value needs if nothing is shared (Sethi and Ullman)."""
+    need = [0] * len(args)
+    for i in given:
+        parts = [need[arg] for arg in args[i]]
+        if len(parts) < 2:
+            need[i] = parts[0] if parts else 1
+        elif len(parts) == 2:
+            a, b = parts
+            need[i] = a + 1 if a == b else max(a, b)
+        else:
+            parts.sort(reverse=True)
+            need[i] = max([n + k for k, n in enumerate(parts)])
+    return need
+
+
+def most(args: Args, order: Order) -> int:
+    """Return the greatest number of values that wait for a later use."""
+    return max(waiting(args, order), default=0)
+
+
+def eager_order(args: Args, given: Order) -> Order:
+    """Return the given order, but with a node that adds no live value as early as possible."""
+    users: list[list[int]] = [[] for _ in args]
+    for i in given:
+        for arg in args[i]:
+            users[arg].append(i)
+    rank = {i: k for k, i in enumerate(given)}
+    missing = [len(found) for found in args]  # arguments of each node that are still to come
+    unused = [len(found) for found in users]  # uses of each value that are still to come
+    done = [False] * len(args)
+    order: Order = []
+    ready: list[tuple[int, int, int]] = []
+
+    def offer(i: int) -> None:
+        """Put a node on the heap if it can be computed and adds no live value."""
+        growth = bool(users[i]) - sum(unused[arg] == 1 for arg in args[i])
+        if not missing[i] and growth <= 0:
+            heappush(ready, (growth, rank[i], i))
+
+    def take(i: int) -> None:
+        done[i] = True
+        order.append(i)
+        for user in users[i]:
+            missing[user] -= 1
+            offer(user)
+        for arg in args[i]:
+            unused[arg] -= 1
+            if unused[arg] == 1:  # its one remaining use now frees it
+                offer(next(user for user in users[arg] if not done[user]))
+
+    for i in given:
+        if not done[i]:
+            take(i)
+        while ready:
+            _, _, user = heappop(ready)
+            if not done[user]:
+                take(user)
+    return order

@@ -1,0 +1,220 @@
+"""Straight-line CUDA C++: the nodes of a graph, one statement each, and its constants.
+
+Every operation is rounded as the graph says: the compiler is told to fuse nothing, and the fused
+operations of the graph are spelled out.
+"""
+
+import math
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
+
+from kinetree.engine.c_functions import Dialect
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.cuda.parking import Visit
+from kinetree.errors import GraphError
+
+Place = Callable[[int, int], str]
+GROUP = 2  # measured: more make sines wait in registers, fewer leave less to do at a time
+
+
+def literal(value: float, dtype: str) -> str:
+    """Return a constant as text, the same float bit by bit; negative ones in brackets."""
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
+    if not math.isfinite(value):
+        return f"kt_bits(0x{bits(value):016x}ull)"
+    text = repr(value) if dtype == "float64" else f"{np.float32(value)!s}f"
+    if not set(text) & set(".e"):
+        text = text.replace("f", ".0f")
+    return f"({text})" if math.copysign(1, value) < 0 else text
+
+
+def bits(value: float) -> int:
+    """Return the 64 bits of a double."""
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+def operations(dtype: str) -> dict[str, str]:
+    """Return the templates of operations; sine and cosine come in pairs instead."""
+    write = partial(literal, dtype=dtype)
+    cuda = Dialect(write, "kt_{}".format, "kt_fn_{}".format, quotient="kt_div({}, {})")
+    return {op: text for op, text in cuda.operations.items() if op not in ("sin", "cos")}
+
+
+class Constants:
+    """A table in constant memory, which grows with each new number.
+
+    An instruction on doubles has room for the upper half of a number only. A double with digits in
+    its lower half would be put together by two more instructions at each use; from constant memory
+    it is an operand like any other.
+    """
+
+    def __init__(self, name: str, dtype: str) -> None:
+        self.name, self.dtype = name, dtype
+        self._places: dict[str, int] = {}
+
+    def __call__(self, value: float) -> str:
+        """Return the number as it is written where it is used."""
+        text = literal(value, self.dtype)
+        short = self.dtype == "float32" or not math.isfinite(value) or not bits(value) & 0xFFFFFFFF
+        if short:
+            return text
+        return f"{self.name}[{self._places.setdefault(text, len(self._places))}]"
+
+    def text(self) -> str:
+        """Return the definition of the table, empty where it has no numbers."""
+        if not self._places:
+            return ""
+        numbers = ",\n    ".join(self._places)
+        return f"KT_CONSTANT double {self.name}[] = {{\n    {numbers},\n}};\n"
+
+
+def statements(
+    graph: Graph,
+    constants: Constants,
+    read: Place | None = None,
+    write: Place | None = None,
+    visits: Mapping[int, Visit] | None = None,
+    group: int = GROUP,
+) -> Iterator[str]:
+    """Iterate over the lines that read inputs, compute, and write outputs when they are known.
+
+    A row of inputs is read when first needed, so that it waits in shared memory and not in
+    registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
+    of a number that divides several.
+
+    Args:
+        graph: what to compute.
+        constants: the table of numbers, which grows.
+        read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
+        visits: values that leave the registers for a while, see `parking`.
+        group: angles whose sines are computed side by side.
+    """
+    places = read or "i{}[{}]".format, write or "o{}[{}]".format
+    code = CudaBody(graph, constants, *places, visits or {}, group)
+    for i in range(len(graph.nodes)):
+        yield from code.node(i)
+
+
+class CudaBody:
+    """Writes a graph node by node."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        constants: Constants,
+        read: Place,
+        write: Place,
+        visits: Mapping[int, Visit],
+        group: int,
+    ) -> None:
+        self.graph, self.constants, self.read, self.write = graph, constants, read, write
+        self.visits = visits
+        self.names: list[str] = []
+        self.groups = angle_groups(graph, 1 if visits else group)
+        self.shared = shared_divisors(graph)
+        self.known: set[str] = set()  # names that the text defines already
+        self.places = graph.places()
+        self.operations = operations(constants.dtype)
+
+    def node(self, i: int) -> Iterator[str]:
+        """The lines of a node, and those that store it where it is a result."""
+        node, name = self.graph.nodes[i], f"n{i}"
+        if i in self.visits:
+            yield from self.visit(i)
+        if node.op == "const":
+            name = self.constants(node.number)
+        elif node.op == "input":
+            yield from self.input(i)
+        elif node.op in ("sin", "cos"):
+            (angle,) = node.args
+            name = f"a{angle}.{node.op[0]}"
+            if f"a{angle}" not in self.known:
+                yield from self.sines(self.groups[angle])
+        elif node.op == "div" and node.args[1] in self.shared:
+            yield from self.quotient(i)
+        else:
+            pattern = self.operations.get(node.op)
+            if pattern is None:
+                raise GraphError(
+                    f"node {i} is {node.op!r}, which the CUDA backend cannot emit; it knows "
+                    f"{', '.join(['const', 'input', 'sin', 'cos', *self.operations])}."
+                )
+            arguments = [self.names[arg] for arg in node.args]
+            yield f"const real {name} = {pattern.format(*arguments)};"
+        self.names.append(name)
+        for output, element in self.places.get(i, ()):
+            yield f"{self.write(output, element)} = {name};"
+
+    def visit(self, i: int) -> Iterator[str]:
+        """The lines that move values to shared memory and back, before node i.
+
+        The rows are volatile, or the compiler would keep the values in registers after all.
+        """
+        for value, place in self.visits[i].loads:
+            self.names[value] = f"n{value}_{i}"
+            yield f"const real n{value}_{i} = {self.room(*place)};"
+        for value, place in self.visits[i].stores:
+            yield f"{self.room(*place)} = {self.names[value]};"
+
+    def room(self, port: int, element: int) -> str:
+        """An element of a row of shared memory."""
+        inputs, outputs = len(self.graph.inputs), len(self.graph.outputs)
+        if port == inputs + outputs:
+            return f"((volatile real *)spare)[{element} * KT_WARP]"
+        row = f"i{port}" if port < inputs else f"o{port - inputs}"
+        return f"((volatile real *){row})[{element}]"
+
+    def input(self, i: int) -> Iterator[str]:
+        """The line that reads an input, if it was not read before."""
+        if f"n{i}" not in self.known:
+            self.known.add(f"n{i}")
+            yield f"const real n{i} = {self.read(*self.graph.nodes[i].place)};"
+
+    def quotient(self, i: int) -> Iterator[str]:
+        """The line of a division by a number that divides others too."""
+        above, below = self.graph.nodes[i].args
+        name = self.names[below]
+        if f"y{below}" not in self.known:
+            self.known.add(f"y{below}")
+            yield f"const real y{below} = kt_reciprocal({name});"
+        yield f"const real n{i} = kt_quotient({self.names[above]}, {name}, y{below});"
+
+    def sines(self, group: list[int]) -> Iterator[str]:
+        """The lines that compute the sines and cosines of a group of angles."""
+        angles = [self.names[i] if i < len(self.names) else f"n{i}" for i in group]
+        for i in group:
+            if self.graph.nodes[i].op == "input":
+                yield from self.input(i)
+        self.known.update(f"a{i}" for i in group)
+        for i, angle in zip(group, angles, strict=True):
+            yield f"kt_pair a{i} = kt_near({angle});"
+        near = " & ".join(f"kt_is_near({angle})" for angle in angles)
+        far = " ".join(f"kt_far({angle}, a{i});" for i, angle in zip(group, angles, strict=True))
+        yield f"if (!({near})) {{ {far} }}"
+
+
+def shared_divisors(graph: Graph) -> set[int]:
+    """Return the nodes that divide more than once, such as the pivots of a factorisation."""
+    times = Counter(node.args[1] for node in graph.nodes if node.op == "div")
+    return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
+
+
+def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
+    """Return, for each angle, those whose sines are computed with it in one branch.
+
+    Angles that are inputs are all known at the start; `size` of them are taken at a time, in the
+    order in which they are needed. Any other angle is a group of its own.
+    """
+    angles = dict.fromkeys(node.args[0] for node in graph.nodes if node.op in ("sin", "cos"))
+    given = [i for i in angles if graph.nodes[i].op == "input"]
+    groups = {i: [i] for i in angles}
+    for k in range(0, len(given), size):
+        group = given[k : k + size]
+        groups |= dict.fromkeys(group, group)
+    return groups

@@ -1,0 +1,334 @@
+"""The CUDA C++ that all kernels share: rounding, special functions, tiles of 32 states.
+
+A warp of 32 threads works on 32 neighbouring states. Their rows lie one behind the other in the
+user's (N, n) arrays, so the warp copies them as one block, 16 bytes a thread, into a tile of shared
+memory, from where each thread reads its own row. Results take the same way back. A plain C++
+compiler accepts the same text, which is how its arithmetic is tested where there is no GPU.
+
+Sines and cosines have the bits of the CPU's kernels: they are written from
+`kinetree.engine.compiler.sincos`, in float64 for both number types. Compared with CUDA's own
+functions this takes fewer instructions, reads no table and needs no branch; angles
+beyond the short reduction are left to CUDA's, which know all digits of pi. exp, log, tanh and atan2
+are those of `kinetree.engine.compiler.elementary`, written only where a graph uses them.
+"""
+
+from collections.abc import Collection
+
+from kinetree.engine.c_functions import ALWAYS, CArithmetic, functions_text
+from kinetree.engine.compiler.elementary import FUNCTIONS
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.sincos import EVALUATE, LIMIT, REDUCE
+from kinetree.engine.cuda.body import Constants
+
+# what a GPU and a plain C++ compiler spell differently
+MACHINE = r"""
+#if defined(__CUDACC__)
+#define KT_FUNCTION __device__ __forceinline__
+#define KT_CONSTANT static __constant__
+#define KT_ENTRY(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
+#define KT_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#else
+#include <cmath>
+#include <cstring>
+#define KT_FUNCTION static inline
+#define KT_CONSTANT static const
+#endif
+
+typedef KT_REAL real;
+
+KT_FUNCTION real kt_fma(real a, real b, real c) {
+#if !defined(__CUDACC__)
+    return std::fma(a, b, c);
+#elif KT_DOUBLE
+    return __fma_rn(a, b, c);
+#else
+    return __fmaf_rn(a, b, c);
+#endif
+}
+
+KT_FUNCTION real kt_again(real a) {  // the same number, which the compiler cannot know
+#if defined(__CUDACC__) && KT_DOUBLE
+    asm volatile("" : "+d"(a));
+#elif defined(__CUDACC__)
+    asm volatile("" : "+f"(a));
+#endif
+    return a;
+}
+
+KT_FUNCTION bool kt_is_finite(real a) { return a - a == 0; }
+
+KT_FUNCTION real kt_sqrt(real a) {
+#if !defined(__CUDACC__)
+    return std::sqrt(a);
+#elif KT_DOUBLE
+    return __dsqrt_rn(a);
+#else
+    return __fsqrt_rn(a);
+#endif
+}
+
+KT_FUNCTION real kt_div(real a, real b) {
+#if !defined(__CUDACC__)
+    return a / b;
+#elif KT_DOUBLE
+    return __ddiv_rn(a, b);
+#else
+    return __fdiv_rn(a, b);
+#endif
+}
+
+// Divisions by one number share its reciprocal. This is how CUDA itself divides: a first guess of
+// 1/b and Newton's steps, then a quotient that its remainder corrects, which is the nearest number.
+// What CUDA adds is a branch for numbers near the ends of their range; without it divisions
+// overlap. A quotient by zero or infinity is NaN here.
+KT_FUNCTION real kt_reciprocal(real b) {
+#if !defined(__CUDACC__)
+    return 1 / b;
+#elif KT_DOUBLE
+    double y, e;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+    e = kt_fma(-b, y, 1.0);
+    e = kt_fma(e, e, e);
+    const double near = kt_fma(e, y, y);
+    return kt_fma(kt_fma(-b, near, 1.0), near, near);
+#else
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
+    return kt_fma(kt_fma(-b, y, 1.0f), y, y);
+#endif
+}
+
+KT_FUNCTION real kt_quotient(real a, real b, real y) {
+    const real guess = a * y;
+    return kt_fma(kt_fma(-b, guess, a), y, guess);
+}
+
+KT_FUNCTION real kt_bits(unsigned long long bits) {  // what no literal can say: infinity and NaN
+#if defined(__CUDACC__)
+    return (real)__longlong_as_double((long long)bits);
+#else
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return (real)value;
+#endif
+}
+"""
+
+# copies between the user's arrays and tiles; `pitch` is the distance of rows in a tile, which is
+# more than their width where that keeps threads from waiting for the same bank of shared memory
+TILES = r"""
+#define KT_WARP 32
+#define KT_PACK (16 / (int)sizeof(real))
+
+struct alignas(16) kt_pack { real x[KT_PACK]; };
+
+template <typename T> KT_FUNCTION void kt_fetch(real *tile, const real *rows) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+    const unsigned place = (unsigned)__cvta_generic_to_shared(tile);
+    if (sizeof(T) == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(rows)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(rows),
+                     "n"(sizeof(T)) : "memory");
+#else
+    *(T *)tile = *(const T *)rows;
+#endif
+}
+
+KT_FUNCTION void kt_arrived() {
+#if defined(__CUDACC__)
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    __syncwarp();
+#endif
+}
+
+// a whole warp of rows as one block, 16 bytes a thread; anything else number by number
+template <int width> KT_FUNCTION void kt_read_block(real *tile, const real *rows, int lane) {
+#pragma unroll
+    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+        if (k + lane * KT_PACK < width * KT_WARP)
+            kt_fetch<kt_pack>(tile + k + lane * KT_PACK, rows + k + lane * KT_PACK);
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
+#pragma unroll 1
+    for (int k = lane; k < width * count; k += KT_WARP)
+        kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
+}
+
+// the same where rows are further apart in the tile than in memory
+template <int width, int pitch>
+KT_FUNCTION void kt_read_rows(real *tile, const real *rows, int lane) {
+    const int packs = width / KT_PACK;
+#pragma unroll 4
+    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
+        kt_fetch<kt_pack>(tile + k / packs * pitch + k % packs * KT_PACK, rows + k * KT_PACK);
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_write_rows(const real *tile, real *rows, int lane) {
+    const int packs = width / KT_PACK;
+#pragma unroll 4
+    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
+        *(kt_pack *)(rows + k * KT_PACK) =
+            *(const kt_pack *)(tile + k / packs * pitch + k % packs * KT_PACK);
+}
+
+template <int width> KT_FUNCTION void kt_write_block(const real *tile, real *rows, int lane) {
+#pragma unroll
+    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
+        if (k + lane * KT_PACK < width * KT_WARP)
+            *(kt_pack *)(rows + k + lane * KT_PACK) =
+                *(const kt_pack *)(tile + k + lane * KT_PACK);
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
+#pragma unroll 1
+    for (int k = lane; k < width * count; k += KT_WARP)
+        rows[k] = tile[k / width * pitch + k % width];
+}
+"""
+
+BITS = r"""
+KT_FUNCTION double kt_fma64(double a, double b, double c) {
+#if defined(__CUDACC__)
+    return __fma_rn(a, b, c);
+#else
+    return std::fma(a, b, c);
+#endif
+}
+
+KT_FUNCTION real kt_fabs(real x) {
+#if !defined(__CUDACC__)
+    return std::fabs(x);
+#elif KT_DOUBLE
+    return fabs(x);
+#else
+    return fabsf(x);
+#endif
+}
+
+KT_FUNCTION int kt_low_word(double x) {
+#if defined(__CUDACC__)
+    return __double2loint(x);
+#else
+    long long bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return (int)bits;
+#endif
+}
+
+// the word of a number that has its sign in bit 31, and the number with that bit changed
+#if !defined(__CUDACC__)
+KT_FUNCTION int kt_sign_word(real x) { return std::signbit(x) ? 1 << 31 : 0; }
+KT_FUNCTION real kt_flip(real x, int turn) { return turn < 0 ? -x : x; }
+#elif KT_DOUBLE
+KT_FUNCTION int kt_sign_word(real x) { return __double2hiint(x); }
+KT_FUNCTION real kt_flip(real x, int turn) {
+    return __hiloint2double(__double2hiint(x) ^ (turn & 0x80000000), __double2loint(x));
+}
+#else
+KT_FUNCTION int kt_sign_word(real x) { return __float_as_int(x); }
+KT_FUNCTION real kt_flip(real x, int turn) {
+    return __int_as_float(__float_as_int(x) ^ (turn & 0x80000000));
+}
+#endif
+
+struct kt_pair { real s, c; };
+"""
+
+PATTERNS = r"""
+KT_FUNCTION unsigned long long kt_to_bits(double x) {
+#if defined(__CUDACC__)
+    return (unsigned long long)__double_as_longlong(x);
+#else
+    unsigned long long bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+#endif
+}
+
+KT_FUNCTION double kt_from_bits(unsigned long long bits) {
+#if defined(__CUDACC__)
+    return __longlong_as_double((long long)bits);
+#else
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+#endif
+}
+
+"""
+
+# rarely entered, so it stands apart from the code that is always run
+CAREFUL = r"""
+#if defined(__CUDACC__)
+static __device__ __noinline__ kt_pair kt_careful(real angle) {
+    double s, c;
+    sincos((double)angle, &s, &c);
+    return {(real)s, (real)c};
+}
+#else
+static kt_pair kt_careful(real angle) {
+    return {(real)std::sin((double)angle), (real)std::cos((double)angle)};
+}
+#endif
+"""
+
+
+def sincos_text(dtype: str) -> str:
+    """The functions `kt_near(angle)`, `kt_is_near(angle)` and `kt_far(angle, pair)`.
+
+    Signs change in the 32 bits that hold them, and in float32 after rounding: fewer instructions
+    than `compiler.sincos.turn` on 64 bits, with the same result.
+    """
+    number = Constants("kt_trigonometry", "float64")
+    f = CArithmetic(number, "kt_fma64", "kt_low_word", "", "int")
+    t, low, n = REDUCE[dtype](f, "x", ALWAYS)
+    sine, cosine = EVALUATE[dtype](f, t, low)
+    steps = "\n".join(f.lines)
+    return f"""{number.text()}{BITS}
+KT_FUNCTION bool kt_is_near(real angle) {{ return kt_fabs(angle) <= (real){LIMIT[dtype]!r}; }}
+
+KT_FUNCTION kt_pair kt_near(real angle) {{
+    const double x = (double)kt_fabs(angle);
+{steps}
+    const real sine = (real){sine};
+    const real cosine = (real){cosine};
+    const unsigned quadrant = (unsigned){n};
+    const real along = quadrant & 1 ? cosine : sine;
+    const real across = quadrant & 1 ? sine : cosine;
+    return {{kt_flip(along, (int)(quadrant << 30) ^ kt_sign_word(angle)),
+            kt_flip(across, (int)((quadrant + 1) << 30))}};
+}}
+{CAREFUL}
+KT_FUNCTION void kt_far(real angle, kt_pair &pair) {{
+    if (!kt_is_near(angle)) pair = kt_careful(angle);
+}}
+"""
+
+
+def elementary_text(dtype: str, used: Collection[str]) -> str:
+    """The functions kt_fn_exp, ..._log, ..._tanh and ..._atan2, those that are used."""
+    if not set(used) & set(FUNCTIONS):
+        return ""
+    number = Constants("kt_fn_table", "float64")
+
+    def arithmetic() -> CArithmetic:
+        return CArithmetic(number, "kt_fma64", "kt_to_bits", "kt_from_bits")
+
+    text = functions_text(used, "real", "kt_fn_{}".format, arithmetic, "KT_FUNCTION")
+    return number.text() + PATTERNS + text
+
+
+def prelude(dtype: str, *graphs: Graph) -> str:
+    """The shared part for numbers of `dtype`, "float64" or "float32", and for these graphs."""
+    used = {op for graph in graphs for op in graph.count()}
+    double = dtype == "float64"
+    head = f"#define KT_DOUBLE {int(double)}\n#define KT_REAL {'double' if double else 'float'}\n"
+    return head + MACHINE + sincos_text(dtype) + elementary_text(dtype, used) + TILES

@@ -1,0 +1,174 @@
+"""Program: a function to write in some language, and the lines that all languages share.
+
+Constants are written so that every language reads them back as the same float, bit by bit.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.errors import InputError
+
+WIDTH = 96  # characters of a line of parameters
+DOUBLE, FLOAT = "double", "float"
+DTYPES = {DOUBLE: "float64", FLOAT: "float32"}  # as C calls them -> as NumPy does
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One function: its name, the graph that it computes, and the comment before it.
+
+    `inputs` and `outputs` are the graph's ports under the names that the code gives them.
+    """
+
+    name: str
+    graph: Graph
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    header: tuple[str, ...]
+    dtype: str = DOUBLE
+    libm: bool = False  # sin and cos of the language's library instead of the kernel's
+
+    @property
+    def unread(self) -> list[Port]:
+        """Inputs that are not read, which strict compilers warn about."""
+        read = {node.value[0] for node in self.graph.nodes if node.op == "input"}  # type: ignore[index]
+        return [port for k, port in enumerate(self.inputs) if k not in read]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a language writes one operation.
+
+    operations: templates over the arguments. literal: a constant. element: entry k of a port in
+    row-major order. assign: the statement that gives a value its name. load: entries of inputs get
+    names, because reading an entry is slow. pair: a statement that computes the sine and the cosine
+    of an angle together, if there is one. choices: statements for operations that choose between
+    values, in languages without an expression for it; {0} is the name of the result.
+    """
+
+    operations: Mapping[str, str]
+    literal: Callable[[float], str]
+    element: Callable[[Port, int], str]
+    assign: str = "{} = {}"
+    load: bool = False
+    pair: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+# operations that most languages write alike; fused ones differ
+ARITHMETIC = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "neg": "-{}",
+}
+UNFUSED = {"fma": "{} * {} + {}", "fms": "{} * {} - {}", "fnma": "{2} - {0} * {1}"}
+
+
+def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[list[str]]]:
+    """One statement for each node, in the graph's order, and the name of each entry of each output.
+
+    Constants are written where they are used. A statement has one operation of the graph, so that
+    compilers that fuse operations within an expression round as the kernel does.
+    """
+    lines: list[str] = []
+    names: list[str] = []
+    pairs: dict[int, dict[str, str]] = {}
+    fresh = temporaries(program)
+    for node in program.graph.nodes:
+        if node.op == "const":
+            literal = spelling.literal(node.value)  # type: ignore[arg-type]
+            # in brackets: `a --1.0` would be a decrement
+            names.append(f"({literal})" if literal.startswith("-") else literal)
+            continue
+        if node.op == "input":
+            port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
+            value = spelling.element(port, k)
+            name = entry_name(port, k) if spelling.load else value
+        elif spelling.pair and node.op in ("sin", "cos"):
+            (angle,) = node.args
+            if angle not in pairs:
+                pairs[angle] = {"sin": next(fresh), "cos": next(fresh)}
+                lines.append(spelling.pair.format(names[angle], **pairs[angle]))
+            name = value = pairs[angle][node.op]
+        elif node.op in spelling.choices:
+            name = value = next(fresh)
+            lines.append(spelling.choices[node.op].format(name, *(names[a] for a in node.args)))
+        else:
+            name, value = next(fresh), formula(node, [names[arg] for arg in node.args], spelling)
+        names.append(name)
+        if name != value:
+            lines.append(spelling.assign.format(name, value))
+    return lines, [[names[k] for k in result] for result in program.graph.results]
+
+
+def formula(node: Node, args: list[str], spelling: Spelling) -> str:
+    """The right-hand side of a statement."""
+    return spelling.operations[node.op].format(*args)
+
+
+def temporaries(program: Program) -> Iterator[str]:
+    """Names x0, x1, ... that no port has."""
+    taken = {port.name for port in (*program.inputs, *program.outputs)}
+    k = 0
+    while True:
+        if f"x{k}" not in taken:
+            yield f"x{k}"
+        k += 1
+
+
+def entry_name(port: Port, k: int) -> str:
+    """Name of one entry of an input: q_3, F_ext_0_5."""
+    return "_".join([port.name, *map(str, indices(port, k))])
+
+
+def indices(port: Port, k: int) -> list[int]:
+    """The indices of entry k of a port, in row-major order."""
+    found: list[int] = []
+    for length in reversed(port.shape):
+        k, index = divmod(k, length)
+        found.append(index)
+    return found[::-1]
+
+
+def join(parameters: list[str], used: int) -> str:
+    """Join parameters with commas; one a line if they do not fit after `used` characters."""
+    text = ", ".join(parameters)
+    return text if used + len(text) <= WIDTH else "\n    " + ",\n    ".join(parameters)
+
+
+def double_literal(value: float) -> str:
+    """The shortest decimal that is this float64."""
+    return repr(float(value))
+
+
+def single_digits(value: float) -> str:
+    """The shortest decimal that is the float32 next to `value`."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        raise InputError(f"the constant {value!r} does not fit a float; choose the dtype double.")
+    text = str(single)
+    return text if set(text) & set(".e") else f"{text}.0"
+
+
+def c_literal(value: float, dtype: str) -> str:
+    """A literal of C and C++."""
+    return double_literal(value) if dtype == "double" else f"{single_digits(value)}f"
+
+
+def library_name(dtype: str, function: str, prefix: str = "") -> str:
+    """Name of a function of the C library for a type; in C++ one name has both types."""
+    return f"{prefix}{function}{'f' if dtype == FLOAT and not prefix else ''}"
+
+
+def julia_literal(value: float, dtype: str) -> str:
+    """A literal of Julia, in which the letter of the exponent gives the type."""
+    if dtype == "double":
+        return double_literal(value)
+    digits, _, exponent = single_digits(value).partition("e")
+    return f"{digits}f{int(exponent or 0)}"

@@ -1,0 +1,336 @@
+"""Kernel: a compiled graph that is called like the function it came from.
+
+A single state and a plain batch enter machine code directly (fastcall.py, enter.py); everything
+else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
+"""
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kinetree.base.system import once
+from kinetree.engine import background
+from kinetree.engine.call import plan as plans
+from kinetree.engine.call import vectorcall
+from kinetree.engine.call.dispatch import Axes, Dispatch, Overload, core_signature
+from kinetree.engine.call.gufunc import InnerLoop
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.notes import Notes
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.programs import Programs
+from kinetree.errors import CompileError, GraphError, InputError
+
+DTYPES = ("float64", "float32")
+More = tuple[str, Callable[[], Callable[..., Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Door:
+    """A function with options around some kernels, and how it is shown and pickled."""
+
+    call: Callable[..., Any]
+    doc: str
+    signature: inspect.Signature
+    reduced: tuple[Any, ...]
+
+
+class Kernel:
+    """A graph, compiled. `kernel(*arrays, out=None, ...)` broadcasts over leading axes.
+
+    Args:
+        graph: what to compute, best after `compiler.optimise`.
+        name: the name in messages and of the gufunc.
+        doc: documentation string.
+        dtypes: number types to offer; float32 is compiled at the first call that needs it.
+        more: the name of a further argument, and a function that makes the kernel that takes it.
+        axes: names along the axes of inputs and outputs, for labelled arguments.
+    """
+
+    _direct = False
+    _door: "Door | None" = None
+    _larger: "Kernel | None" = None  # takes one argument more
+
+    def __new__(
+        cls,
+        graph: Graph,
+        name: str = "kernel",
+        doc: str = "",
+        dtypes: tuple[str, ...] = DTYPES,
+        more: More | None = None,
+        axes: Axes | None = None,
+    ) -> Self:
+        """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
+        if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
+            return object.__new__(direct_kernel())  # type: ignore[return-value]
+        return object.__new__(cls)
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str = "kernel",
+        doc: str = "",
+        dtypes: tuple[str, ...] = DTYPES,
+        more: More | None = None,
+        axes: Axes | None = None,
+    ) -> None:
+        if not dtypes or not set(dtypes) <= set(DTYPES):
+            raise InputError(f"dtypes of {name} is {dtypes!r}; expected some of {DTYPES}.")
+        check_ports(graph, name)
+        dtypes = tuple(dtype for dtype in DTYPES if dtype in dtypes)
+        self._given = (graph, name, doc, dtypes, more, axes)
+        self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
+        self.__doc__ = doc or f"{name}: {self._signature}"
+        self._programs = Programs(graph) if has_llvm() else None
+        self._plan = plans.make_plan(graph) if self._direct else None
+        early = self._programs is not None and self._direct and self._answers_first()
+        if self._programs is not None:
+            loop = functools.partial(_learned_loop, self._programs, self._plan)
+        else:
+            from kinetree.engine.interpreted import interpreted_loop
+
+            loop = functools.partial(interpreted_loop, graph)
+        self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
+        self._dispatch.entered = weakref.ref(self)
+        self._general = self._dispatch.call
+        self._overload: Overload | None = None
+        if more is not None:
+            self._overload = Overload(self._general, len(graph.inputs), *more)
+            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(self)))
+            self._general = self._overload.call
+            plans.learn_name(self._plan, self._overload.extra)
+        if self._direct:
+            self._enter_by(self._general)
+        if early:
+            background.submit(self._compiled, functools.partial(_take_over, weakref.ref(self)))
+
+    def _answers_first(self) -> bool:
+        """Make code that answers while the kernel is compiled, if the kernel would take long."""
+        if not background.pays(self.graph) or self._compiled.has_code("float64"):
+            return False
+        self._compiled.answer_first()
+        return True
+
+    def wait(self) -> Self:
+        """Wait until the kernel runs its own machine code; return it.
+
+        The kernel of a large robot answers its first calls with code that is made at once and runs
+        some ten times as long. Results have the same bits before and after.
+        """
+        if self._programs is not None and self._programs.is_first:
+            background.finish(self._programs)
+            self._renew()
+        return self
+
+    def _renew(self) -> None:
+        """Enter the code that is there now. `Programs` keeps the code that calls may still run.
+
+        This may happen in another thread while the kernel is put behind a door, so the general call
+        is left as it is.
+        """
+        self._dispatch.renew()
+        self._code = self._compiled.present("float64")
+        vectorcall.move_entry(self, self._compiled.entry())
+
+    def _enter_by(self, general: Callable[..., Any]) -> None:
+        """Let calls begin in machine code; those that it does not take are for `general`.
+
+        The attributes keep alive what machine code refers to by address.
+        """
+        self._code, self._general = self._compiled.present("float64"), general
+        entry, limit = self._compiled.entry(), self._dispatch.large
+        vectorcall.set_entry(self, entry, general, limit, self._plan)
+
+    def __call__(self, *arrays: object, **options: object) -> Any:
+        """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""
+        return self._general(*arrays, **options)
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The real NumPy gufunc, with all its loops.
+
+        It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
+        A call of the kernel computes in float32 only where all arrays are float32.
+        """
+        return self.wait()._dispatch.gufunc
+
+    @property
+    def signature(self) -> str:
+        """Core dimensions by their letters: "(n),(n),(n)->(n)"."""
+        return self._signature
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is computed."""
+        return self._given[0]
+
+    @property
+    def name(self) -> str:
+        """Name in messages and of the gufunc."""
+        return self._given[1]
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature that `help` and editors show."""
+        if self._door is not None:
+            return self._door.signature
+        more = self._given[4]
+        names = [port.name for port in self.graph.inputs]
+        return signature_of(*names, extra=None if more is None else more[0])
+
+    @property
+    def axes(self) -> Axes | None:
+        """Names along the arguments and results, by which labelled arrays are aligned."""
+        return self._given[5]
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Number types that the kernel computes in."""
+        return self._given[3]
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations for one state; sine and cosine are not counted."""
+        return self.graph.operations
+
+    @property
+    def notes(self) -> Notes:
+        """How the kernel was made: its form, and the seconds of each stage; print it to read it."""
+        stages = list(getattr(self.graph, "stages", ()))
+        if self._programs is not None:
+            stages += self._programs.stages.get(self.dtypes[0], [])
+        form = "straight-line" if isinstance(self.graph, Graph) else "looped"
+        return Notes(self.name, form, self.operations, tuple(stages))
+
+    @property
+    def ir(self) -> str:
+        """The float64 code as LLVM IR."""
+        return self._compiled.text(self.dtypes[0])
+
+    @property
+    def assembly(self) -> str:
+        """The float64 code in the assembly language of this machine."""
+        return self._compiled.assembly(self.dtypes[0])
+
+    @property
+    def _compiled(self) -> Programs:
+        if self._programs is None:
+            raise CompileError(
+                f"{self.name} is interpreted, so it has no machine code; install llvmlite to "
+                "compile it."
+            )
+        return self._programs
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Kernel, self._given) if self._door is None else self._door.reduced
+
+    def behind(self, door: "Door") -> "Kernel":
+        """Return a kernel of the same graph that takes single states.
+
+        Args:
+            door: takes all other calls, and has the documentation.
+        """
+        graph, name, _, dtypes, more, axes = self._given
+        made = Kernel(graph, name, door.doc, dtypes, more, axes)
+        made._door, made._general = door, door.call
+        if made._direct:
+            plans.guard(made._plan)
+            made._enter_by(door.call)
+        if self._overload is not None:
+            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(made)))
+        return made
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing in a kernel ever changes
+
+
+def _take_over(kernel: "weakref.ref[Kernel]") -> None:
+    """Let a kernel that still lives run the code that was compiled in the background."""
+    own = kernel()
+    if own is not None:
+        own._renew()
+
+
+def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
+    """Return the inner loop over states; from now on calls with its number type enter the code."""
+    found = programs.loop(dtype)
+    plans.learn_code(plan, dtype, programs.one(dtype), found.address)
+    return found
+
+
+def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
+    """Let calls with the further argument enter its kernel; behind a door, one behind the same."""
+    own = kernel()
+    if own is None or own._plan is None or not isinstance(larger, Kernel) or not larger._direct:
+        return
+    made = larger if own._door is None else larger.behind(own._door)
+    # kept alive, and never replaced: another thread may be about to enter it by its address
+    plans.learn_larger(own._plan, vars(own).setdefault("_larger", made))
+
+
+def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
+    """Return the signature of a kernel with the inputs `names` and perhaps a further one."""
+    kinds = inspect.Parameter
+    given = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
+    if extra is not None:
+        given.append(kinds(extra, kinds.POSITIONAL_OR_KEYWORD, default=None))
+    out = kinds("out", kinds.KEYWORD_ONLY, default=None)
+    return inspect.Signature([*given, out, kinds("options", kinds.VAR_KEYWORD)])
+
+
+def check_ports(graph: Graph, name: str) -> None:
+    """Raise GraphError for a graph that cannot be a gufunc: no inputs, or a dimension of size 0."""
+    if not graph.inputs or not graph.outputs:
+        raise GraphError(f"{name} has no {'outputs' if graph.inputs else 'inputs'}; one is needed.")
+    for port in (*graph.inputs, *graph.outputs):
+        if 0 in port.shape:
+            raise GraphError(
+                f"{port.name} of {name} has shape {port.shape}; expected at least one number. "
+                "A quantity without elements needs no kernel."
+            )
+
+
+@once
+def direct_kernel() -> type[Kernel]:
+    """Return the class of kernels whose call is machine code from its first instruction."""
+    base: Any = vectorcall.entered_in_code()
+
+    class DirectKernel(base, Kernel):
+        """A kernel that Python calls through a pointer in the object."""
+
+        _direct = True
+
+    return vectorcall.inherit_vectorcall(DirectKernel)
+
+
+def llvm_problem() -> Exception | None:
+    """Return the reason why LLVM cannot be used; None if it can."""
+    try:
+        engine.binding()
+    except (ImportError, OSError) as problem:
+        return problem
+    return None
+
+
+def has_llvm() -> bool:
+    """Return True if LLVM can be used; warn the first time that it cannot."""
+    problem = llvm_problem()
+    if problem is not None:
+        from kinetree.engine.interpreted import warn_once
+
+        warn_once(problem)
+    return problem is None

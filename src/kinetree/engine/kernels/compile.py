@@ -1,0 +1,291 @@
+"""Compile a quantity of a robot: trace the algorithm that is requested, and make the kernel."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
+
+import numpy as np
+
+from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
+from kinetree.algorithms.derivatives import tangent_map
+from kinetree.algorithms.forward_dynamics import check_inertia
+from kinetree.algorithms.parameters import parameter_axis
+from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.axis import Axis
+from kinetree.engine.call.dispatch import Axes
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.kernel import Kernel, More
+from kinetree.engine.kernels.forms import computation, is_looped
+from kinetree.engine.kernels.free import free_ports, with_free
+from kinetree.engine.kernels.help import derivative_help, kernel_help
+from kinetree.engine.kernels.request import Request
+from kinetree.engine.kernels.stored import stored_graph
+from kinetree.errors import ModelError
+from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.model import Model
+from kinetree.model.labelled import DIRECTIONS, letter_axis
+from kinetree.model.model import numbers_of, strangest
+
+if TYPE_CHECKING:
+    from kinetree.engine.compiler.derivatives import Along
+    from kinetree.engine.cuda.kernel import CudaKernel
+    from kinetree.engine.kernels.signatures import KernelOptions
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+DIFFERENTIATED = 8  # degrees of freedom up to which differentiating a graph may be shorter
+
+
+def trace_quantity(model: Model, name: str, **options: "Unpack[KernelOptions]") -> Graph:
+    """Return the optimised graph of a quantity; options as in `Request`."""
+    return traced_graph(model, Request(name, **options))
+
+
+def traced_graph(model: Model, request: Request) -> Graph:
+    """Return the optimised graph of a quantity or of its derivatives, from the disk if stored."""
+    function, ports = _prepared(model, request)
+    return stored_graph(
+        model, replace(request, target="cpu"), lambda: _traced(model, request, function, ports)
+    )
+
+
+def _traced(
+    model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
+) -> Graph:
+    # the compiler is not imported for a graph that is stored on disk
+    from kinetree.engine.compiler.derivatives import jacobian
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    quantity = request.quantity
+    if request.wrt is not None:
+        graph = trace(function, ports, quantity.outputs)
+        return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
+    if quantity.step:
+        from kinetree.engine.kernels.step import step_graph
+
+        if not request.free:
+            check_inertia(model)
+        return step_graph(model, quantity, ports, request.free)
+    if quantity.slope_of is None:
+        return optimise(trace(function, ports, quantity.outputs))
+    if model.constraints is not None:
+        return optimise(_slope(model, request, *quantity.slope_of))
+    graph = trace(function, ports, quantity.outputs)
+    if model.n <= DIFFERENTIATED:
+        slope = _slope(model, request, *quantity.slope_of)
+        graph = min(graph, slope, key=lambda graph: graph.operations)
+    return optimise(graph)
+
+
+def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Graph:
+    """Return the results of a request by differentiating the graph of the quantity `name`.
+
+    This is shorter for parallel axes, and the only way for robots with constraints.
+    """
+    from kinetree.engine.compiler.derivatives import jacobian
+    from kinetree.engine.compiler.trace import trace
+
+    function, ports = _prepared(model, Request(name, wrenches=request.wrenches, free=request.free))
+    slopes = jacobian(trace(function, ports), wrt, along=_tangents(model), mode="forward")
+    named = zip(slopes.outputs, request.quantity.outputs, strict=True)
+    outputs = tuple(Port(letter, port.shape, dims) for port, (letter, dims) in named)
+    return replace(slopes, outputs=outputs)
+
+
+def recorded_program(model: Model, request: Request) -> Graph:
+    """Return the program of a quantity, loops over the links, in place of its graph."""
+    function, ports = _prepared(model, request)
+    if request.quantity.step and not request.free:
+        check_inertia(model)
+    return computation(function, ports, request.quantity.outputs, looped=True)
+
+
+def _tangents(model: Model) -> "Along | None":
+    """Return the directions of q where its tangent vectors are not changes of its entries."""
+    curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
+    return {"q": partial(tangent_map, model)} if curved else None
+
+
+def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
+    """Check a request for this robot; return the function to trace and its arguments."""
+    quantity, free = request.quantity, request.free
+    check_model(model)
+    check_honoured(model, quantity)
+    if quantity.framed:
+        model.frame(request.frame)  # an unknown frame names the known ones
+    honoured = {} if model.constraints is None else HONOURED
+    make = honoured.get(request.name, quantity.make)
+    state = [_port(model, x) for x in quantity.inputs]
+    loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if request.wrenches else []
+    count = len(state) + len(loads)
+
+    def function(*arrays: Array) -> Any:
+        changed = with_free(model, free, arrays[count:])
+        if quantity.solves and not free:
+            check_inertia(changed)
+        return make(changed, not free, request.frame, **request.choices)(*arrays[:count])
+
+    return function, [*state, *loads, *free_ports(model, free)]
+
+
+def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Keep torch.compile from tracing into a function that compiles kernels, which it cannot.
+
+    torch is asked only where it is imported already: importing it takes seconds.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        return (function if disable is None else disable(function))(*args, **options)
+
+    call.__dict__["_torchdynamo_disable"] = True  # the wrapper itself is not traced either
+    return call
+
+
+def compile_kernel(
+    model: Model, name: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
+) -> "Kernel | CudaKernel":
+    """Compile the kernel of a quantity, specialised to the robot; options as in `Request`."""
+    return compiled(model, Request(name, target=target, **options))
+
+
+def compile_derivative(
+    model: Model,
+    name: str,
+    wrt: str | Sequence[str] = "q",
+    *,
+    target: str = "cpu",
+    **options: "Unpack[KernelOptions]",
+) -> "Kernel | CudaKernel":
+    """Compile the kernel of d quantity/d arguments; options as in `Request`."""
+    return compiled(model, Request(name, target=target, wrt=wrt, **options))
+
+
+@hidden_from_torch
+def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
+    """Compile the kernel of a request, specialised to the robot.
+
+    The kernel of a derivative has a result for each pair, shape (*quantity, *argument). Positions
+    are moved along tangent vectors of `integrate`, so d/d q has n entries for joints of any type.
+    """
+    kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
+    if wrt is not None:
+        graph = traced_graph(model, request)
+        doc = derivative_help(request.name, wrt, model, graph)
+        axes = _slope_axes(model, graph, request)
+        return made_kernel(graph, kind, f"derivative_of_{request.name}", doc, axes)
+    looped = issubclass(kind, Kernel) and is_looped(model, request.name)
+    graph = (recorded_program if looped else traced_graph)(model, request)
+    more = None
+    if quantity.wrenches and not request.wrenches and not request.free:
+        more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
+    doc = kernel_help(quantity, model, graph, None if more is None else more[0])
+    return made_kernel(graph, kind, request.name, doc, port_axes(model, graph, request.rows), more)
+
+
+def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
+    """Return the class of kernels for a target."""
+    if target == "cuda":
+        from kinetree.engine.cuda.kernel import CudaKernel
+
+        return CudaKernel
+    return Kernel
+
+
+def made_kernel(
+    graph: Graph,
+    kind: "type[Kernel | CudaKernel]",
+    name: str,
+    doc: str,
+    axes: Axes,
+    more: More | None = None,
+) -> "Kernel | CudaKernel":
+    """Return the kernel of a graph; the one of the CPU takes labelled arrays, too."""
+    if issubclass(kind, Kernel):
+        return kind(graph, name, doc, more=more, axes=axes)
+    return kind(graph, name, doc, more=more)
+
+
+def port_axes(model: Model, graph: Graph, rows: Sequence[int] | None = None) -> Axes:
+    """Return the names along the axes of a kernel's arguments and results.
+
+    rows: the coordinates of a task, whose axis has the letter k.
+    """
+    inputs: list[Axis | None] = []
+    for port in graph.inputs:
+        letter = port.dims[0] if len(port.dims) == len(port.shape) == 1 else ""
+        letter = "nq" if port.name == "q" else letter
+        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l", "u", "a") else None
+        inputs.append(axis if _fits((axis,), port) else None)
+    outputs: list[tuple[Axis | None, ...]] = []
+    for port in graph.outputs:
+        axes = tuple(_letter_axis(model, letter, rows) for letter in port.dims)
+        outputs.append(axes if _fits(axes, port) else (None,) * len(port.shape))
+    return tuple(inputs), tuple(outputs)
+
+
+def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
+    """Return the names along the axes of d results/d arguments; those of q are tangents."""
+    by_name = {port.name: port.dims for port in graph.inputs}
+
+    def names(letters: Sequence[str]) -> tuple[Axis | None, ...]:
+        return tuple(_letter_axis(model, letter, request.rows) for letter in letters)
+
+    outputs = [
+        (*names(dims), *names(("n",) if x == "q" else by_name[x]))
+        for _, dims in request.quantity.outputs
+        for x in request.wrt or ()
+    ]
+    pairs = zip(outputs, graph.outputs, strict=True)
+    fitting = tuple(own if _fits(own, port) else (None,) * len(port.shape) for own, port in pairs)
+    return port_axes(model, graph)[0], fitting
+
+
+def _letter_axis(model: Model, letter: str, rows: Sequence[int] | None = None) -> Axis | None:
+    if letter == "k":
+        names = DIRECTIONS["6"]
+        return Axis(names if rows is None else tuple(names[row] for row in rows), "axis")
+    return parameter_axis(model) if letter == "p" else letter_axis(model, letter)
+
+
+def _fits(axes: Sequence[Axis | None], port: Port) -> bool:
+    sizes = [None if axis is None else len(axis.names) for axis in axes]
+    pairs = zip(sizes, port.shape, strict=False)
+    return len(sizes) == len(port.shape) and all(a in (None, b) for a, b in pairs)
+
+
+def _port(model: Model, name: str) -> Port:
+    if name == "q":
+        same = model.nq == model.n
+        return Port("q", (model.nq,), ("n",) if same else ("nq",))
+    if name == "dt":
+        return Port("dt", ())
+    if name == "controls":
+        return Port(name, (len(model.actuators),), ("u",))
+    if name == "activation":
+        return Port(name, (len(model.activation_names),), ("a",))
+    return Port(name, (model.n,), ("n",))
+
+
+def check_model(model: Model) -> None:
+    """Raise ModelError for a robot without moving joints or with symbols in its data."""
+    if model.n == 0:
+        raise ModelError(
+            f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
+            "kinetree.algorithms computes its quantities. If the whole robot floats, "
+            "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
+        )
+    for name, x in numbers_of(model):
+        if not is_numeric(np.asarray(x)):
+            entry = strangest(x)
+            raise ModelError(
+                f"{name} of {model.name!r} has {entry} ({type(entry).__name__}), but kernels are "
+                "compiled for float64 numbers. Run kinetree.algorithms on symbols and mpmath "
+                "numbers, or convert the model with model.astype(float)."
+            )

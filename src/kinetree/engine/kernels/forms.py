@@ -1,0 +1,75 @@
+"""The form of a kernel's code: straight-line, or loops over the links of a long robot.
+
+Straight-line code contains the numbers of the robot as constants. It runs fastest, but the longer
+it is, the longer it takes to compile. A loop runs the same few pieces of code for every link and
+reads the numbers of the robot from tables. It compiles in about the same time for ten joints and
+for a thousand, and for long robots it runs as fast. The last bits of the two forms differ.
+Therefore the form depends only on the robot and the quantity, and never changes.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.grouping import estimated
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.model import Model
+
+# quantities that consist of one pass over the links outward and one inward
+RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
+FORWARD = "forward_dynamics"
+STEP = "step_"  # before the names of methods
+
+INVERSE = 165  # operations of inverse dynamics for one generic link
+ZEROS = 4  # zeros in the matrix of a turn about one axis
+PLAIN = 0.65  # share of these of a link that is turned about one axis of its parent, or not at all
+STRAIGHT = 15_000  # estimated operations up to which code is straight-line
+
+
+def is_looped(model: Model, name: str) -> bool:
+    """Return True if a quantity of a robot is compiled as loops over its links."""
+    operations = float(INVERSE * len(model.links))
+    if name == FORWARD or _is_explicit_step(name):
+        operations += estimated(model)[1]
+    elif name not in RECURSIONS:
+        return False
+    if operations <= STRAIGHT or model.constraints is not None:
+        return False
+    plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
+    return operations * (1 - (1 - PLAIN) * float(plain.mean())) > STRAIGHT
+
+
+def _is_explicit_step(name: str) -> bool:
+    if not name.startswith(STEP):
+        return False
+    from kinetree.algorithms.steps import METHODS  # not needed by most robots
+
+    method = METHODS.get(name.removeprefix(STEP))
+    return method is not None and not method.implicit
+
+
+def computation(
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[tuple[str, tuple[str, ...]]],
+    *,
+    looped: bool,
+) -> Graph:
+    """Return the optimised graph of a function, or its program, which takes the place of one.
+
+    Args:
+        function: a function of arrays of scalars, as for `trace`.
+        inputs: name, shape and dimension letters of each argument.
+        outputs: name and dimension letters of each result.
+        looped: loop over the pieces of the function.
+    """
+    # the compiler is not imported for code that is stored on disk
+    if looped:
+        from kinetree.engine.compiler.recorder import recorded
+
+        return recorded(function, inputs, outputs)
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    return optimise(trace(function, inputs, outputs))

@@ -1,0 +1,152 @@
+"""Documentation of kernels: arguments and results with their shapes, units and frames.
+
+`quantity_help` is the text of a quantity, from its declaration, as an attribute of Robot.
+`kernel_help` is the text of a kernel, which may have further arguments, and names the robot. What
+holds for all quantities is in the docstring of Robot, which the first text refers to, and in full
+in that of a kernel.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
+
+from kinetree.algorithms.constraints.quantities import honours
+from kinetree.algorithms.quantities import CONSTRAINED
+from kinetree.engine.compiler.graph import Graph
+from kinetree.model import Model
+from kinetree.model.quantity import ARGUMENTS, Quantity
+
+WIDTH = 92  # of a docstring that is indented by eight
+
+OPTIONS = {
+    "out": "array for the result, a tuple of arrays for several; None: new arrays.",
+    "options": "dtype, casting, order and axes of a NumPy ufunc.",
+}
+FRAME = "name of a link, a tool or a fixed frame of the robot; None: the tool."
+EXPRESSED = (
+    '"body": twist of the frame in its own axes; "space": in {s}, of the point at the origin of '
+    '{s}; "aligned": of the origin of the frame, in the axes of {s}.'
+)
+SEE_ROBOT = "Names, batches and the letters of shapes: see `Robot`."
+KINDS = (
+    "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
+    "others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is "
+    "aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n "
+    "is `robot.n`, nq is `robot.nq`, {letters}... any leading axes."
+)
+LETTERS = {
+    "l": "l the number of moving links, ",
+    "p": "p the length of `robot.parameters`, ",
+    "s": "s the number of springs, ",
+    "m": "m the number of equations of the constraints, ",
+    "d": "d the number of independent rates, ",
+    "k": "k the number of rows of the task, ",
+}
+HONOURED = (
+    "The constraints of this robot are honoured: results satisfy M ddq + h = tau + J^T lambda and "
+    "J ddq + gamma = 0, with lambda in `constrained_forward_dynamics` and "
+    "`constrained_inverse_dynamics`."
+)
+MOTORS = (
+    "Joints without motors have no force. tau is NaN where the motors cannot make the motion, as "
+    "at a dead centre; `constrained_inverse_dynamics` has the force that is left over. If the "
+    "constraints forbid ddq, the forces make the nearest motion that is allowed."
+)
+STEPPED = (
+    "The constraints of this robot are honoured: q and dq must satisfy them (otherwise the results "
+    "are NaN), and the results do, because they are projected."
+)
+OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
+
+
+def quantity_help(quantity: Quantity) -> str:
+    """Return the documentation of a quantity as an attribute of Robot."""
+    arguments = _arguments(quantity.inputs)
+    if quantity.framed:
+        arguments["frame"] = FRAME
+        if quantity.choices:
+            arguments["expressed"] = EXPRESSED
+        return _text(quantity, arguments, SEE_ROBOT)
+    if quantity.wrenches:
+        arguments |= _arguments(["F_ext"])
+    return _text(quantity, arguments | OPTIONS, SEE_ROBOT)
+
+
+def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | None = None) -> str:
+    """Return the documentation of the kernel of a quantity, compiled for a robot.
+
+    Args:
+        quantity: its declaration.
+        model: the robot.
+        graph: the graph of the kernel.
+        extra: the name of an optional further argument.
+    """
+    given = [port.name for port in graph.inputs] + ([extra] if extra else [])
+    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
+    letters |= {"l"} if extra else set()
+    text = _text(quantity, _arguments(given) | OPTIONS, _kinds(letters))
+    if model.constraints is not None and quantity.name not in CONSTRAINED:
+        remark = HONOURED if honours(quantity) else OF_THE_TREE
+        remark = STEPPED if quantity.step else remark
+        remark = f"{remark} {MOTORS}" if quantity.name == "inverse_dynamics" else remark
+        text = f"{text}\n\n{textwrap.fill(remark, WIDTH)}"
+    return f"{text}\n\n{_sizes(model)}"
+
+
+def derivative_help(name: str, wrt: Sequence[str], model: Model, graph: Graph) -> str:
+    """Return the documentation of the kernel of a derivative, compiled for a robot.
+
+    Args:
+        name: the quantity.
+        wrt: the arguments that it is differentiated by.
+        model: the robot.
+        graph: the graph of the kernel.
+    """
+    along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
+    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
+    arguments = _arguments([port.name for port in graph.inputs]) | OPTIONS
+    results = [
+        f"{port.name}: shape ({', '.join(('...', *map(str, port.shape)))}), in units of the "
+        "result per unit of the argument."
+        for port in graph.outputs
+    ]
+    title = f"Derivatives of {name} by {', '.join(map(str, wrt))}{along}."
+    return f"{_sections(title, arguments, results, _kinds(letters))}\n\n{_sizes(model)}"
+
+
+def _kinds(letters: Set[str]) -> str:
+    known = "".join(text for letter, text in LETTERS.items() if letter in letters)
+    return KINDS.format(letters=known)
+
+
+def _arguments(names: Sequence[str]) -> dict[str, str]:
+    return {name: ARGUMENTS[name].text for name in names}
+
+
+def _text(quantity: Quantity, arguments: Mapping[str, str], kinds: str) -> str:
+    call, printed = quantity.example
+    lines = [*(f">>> {line}" for line in (*quantity.robot, call)), *printed.split("\n")]
+    example = "\n    ".join(["Example:", *lines])
+    results = [result.text for result in quantity.results]
+    return f"{_sections(quantity.title, arguments, results, kinds)}\n\n{example}"
+
+
+def _sections(title: str, arguments: Mapping[str, str], results: Sequence[str], kinds: str) -> str:
+    described = [f"{key}: {text}" for key, text in arguments.items()]
+    parts = [
+        textwrap.fill(title, WIDTH),
+        _entries("Args:", described),
+        _entries("Returns:", results),
+        textwrap.fill(kinds, WIDTH),
+    ]
+    return "\n\n".join(parts)
+
+
+def _entries(title: str, entries: Sequence[str]) -> str:
+    fill = partial(textwrap.fill, width=WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return "\n".join([title, *map(fill, entries)])
+
+
+def _sizes(model: Model) -> str:
+    sizes = f"n = {model.n}, nq = {model.nq}, l = {len(model.links)}"
+    return f"This kernel is compiled for {model.name!r}: {sizes}."

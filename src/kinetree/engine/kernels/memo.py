@@ -1,0 +1,159 @@
+"""The one memo of compiled forms: a kernel is made once for a model and a request.
+
+The entries belong to the model and are freed with it. They cannot live in a dictionary with weak
+keys: a kernel may refer to its model (to compile the variant with external wrenches on demand), and
+would keep its own key alive.
+
+The compiler is imported at the first request, not with this module: `import kinetree` stays light.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
+
+from kinetree.base.options import optional_name
+from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.engine.cuda.kernel import CudaKernel
+    from kinetree.engine.kernel import Kernel
+    from kinetree.engine.kernels.signatures import KernelOptions
+
+Form = TypeVar("Form")
+
+
+def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> Form:
+    """Return the form of the model that was made for `request` before, or make it now.
+
+    Two threads may both make it; the first one is kept and returned to both.
+
+    Args:
+        model: the robot.
+        request: everything that the form depends on apart from the model. It begins with the name
+            of the form, so that two callers cannot mean different things by one request.
+        make: makes the form.
+    """
+    known = model.memo.get(request)
+    return model.memo.setdefault(request, make()) if known is None else known
+
+
+class Recent(Generic[Form]):
+    """Forms by key, the latest `most` of them; a form that was not used for longest goes first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._forms: OrderedDict[Hashable, Form] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(tuple(self._forms))
+
+    def get(self, key: Hashable) -> Form | None:
+        """Return the form for a key, which counts as a use of it; None if there is none."""
+        with self._lock:
+            found = self._forms.get(key)
+            if found is not None:
+                self._forms.move_to_end(key)
+            return found
+
+    def put(self, key: Hashable, form: Form) -> Form:
+        """Keep a form, unless there is one for the key; return the one that is kept."""
+        with self._lock:
+            found = self._forms.setdefault(key, form)
+            self._forms.move_to_end(key)
+            while len(self._forms) > self.most:
+                self._forms.popitem(last=False)
+            return found
+
+    def find(
+        self,
+        key: Hashable,
+        make: Callable[[], Form],
+        keep: Callable[[Form], bool] = lambda form: True,
+    ) -> Form:
+        """Return the form for a key, or make it; `keep` decides whether a new one is kept."""
+        found = self.get(key)
+        if found is None:
+            found = make()
+            if keep(found):
+                found = self.put(key, found)
+        return found
+
+
+@overload
+def kernel(
+    model: Model, quantity: str, *, target: Literal["cpu"] = ..., **options: "Unpack[KernelOptions]"
+) -> "Kernel": ...
+@overload
+def kernel(
+    model: Model, quantity: str, *, target: str, **options: "Unpack[KernelOptions]"
+) -> "Kernel | CudaKernel": ...
+def kernel(
+    model: Model, quantity: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
+) -> Any:
+    """Return the kernel of a quantity, compiled at the first request; options as in `Request`."""
+    return requested(model, quantity, target=target, **options)
+
+
+@overload
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | Sequence[str] = ...,
+    *,
+    target: Literal["cpu"] = ...,
+    **options: "Unpack[KernelOptions]",
+) -> "Kernel": ...
+@overload
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | Sequence[str] = ...,
+    *,
+    target: str,
+    **options: "Unpack[KernelOptions]",
+) -> "Kernel | CudaKernel": ...
+def derivative_kernel(
+    model: Model,
+    quantity: str,
+    wrt: str | Sequence[str] = "q",
+    *,
+    target: str = "cpu",
+    **options: "Unpack[KernelOptions]",
+) -> Any:
+    """Return the kernel of d quantity/d arguments, compiled at the first request."""
+    return requested(model, quantity, target=target, wrt=wrt, **options)
+
+
+def requested(model: Model, quantity: str, **options: Any) -> Any:
+    """Return the kernel of a request with these options, compiled at the first one."""
+    from kinetree.engine.kernels.request import Request
+
+    request = Request(quantity, **options)
+
+    def make() -> "Kernel | CudaKernel":
+        from kinetree.engine.kernels.compile import compiled
+
+        return compiled(model, request)
+
+    return remembered(model, request, make)
+
+
+def frame_kernel(
+    model: Model, quantity: str, frame: str | None, expressed: str | None = None
+) -> "Kernel":
+    """Return the kernel of a pose, Jacobian or twist of a frame, compiled at the first request.
+
+    Robot looks it up at every call, so the key is shorter than a Request.
+    """
+    optional_name(frame, "frame")
+    key = quantity, frame, optional_name(expressed, "expressed")
+    known = model.memo.get(key)
+    if known is None:
+        made = requested(model, quantity, frame=frame, expressed=expressed)
+        known = model.memo.setdefault(key, made)
+    return known

@@ -1,0 +1,385 @@
+"""Kernels of one step: the graphs of `simulate` for a rate and its stages, composed.
+
+`simulate` runs the graph of the rate and those of the stages of a method one after the other.
+Composed without another change they are a kernel that gives the same bits
+(engine/compiler/stepping.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.constraints.quantities import lean_items
+from kinetree.algorithms.constraints.stepping import (
+    Close,
+    check_stepping,
+    closed_start,
+    closing,
+)
+from kinetree.algorithms.joints.actuation import (
+    activation_ranges,
+    activation_rates,
+    actuate,
+    actuator_gains,
+    check_step_actuators,
+    check_step_drives,
+    drive_forces,
+    drive_gains,
+    next_activations,
+)
+from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.steps import (
+    METHODS,
+    Method,
+    constrained_step_rate,
+    step_rate,
+    take_stage,
+    take_stages,
+)
+from kinetree.algorithms.stiction import dry_dofs
+from kinetree.base.arrays import Array
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.kernels.forms import computation
+from kinetree.engine.kernels.free import free_ports, with_free
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.quantity import EXAMPLE_ROBOT, Quantity, Result
+from kinetree.scalars import Scalar
+
+StepFunction = Callable[..., tuple[Array, ...]]
+
+PREFIX = "step_"
+GAINS = "_with_gains"  # of the kernel with slopes of tau as further arguments
+CONTROLS = "_with_controls"  # of the kernel with controls of actuators as a further argument
+ACTIVATION = "_with_activation"  # of the kernel with controls and activations
+
+
+def gain_names(method: Method) -> tuple[str, ...]:
+    """The slopes of tau that a method can take: kp and kd, kd alone, or none."""
+    if not method.implicit:
+        return ()
+    return ("kp", "kd") if method.positions else ("kd",)
+
+
+def method_of(name: str) -> tuple[Method, tuple[str, ...]]:
+    """The method of a quantity such as "step_rk4", and its arguments between dt and F_ext."""
+    own, _, kind = name.removeprefix(PREFIX).partition("_with_")
+    method, kind = METHODS[own], f"_with_{kind}"
+    more = {CONTROLS: ("controls",), ACTIVATION: ("controls", "activation")}
+    return method, gain_names(method) if kind == GAINS else more.get(kind, ())
+
+
+def step_name(
+    method: str, *, gains: Sequence[str] = (), controls: bool = False, activation: bool = False
+) -> str:
+    """The quantity of a method; raise InputError if there is none, or none with these gains."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
+    unused = [name for name in gains if name not in gain_names(METHODS[method])]
+    if unused:
+        takers = [f"{x.name!r}" for x in METHODS.values() if {*unused} <= {*gain_names(x)}]
+        raise InputError(
+            f"{' and '.join(unused)} given for method {method!r}, which does not use "
+            f"{'them' if len(unused) > 1 else 'it'}; slopes of tau are for method "
+            f"{' or '.join(takers)}."
+        )
+    if controls:
+        return f"{PREFIX}{method}{ACTIVATION if activation else CONTROLS}"
+    return f"{PREFIX}{method}{GAINS if gains else ''}"
+
+
+def given_gains(given: Mapping[str, Array]) -> Gains | None:
+    """Gains of each joint from their vectors, (n,) each; None without any."""
+    kp, kd = given.get("kp"), given.get("kd")
+    return None if kp is kd is None else Gains.of_joints(kp, kd)
+
+
+def state_space(
+    model: Model, method: Method, names: Sequence[str], dry: Sequence[int]
+) -> StateSpace:
+    """The states of a step with these arguments: q, dq and activations."""
+    own = len(model.activation_names) if "activation" in names else 0
+    if method.sampled:
+        return StateSpace(model, own, tuple(dry), registers=own)
+    ranges = activation_ranges(model) if own else ()
+    return StateSpace(model, own, tuple(dry), ranges=ranges)
+
+
+def check_step(
+    model: Model, method: Method, names: Sequence[str], free: Sequence[str] = ()
+) -> None:
+    """Raise if a step with these arguments would be wrong.
+
+    Drives and actuators may need a memory that it does not have.
+    """
+    check_step_drives(model)
+    check_stepping(model, free)
+    if "controls" not in names:
+        return
+    check_step_actuators(model)
+    if model.activation_names and "activation" not in names:
+        raise InputError(
+            f"actuators of {model.name!r} have activations ({', '.join(model.activation_names)}), "
+            f"which a step must be given; expected a quantity that ends with {ACTIVATION!r}."
+        )
+    if "activation" in names and not model.activation_names:
+        raise InputError(
+            f"no actuator of {model.name!r} has an activation; expected a quantity that ends with "
+            f"{CONTROLS!r}."
+        )
+
+
+def joint_forces(
+    model: Model,
+    method: Method,
+    x: tuple[Array, Array, Array],
+    tau: Array,
+    given: Mapping[str, Any],
+) -> tuple[Array, Gains | None, Array]:
+    """Joint forces of a state x = (q, dq, a), their slopes, and the activations after the step.
+
+    The latter are rates where the method has several stages. Slopes are those of the actuators,
+    or the gains that were given. Drives limit the sum of all forces.
+    """
+    q, dq, a = x
+    h, gains = given["h"], given_gains(given)
+    if "controls" in given:
+        u = given["controls"]
+        at_work = actuate(model, q, dq, u, a, h if method.sampled else None)
+        tau = tau + at_work.tau
+        across = method.positions  # "implicitfast" is that of MuJoCo
+        gains = actuator_gains(model, at_work, across=across) if method.implicit else None
+        if method.sampled:
+            a = np.array(next_activations(model, u, a, h))
+        else:
+            a = np.array(activation_rates(model, u, a, held=False))
+    if method.implicit:
+        gains = drive_gains(model, dq, tau, gains)
+    return drive_forces(model, dq, tau), gains, a
+
+
+def whole_step(
+    name: str,
+) -> Callable[[Model, bool, str | None], StepFunction]:
+    """The function of a step as one piece, to be traced for its derivatives."""
+    method, names = method_of(name)
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
+        check_step(model, method, names)
+        lean = lean_model(model, regrouped=regrouped)
+        items, close = lean_items(lean), lean_closing(model)
+        space = state_space(model, method, names, dry_dofs(model))
+
+        def function(
+            q: Array, dq: Array, tau: Array, dt: Scalar, *rest: Array
+        ) -> tuple[Array, ...]:
+            given: dict[str, Any] = dict(zip(names, rest, strict=False))
+            given["h"] = dt
+            F_ext = rest[len(names) :]
+
+            def rate(x: Array) -> Array:
+                q, dq, a = space.split(x)
+                tree = lean_tree(lean, q, *F_ext)
+                acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+                stop = method.braking / dt
+                if items:
+                    at = items, (q, dq)
+                    k = constrained_step_rate(method, tree, *at, acting, dt, stop, gains)[0]
+                else:
+                    k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
+                return np.concatenate([k, next_a]) if space.extra else k
+
+            start = [q, dq, given["activation"]] if space.extra else [q, dq]
+            end = take_stages(method, space, dt, np.concatenate(start), rate, close)
+            if items:
+                end = end * closed_start(lean_tree(lean, q), items, q, dq)
+            parts = space.split(end)
+            return parts if space.extra else parts[:2]
+
+        return function
+
+    return make
+
+
+def step_graph(
+    model: Model, quantity: Quantity, inputs: Sequence[Port], free: Sequence[str]
+) -> Graph:
+    """The graph of a step, composed of those of its rate and stages.
+
+    Args:
+        model: the robot.
+        quantity: the step, such as "step_rk4".
+        inputs: all arguments of the kernel.
+        free: names of the robot's data among the arguments.
+    """
+    from kinetree.engine.compiler.stepping import Composition
+
+    method, names = method_of(quantity.name)
+    loaded = any(port.name == "F_ext" for port in inputs)
+    check_step(model, method, names, free)
+    space = state_space(model, method, names, dry_dofs(model, free))
+    rate = rate_graph(space, method, free, loaded=loaded, names=names)
+    whole = Composition(inputs)
+    at = whole.places
+    x, (h,) = at["q"] + at["dq"] + at.get("activation", []), at["dt"]
+    given = {**at, "h": [h], "stop": [whole.ratio(method.braking, h)]}
+    reached, ks = x, list[list[int]]()
+    for i in range(len(method.stages)):
+        arguments = [reached if port.name == "x" else given[port.name] for port in rate.inputs]
+        ks.append(whole.place(rate, *arguments)[0])
+        (reached,) = whole.place(stage_graph(space, method, i), [h], x, *ks)
+    if model.constraints is not None:
+        (reached,) = whole.place(start_graph(space), x, reached)
+    a, b = model.nq, model.nq + model.n
+    parts = reached[:a], reached[a:b], reached[b:]
+    named = zip(quantity.outputs, parts, strict=False)
+    ports = [Port(letter, (len(part),), dims) for (letter, dims), part in named]
+    return whole.graph(ports, parts[: len(ports)])
+
+
+def rate_graph(
+    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, names: Sequence[str]
+) -> Graph:
+    """k and y of a state, as in `simulate` (simulate/core/system.py): the same nodes in its order.
+
+    The arguments are in the order in which `simulate` has them, because the order of inputs is that
+    of the terms of a sum.
+    """
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    model, n = space.model, space.model.n
+    data = free_ports(model, free)
+    ports = [Port("x", (space.size,)), Port("tau", (n,))]
+    ports += [Port("F_ext", (len(model.links), 6))] if loaded else []
+    ports += [Port("controls", (len(model.actuators),))] if "controls" in names else []
+    ports += [*data, Port("stop", ()), Port("h", ())]
+    ports += [Port(name, (n,)) for name in names if name in ("kp", "kd")]
+
+    def rate(x: Array, tau: Array, *rest: Array) -> tuple[Array, Array]:
+        given = dict(zip([port.name for port in ports[2:]], rest, strict=True))
+        changed = with_free(model, free, [given[port.name] for port in data])
+        q, dq, a = space.split(x)
+        lean = lean_model(changed, regrouped=not free)
+        tree = lean_tree(lean, q, given.get("F_ext"))
+        acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+        if model.constraints is not None:
+            items = lean_items(lean)
+            h, stop = given["h"], given["stop"]
+            k, more = constrained_step_rate(method, tree, items, (q, dq), acting, h, stop, gains)
+        else:
+            k, more = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
+        k = np.concatenate([k, next_a]) if space.extra else k
+        return k, np.concatenate([acting, more])
+
+    return optimise(trace(rate, ports, [("k", ()), ("y", ())]))
+
+
+def start_graph(space: StateSpace) -> Graph:
+    """The end of a step, or NaN where its start x does not satisfy the constraints."""
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    lean = lean_model(space.model)
+    items = lean_items(lean)
+
+    def marked(x: Array, end: Array) -> Array:
+        q, dq, _ = space.split(x)
+        return end * closed_start(lean_tree(lean, q), items, q, dq)
+
+    ports = [Port("x", (space.size,)), Port("end", (space.size,))]
+    return optimise(trace(marked, ports, [("out", ())]))
+
+
+def lean_closing(model: Model) -> Close | None:
+    """The function that moves states onto the constraints, in lean frames; None without any."""
+    if model.constraints is None:
+        return None
+    lean = lean_model(model)
+    return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
+
+
+def stage_graph(
+    space: StateSpace, method: Method, i: int, *, closed: bool = True, looped: bool = False
+) -> Graph:
+    """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
+
+    closed: move the end of the step onto the constraints of a robot that has some. looped: a
+    program in place of the graph, for the compiled loop of a long robot.
+    """
+    close = lean_closing(space.model) if closed else None
+
+    def function(h: Scalar, x: Array, *k: Array) -> Array:
+        return take_stage(method, i, space, h, x, k, close)
+
+    ports = [Port("h", ()), Port("x", (space.size,))]
+    ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
+    return computation(function, ports, [("out", ())], looped=looped)
+
+
+# by method: the words of its help, and q of the example after one step
+METHOD_TEXTS = {
+    "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
+    "semi_implicit_euler": (
+        "Euler's method, in which q moves with the new dq.", "[0.108442, 0.202853]"
+    ),
+    "rk4": ("the classical method of Runge and Kutta.", "[0.10922 , 0.201435]"),
+    "implicit": (
+        "Euler's method with the friction and the springs{} of the end of the step.",
+        "[0.108442, 0.202853]",
+    ),
+    "implicitfast": (
+        "Euler's method with the friction{} of the end of the step.", "[0.108442, 0.202853]"
+    ),
+}  # fmt: skip
+NEXT_STATE = (
+    Result("q_next", "nq", "joint positions after the step", "rad or m"),
+    Result("dq_next", "n", "joint rates after the step", "rad/s or m/s"),
+)
+NEXT_ACTIVATION = Result("activation_next", "a", "activations after the step", "in their order")
+SERVO = (
+    "servo = kt.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
+    "robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})",
+)
+
+
+def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
+    """The quantity of a step; kind: its further arguments, values: those of the example."""
+    name = f"{PREFIX}{method.name}{kind}"
+    more = method_of(name)[1]
+    how, after = METHOD_TEXTS[method.name]
+    with_gains = " and the tau" if method.positions else " and the damping in tau"
+    how = how.format(with_gains if kind == GAINS else "")
+    actuated = kind in (CONTROLS, ACTIVATION)
+    what = "State" if actuated else "Joint positions and rates"
+    acting = " with the forces of actuators" if actuated else ""
+    call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0]"
+    lag = 0.1 if kind == ACTIVATION else 0
+    robot = tuple(line.format(lag) for line in SERVO) if actuated else EXAMPLE_ROBOT
+    return Quantity(
+        name, " ".join(("q dq tau dt", *more)),
+        (*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
+        f"{what} after the time dt{acting}, by {how}",
+        f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
+        whole_step(name),
+        (f"{call}.shape", "(2,)") if actuated else (f"{call}.round(6)", f"array({after})"),
+        robot, wrenches=True, step=True, attribute=False,
+    )  # fmt: skip
+
+
+# one step of `simulate`: the state after the time dt; with slopes of tau, controls, activations
+STEPS = {x.name: x for x in map(_declared, METHODS.values())}
+STEPS |= {
+    x.name: x
+    for method in METHODS.values()
+    if method.implicit
+    for x in [_declared(method, GAINS, ", [0, 0]" * len(gain_names(method)))]
+}
+CONTROLLED = {
+    x.name: x
+    for method in METHODS.values()
+    for x in (_declared(method, CONTROLS, ", [1]"), _declared(method, ACTIVATION, ", [1], [0]"))
+}

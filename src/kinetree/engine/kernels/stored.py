@@ -1,0 +1,110 @@
+"""Traced graphs on disk, so that a known robot is not traced again.
+
+The key covers the robot's data, the quantity, and the source of everything between a model and its
+graph.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.notes import Stage, collecting
+from kinetree.engine.compiler.store import StoredGraph
+from kinetree.errors import KinetreeError
+from kinetree.model import Model
+from kinetree.model.constraints import Constraints
+
+SOURCES = (
+    "spatial",
+    "files/description",
+    "model",
+    "algorithms",
+    "engine/compiler",
+    "base",
+    "engine/kernels",
+    "scalars.py",
+)
+# fields that decide no result: names, remarks, and limits, which only `algorithms.random` reads
+IGNORED = {
+    "Model": ("name", "link_names", "base_name", "notes", "warnings"),
+    "Joint": ("limits",),
+}
+
+
+def stored_graph(model: Model, request: object, make: Callable[[], Graph]) -> Graph:
+    """Return the graph that `make` would make, from the disk where it is known.
+
+    The text of `request` states everything that the graph depends on apart from the model.
+    """
+    if not cache_folder.enabled() or not comparable(model):
+        return made_graph(make)
+    return kept_graph([model_hash(model), repr(request)], make)
+
+
+def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
+    """Return the graph that `make` would make, from the disk; `known` are the parts of its key."""
+    key = cache.make_key(["graph", *known, tracer_text()]) if cache_folder.enabled() else ""
+    data = cache.load(key)
+    if data is not None:
+        try:
+            return StoredGraph(data).noting(Stage("graph", None))
+        except (ValueError, KeyError, KinetreeError):  # written by another version of kinetree
+            pass
+    graph = made_graph(make)
+    cache.store(key, graph.data)
+    return graph
+
+
+def made_graph(make: Callable[[], Graph]) -> StoredGraph:
+    """Return the graph that `make` makes, with notes on how."""
+    with collecting() as stages:
+        graph = make()
+    return StoredGraph.of(graph).noting(*stages)
+
+
+def comparable(model: Model) -> bool:
+    """Return True if two models with equal numbers are equal."""
+    return all(x.dtype != object for x in (model.M_pi, model.m, model.com, model.I_com))
+
+
+def model_hash(model: Model) -> str:
+    """Return a hash over all data of a model that its results depend on, computed once."""
+    known = model.memo.get("hash")
+    return model.memo.setdefault("hash", hashed(model)) if known is None else known
+
+
+def hashed(model: Model) -> str:
+    """Compute the hash of a model, over all fields of its records but those of IGNORED."""
+    return hashlib.sha256(_text(model).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    """Return a text of everything that a value consists of, the same in every process."""
+    if isinstance(value, Constraints):
+        numbers = [(name, np.asarray(x).tolist()) for name, x in value.numbers()]
+        return repr((value.structure(), numbers))
+    if isinstance(digest := getattr(value, "digest", None), str):  # a function of the user
+        return digest
+    if is_dataclass(value):
+        kind = type(value).__name__
+        kept = [x.name for x in fields(value) if x.name not in IGNORED.get(kind, ())]
+        return f"{kind}({', '.join(f'{x}={_text(getattr(value, x))}' for x in kept)})"
+    if isinstance(value, Mapping):
+        return _text([*cast("Mapping[str, Any]", value).items()])
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_text, cast('Iterable[Any]', value)))}]"
+    if isinstance(value, np.ndarray):
+        return f"{value.shape} {np.asarray(value, float).tobytes().hex()}"
+    # plain numbers: the text of NumPy's depends on its version
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def tracer_text() -> str:
+    """Return a hash over the source of everything that turns a model into a graph."""
+    return cache.source_hash(*SOURCES)

@@ -1,0 +1,208 @@
+"""Kernels of task-space dynamics: Lambda and eta, and their slopes, for some rows of a twist.
+
+`task_space` gives the record of `Robot.task_space` from a kernel. The kernel of the quantity
+"task_space" has the arguments q and dq; it is made in further variants where the rates follow from
+a twist V, or where damping or a tolerance of the caller is one more argument.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from kinetree.algorithms import task_space as textbook
+from kinetree.algorithms.constraints.quantities import check_honoured
+from kinetree.algorithms.derivatives.task_space import (
+    SIDES,
+    TaskSpaceDerivatives,
+    check_rows,
+    task_slopes,
+    tree_terms,
+)
+from kinetree.algorithms.forward_dynamics import check_inertia
+from kinetree.algorithms.frame_motion import check_expressed
+from kinetree.algorithms.joints.configuration import random
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker, task_rows
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.axis import Axis
+from kinetree.base.containers import label_kind
+from kinetree.base.labels import Alignment
+from kinetree.base.options import name, optional_name
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernels.compile import (
+    check_model,
+    compiled,
+    kernel_type,
+    made_kernel,
+    port_axes,
+)
+from kinetree.engine.kernels.memo import remembered
+from kinetree.engine.kernels.request import Request
+from kinetree.engine.kernels.stored import stored_graph
+from kinetree.errors import InputError, SingularityError
+from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
+from kinetree.model.inputs import coordinate_axis, dof_axis
+
+NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
+Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
+SLOPES = (
+    ("dJ_dq", ("k", "n", "n")),
+    ("dLambda_dq", ("k", "k", "n")),
+    ("deta_dq", ("k", "n")),
+    ("deta_dv", ("k", "n")),
+)
+
+
+def task_space(
+    model: Model,
+    q: StateLike,
+    dq: StateLike | None = None,
+    *,
+    V: ArrayLike | None = None,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+    damping: float = 0,
+    tolerance: float = TOLERANCE,
+) -> TaskSpace:
+    """Lambda(q) and eta(q, dq) of a frame, of any leading axes, from a kernel.
+
+    Arguments as in `algorithms.task_space`, which looks at one state. Where J has lost rank, one
+    state raises the error of that function, and the states of a batch are NaN.
+    """
+    if dq is not None and V is not None:
+        raise InputError("give the joint rates dq or the twist V, not both.")
+    option: Option = None
+    usual = type(damping) is int and damping == 0 and type(tolerance) is float
+    if not (usual and tolerance == TOLERANCE):
+        damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
+        option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
+    chosen = None if rows is None else tuple(task_rows(rows))
+    # looked up at every call, so the key is shorter than a Request
+    key = (
+        NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, V is not None,
+        option,
+    )  # fmt: skip
+    motion = dq if V is None else V
+    if motion is None:  # a list may stand beside tensors, an array of NumPy may not
+        motion = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
+    if type(q) is not np.ndarray or type(motion) is not np.ndarray:
+        q, motion = _plain(model, q, motion, "dq" if V is None else "V")
+
+    def alone() -> TaskSpace:
+        """The textbook names what is wrong with one state: a singular Jacobian, or NaN in q."""
+        return textbook(
+            model, q, None if V is not None else motion, V=V, frame=frame, expressed=expressed,
+            rows=chosen, damping=damping, tolerance=tolerance,
+        )  # fmt: skip
+
+    kernel = model.memo.get(key)
+    if kernel is None:
+        try:
+            request = Request(NAME, frame=frame, expressed=expressed, rows=chosen)
+            kernel = remembered(
+                model, key, partial(_compile_variant, model, request, V is not None, option)
+            )
+        except SingularityError:
+            if np.ndim(cast("Any", q)) == 1:
+                alone()  # the same error at the state of the caller
+            raise
+    more = () if option is None else (damping if option == "damping" else tolerance,)
+    found = TaskSpace(*kernel(q, motion, *more))
+    Lambda = found.Lambda
+    if type(Lambda) is np.ndarray and Lambda.ndim == 2 and Lambda[0, 0] != Lambda[0, 0]:
+        return alone()
+    return found
+
+
+def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, Any]:
+    """The arguments without names: records of the task space are plain arrays."""
+    if label_kind(type(q)) is None and label_kind(type(motion)) is None:
+        return q, motion
+    axis: Axis | None = dof_axis(model) if motion_name == "dq" else None
+    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, motion_name)]).values
+    return plain[0], plain[1]
+
+
+def _compile_variant(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
+    """The kernel of a task with other arguments than q and dq."""
+    if not by_twist and option is None:
+        return compiled(model, request)
+    check_model(model)
+    quantity = request.quantity
+    check_honoured(model, quantity)
+    model.frame(request.frame)  # an unknown frame names the known ones
+    count = len(request.choices["rows"])
+    motion = Port("V", (count,), ("k",)) if by_twist else Port("dq", (model.n,), ("n",))
+    ports = [_positions(model), motion, *([] if option is None else [Port(option, ())])]
+
+    def make() -> Graph:
+        check_inertia(model)
+        maker = task_maker(by_twist=by_twist, option=option)
+        function = maker(model, True, request.frame, **request.choices)
+        return optimise(trace(function, ports, quantity.outputs))
+
+    graph = stored_graph(model, (request, *(port.name for port in ports)), make)
+    doc = f"{quantity.equation} {request.frame or model.tool!r} of {model.name}"
+    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, request.rows))
+
+
+def _positions(model: Model) -> Port:
+    return Port("q", (model.nq,), ("n",) if model.nq == model.n else ("nq",))
+
+
+def compile_task_derivatives(
+    model: Model, frame: str | None, expressed: str, chosen: Sequence[int]
+) -> Any:
+    """The kernel of dJ/dq, dLambda/dq, deta/dq and deta/d dq; see `task_space_derivatives`.
+
+    Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
+    """
+    without_constraints(model, SLOPES_NAME)
+    check_model(model)
+    check_expressed(expressed, SIDES)
+    somewhere = random(model, np.random.default_rng(0))
+    # refuses frames that are unknown, and tasks that are singular wherever one looks
+    textbook(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
+    ports = [_positions(model), Port("dq", (model.n,), ("n",))]
+    lean = lean_model(model)
+
+    def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
+        return task_slopes(
+            model, tree_terms(lean_tree(lean, q), dq), q, dq, frame, expressed, chosen
+        )
+
+    def make() -> Graph:
+        return optimise(trace(slopes, ports, SLOPES))
+
+    graph = stored_graph(model, (SLOPES_NAME, frame, expressed, tuple(chosen)), make)
+    doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
+    axes = port_axes(model, graph, chosen)
+    return made_kernel(graph, kernel_type("cpu"), SLOPES_NAME, doc, axes)
+
+
+def task_space_derivatives(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    *,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+) -> TaskSpaceDerivatives:
+    """Partial derivatives of J, Lambda(q) and eta(q, dq), of any leading axes, from a kernel.
+
+    Arguments as in `algorithms.task_space_derivatives`, which looks at one state. Where J has lost
+    rank, the results are not finite, or large.
+    """
+    chosen = check_rows(model, rows)
+    options = optional_name(frame, "frame"), name(expressed, "expressed"), tuple(chosen)
+    make = partial(compile_task_derivatives, model, *options)
+    kernel = remembered(model, (SLOPES_NAME, *options), make)
+    state = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
+    return TaskSpaceDerivatives(*kernel(*Alignment(state).values))

@@ -1,0 +1,314 @@
+"""Straight-line code: the nodes of a graph, one statement each, for any number of lanes.
+
+Sines and cosines are taken out and computed together, as early as their angles are known, by the
+function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
+late (`pace.py`).
+
+Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
+function grows faster than its length. Hardly any value of a long graph could stay in a register
+from one part to the next anyway. A value that a later part needs is stored once and loaded where
+that part first uses it. Inputs, sines and cosines are in memory already.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Protocol
+
+from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
+from kinetree.engine.llvm.functions import CALLED
+from kinetree.engine.llvm.pace import paced
+from kinetree.engine.llvm.text import SCALARS, number, splat, vector
+from kinetree.errors import GraphError
+
+PART = 500  # nodes of a part, at most
+WHOLE = 2000  # nodes up to which vector code, which has more registers, stays in one part
+IN_MEMORY = frozenset({"input", "sin", "cos"})
+NOT_KEPT = IN_MEMORY | {"const"}
+
+PARTED = ' noinline "stackrealign"'
+
+Item = int | list[int]  # a node, or a stage of angles
+
+
+@dataclass(frozen=True)
+class Head:
+    """The definition of a function: pointers with their attributes, linkage and attributes."""
+
+    pointers: Sequence[str]
+    linkage: str = ""
+    attributes: str = ""
+
+
+def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths."""
+    count = 1 if lanes > 1 and len(order) <= WHOLE else -(-len(order) // PART)
+    ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
+    return [order[a:b] for a, b in pairwise(ends)] or [[]]
+
+
+def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
+    """The nodes that an item reads by their names."""
+    if isinstance(item, list):
+        return item
+    op, args, _ = nodes[item]
+    return () if op in IN_MEMORY else args
+
+
+def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
+    """A place in memory for each value that a later part needs, and how many places there are.
+
+    A place is used again once the part that last needs it is over.
+    """
+    nodes = graph.nodes
+    made: dict[int, int] = {}  # node -> the part that computes it
+    last: dict[int, int] = {}  # node -> the last later part that reads it
+    for k, part in enumerate(parts):
+        for item in part:
+            for arg in needed(nodes, item):
+                if made.get(arg, k) != k:
+                    last[arg] = k
+            if not isinstance(item, list) and nodes[item].op not in NOT_KEPT:
+                made[item] = k
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    ends: list[list[int]] = [[] for _ in parts]
+    count = 0
+    for k, part in enumerate(parts):
+        for item in part:
+            if isinstance(item, int) and item in last:
+                if not free:
+                    heappush(free, count)
+                    count += 1
+                slots[item] = heappop(free)
+                ends[last[item]].append(slots[item])
+        for slot in ends[k]:
+            heappush(free, slot)
+    return slots, count
+
+
+def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[list[str]]) -> str:
+    """Text of a function whose statements come in parts.
+
+    Args:
+        name: of the function; parts are called by numbers behind it.
+        head: how it is defined.
+        buffers: pointers to memory of its own, with the types to allocate.
+        parts: the statements of each.
+    """
+    made = [f"  {pointer} = alloca {kind}" for pointer, kind in buffers.items()]
+    end = "  ret void\n}\n"
+    first = f"define {head.linkage}void @{name}({', '.join(head.pointers)}){head.attributes} {{"
+    if len(parts) == 1:
+        return "\n".join([first, *made, *parts[0], end])
+    given = ", ".join([*head.pointers, *(f"ptr {pointer}" for pointer in buffers)])
+    passed = ", ".join(f"ptr {x.split()[-1]}" for x in given.split(", "))
+    lines = []
+    for k, part in enumerate(parts):
+        lines += [f"define internal void @{name}_part{k}({given}){PARTED} {{", *part, end]
+    calls = [f"  call void @{name}_part{k}({passed})" for k in range(len(parts))]
+    return "\n".join([*lines, first, *made, *calls, end])
+
+
+# node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
+STATEMENTS: dict[str, str] = {
+    "add": "  %n{i} = fadd {T} {a}, {b}",
+    "sub": "  %n{i} = fsub {T} {a}, {b}",
+    "mul": "  %n{i} = fmul {T} {a}, {b}",
+    "div": "  %n{i} = fdiv {T} {a}, {b}",
+    "neg": "  %n{i} = fneg {T} {a}",
+    "fma": "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})",
+    "fms": "  %m{i} = fneg {T} {c}\n  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} %m{i})",
+    "fnma": "  %m{i} = fneg {T} {a}\n  %n{i} = call {T} @llvm.fma.{F}({T} %m{i}, {T} {b}, {T} {c})",
+    "sqrt": "  %n{i} = call {T} @llvm.sqrt.{F}({T} {a})",
+    # these two comparisons raise no floating-point flag for a NaN, "less than" would
+    "sign": "  %z{i} = fcmp oeq {T} {a}, {zero}\n"
+    "  %u{i} = fcmp uno {T} {a}, {a}\n"
+    "  %s{i} = call {T} @llvm.copysign.{F}({T} {one}, {T} {a})\n"
+    "  %t{i} = select {B} %z{i}, {T} {zero}, {T} %s{i}\n"
+    "  %n{i} = select {B} %u{i}, {T} {a}, {T} %t{i}",
+    # the sign is read from the bits for the same reason
+    "select": "  %k{i} = bitcast {T} {a} to {I}\n"
+    "  %g{i} = icmp sgt {I} %k{i}, {none}\n"
+    "  %o{i} = fcmp ord {T} {a}, {a}\n"
+    "  %z{i} = and {B} %g{i}, %o{i}\n"
+    "  %n{i} = select {B} %z{i}, {T} {b}, {T} {c}",
+    "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
+    "  %s{i} = and {I} %k{i}, {magnitude}\n"
+    "  %n{i} = bitcast {I} %s{i} to {T}",
+    **{
+        op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
+        for op in CALLED
+        for arguments in [", ".join(["{T} {a}", "{T} {b}"][: OPERATIONS[op][0]])]
+    },
+}
+
+
+def angle_stages(graph: Graph) -> list[list[int]]:
+    """Nodes whose sine or cosine is taken: stage k needs sines and cosines of stages before k."""
+    level = [0] * len(graph.nodes)
+    stages: list[dict[int, None]] = []
+    for i, node in enumerate(graph.nodes):
+        level[i] = max([level[a] for a in node.args], default=0)
+        if node.op in ("sin", "cos"):
+            stage = level[i]
+            if stage == len(stages):
+                stages.append({})
+            stages[stage][node.args[0]] = None
+            level[i] += 1
+    return [list(stage) for stage in stages]
+
+
+def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
+    """The nodes in an order of evaluation, and each stage of angles as soon as it is possible."""
+    done = [False] * len(graph.nodes)
+    for stage in stages:
+        before: set[int] = set()  # nodes that this stage of angles depends on
+        stack = [i for i in stage if not done[i]]
+        while stack:
+            i = stack.pop()
+            if i not in before and not done[i]:
+                before.add(i)
+                stack.extend(graph.nodes[i].args)
+        for i in sorted(before):
+            done[i] = True
+            yield i
+        yield stage
+    yield from paced(graph, [i for i, finished in enumerate(done) if not finished])
+
+
+class Moves(Protocol):
+    """The statements that bring numbers into a function and out of it.
+
+    A place is a pointer and an element; `angle_slot` has the element of each angle's sine and
+    cosine in their buffers.
+    """
+
+    angle_slot: dict[int, int]
+
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an input array."""
+        ...
+
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        """The place of an element of an output array."""
+        ...
+
+    def load(self, i: int, pointer: str, element: int) -> str:
+        """Load %n{i} from a place."""
+        ...
+
+    def store(self, value: str, pointer: str, element: int) -> str:
+        """Store a value at a place."""
+        ...
+
+    def angles(self, stage: list[int]) -> str:
+        """Evaluate the sines and cosines of one stage of angles."""
+        ...
+
+
+class GraphCode:
+    """Writes the nodes of a graph, part by part.
+
+    `slots` are the places of the values that go from part to part, `kept` is their number.
+    """
+
+    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+        scalar = SCALARS[dtype]
+        self.graph, self.lanes, self.scalar = graph, lanes, scalar
+        self.nodes = graph.nodes
+        self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
+        self.type = vector(scalar.word, lanes)
+        self.stages = angle_stages(graph)
+        self.parts = split(list(order(graph, self.stages)), lanes)
+        self.slots, self.kept = kept_slots(graph, self.parts)
+        self.places = graph.places()
+        self.words = {
+            "T": self.type,
+            "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
+            "B": vector("i1", lanes),
+            "I": vector(scalar.integer, lanes),
+            "none": splat(scalar.integer, "0", lanes),
+            "zero": number(0.0, scalar.word, lanes),
+            "one": number(1.0, scalar.word, lanes),
+            "magnitude": splat(scalar.integer, str(2 ** (8 * scalar.size - 1) - 1), lanes),
+            "name": name,
+            "lanes": str(lanes),
+        }
+
+    def operand(self, i: int) -> str:
+        """Return node i as an argument."""
+        node = self.nodes[i]
+        if node.op == "const":
+            return number(node.number, self.scalar.word, self.lanes)
+        return f"%n{i}"
+
+    def statement(self, i: int) -> str:
+        """An arithmetic node."""
+        node = self.nodes[i]
+        pattern = self.patterns.get(node.op) or self.pattern(i, node.op)
+        arguments = [self.operand(arg) for arg in node.args]
+        return pattern.format(*arguments, i=i)
+
+    def pattern(self, i: int, op: str) -> str:
+        """Return the statement of an operation, with places for its arguments and its number."""
+        if op not in STATEMENTS:
+            raise GraphError(
+                f"node {i} is {op!r}, which the LLVM backend cannot emit; it knows "
+                f"{', '.join(['const', 'input', 'sin', 'cos', *STATEMENTS])}."
+            )
+        places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
+        found = self.patterns[op] = STATEMENTS[op].format(**places, **self.words)
+        return found
+
+    def lines(self, moves: Moves) -> list[list[str]]:
+        """The statements of each part."""
+        return [list(self.part(moves, items)) for items in self.parts]
+
+    def part(self, moves: Moves, items: Sequence[Item]) -> Iterator[str]:
+        """The statements of one part. A result is stored as soon as it is known."""
+        known: set[int] = set()
+        for item in items:
+            for i in needed(self.nodes, item):
+                if i not in known:
+                    known.add(i)
+                    yield from self.load(moves, i)
+            if isinstance(item, list):
+                yield moves.angles(item)
+                continue
+            if item not in known:
+                known.add(item)
+                yield from self.evaluate(moves, item)
+            for output, element in self.places.get(item, ()):
+                yield moves.store(self.operand(item), *moves.output(output, element))
+
+    def load(self, moves: Moves, i: int) -> Iterator[str]:
+        """A value of an earlier part."""
+        op = self.nodes[i].op
+        if op in IN_MEMORY:
+            yield from self.evaluate(moves, i)
+        elif op != "const":
+            yield moves.load(i, "%kept", self.slots[i])
+
+    def evaluate(self, moves: Moves, i: int) -> Iterator[str]:
+        """One node."""
+        node = self.nodes[i]
+        if node.op == "input":
+            yield moves.load(i, *moves.input(*node.place))
+        elif node.op in ("sin", "cos"):
+            buffer = "%sines" if node.op == "sin" else "%cosines"
+            yield moves.load(i, buffer, moves.angle_slot[node.args[0]])
+        elif node.op != "const":
+            yield self.statement(i)
+            if i in self.slots:
+                yield moves.store(f"%n{i}", "%kept", self.slots[i])
+
+
+def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:
+    """(input, first element) where the nodes are neighbouring elements of one input, else None."""
+    values = [graph.nodes[i].value for i in nodes if graph.nodes[i].op == "input"]
+    if len(values) < len(nodes) or not isinstance(values[0], tuple):
+        return None
+    port, first = values[0]
+    return values[0] if values == [(port, first + k) for k in range(len(nodes))] else None

@@ -1,0 +1,158 @@
+"""Sine and cosine of very large angles, one at a time: 2/pi times the angle in integers.
+
+An angle is m 2^e with a whole m below 2^53. Only some digits of 2/pi matter for m 2^e 2/pi modulo
+4: those before them give multiples of 4, those behind them are too small. 192 of them, read from a
+table, leave an error of 2^-137, while no double is closer to a multiple of pi/2 than about 2^-61.
+"""
+
+from kinetree.engine.compiler.elementary import MAGNITUDE, fast_two_sum
+from kinetree.engine.compiler.sincos import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS
+from kinetree.engine.llvm.sincos import limit_bits, narrow, turned, widen
+from kinetree.engine.llvm.text import SCALARS, Floats, Writer
+
+INFINITY_BITS = 0x7FF << 52
+
+
+def digits(w: Writer, name: str, exponent: str) -> tuple[str, str, str]:
+    """192 digits of 2/pi, most significant word first, from the one that e moves to weight 2."""
+    # digit i of 2/pi weighs 2^-i, the wanted one is i = e - 1; 64 zeros precede digit 1
+    start = w.let(f"add i64 {exponent}, 62")
+    word = w.let(f"lshr i64 {start}, 6")
+    shift = w.let(f"and i64 {start}, 63")
+    table = w.let(f"getelementptr inbounds i64, ptr @{name}_two_over_pi, i64 {word}")
+    words = [w.let(f"load i64, ptr {w.at(table, k, 'i64')}, align 8") for k in range(4)]
+    a, b, c = (
+        w.let(f"call i64 @llvm.fshl.i64(i64 {words[k]}, i64 {words[k + 1]}, i64 {shift})")
+        for k in range(3)
+    )
+    return a, b, c
+
+
+def product(w: Writer, m: str, factor: tuple[str, str, str]) -> tuple[str, str, str]:
+    """Product m times a number of three words, modulo 2^192."""
+    wide = w.let(f"zext i64 {m} to i128")
+    carry = "0"
+    words = []
+    for word in reversed(factor[1:]):
+        partial = w.let(f"mul i128 {wide}, {w.let(f'zext i64 {word} to i128')}")
+        total = w.let(f"add i128 {partial}, {carry}")
+        words.append(w.let(f"trunc i128 {total} to i64"))
+        carry = w.let(f"lshr i128 {total}, 64")
+    top = w.let(f"mul i64 {m}, {factor[0]}")
+    top = w.let(f"add i64 {top}, {w.let(f'trunc i128 {carry} to i64')}")
+    return top, words[1], words[0]
+
+
+def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[str, str, str, str]:
+    """Splits a fixed-point number with two whole bits into n and a fraction in [-1/2, 1/2).
+
+    Returns the fraction's magnitude as an unevaluated sum of two doubles, a scale with its sign
+    that they still need, and n.
+    """
+    w = f.writer
+    top, middle, bottom = value
+    n = w.let(f"lshr i64 {top}, 62")
+    a = w.let(f"call i64 @llvm.fshl.i64(i64 {top}, i64 {middle}, i64 2)")
+    b = w.let(f"call i64 @llvm.fshl.i64(i64 {middle}, i64 {bottom}, i64 2)")
+    c = w.let(f"shl i64 {bottom}, 2")
+    negative = w.let(f"icmp slt i64 {a}, 0")
+    flip = w.let(f"ashr i64 {a}, 63")
+    n = w.let(f"sub i64 {n}, {flip}")  # a fraction of one half or more rounds up
+    # complement instead of negation: the difference, 2^-192, does not matter
+    a, b, c = (w.let(f"xor i64 {part}, {flip}") for part in (a, b, c))
+    tiny = w.let(f"icmp eq i64 {a}, 0")
+    high = w.let(f"select i1 {tiny}, i64 {b}, i64 {a}")
+    rest = w.let(f"select i1 {tiny}, i64 {c}, i64 {b}")
+    scale = f.select(tiny, f.number(2.0**-128), f.number(2.0**-64))
+    scale = f.select(negative, f.neg(scale), scale)
+
+    pieces = []  # 32 bits each, so that the conversion is exact
+    for word, unit in ((high, 1.0), (rest, 2.0**-64)):
+        for bits, weight in (
+            (f"lshr i64 {word}, 32", 2.0**32),
+            (f"and i64 {word}, {2**32 - 1}", 1),
+        ):
+            piece = w.let(f"uitofp i64 {w.let(bits)} to double")
+            pieces.append(f.mul(piece, f.number(unit * weight)))
+    hi, lo = fast_two_sum(f, pieces[0], pieces[1])
+    lo, left = fast_two_sum(f, lo, pieces[2])
+    left = f.add(left, pieces[3])
+    hi, lo = fast_two_sum(f, hi, lo)
+    hi, lo = fast_two_sum(f, hi, f.add(lo, left))
+    return hi, lo, scale, n
+
+
+def reduce_any(f: Floats, name: str, bits: str) -> tuple[str, str, str]:
+    """t, low and n with |x| = n pi/2 + t + low, from the bits of a finite |x| of 2^17 or more."""
+    w = f.writer
+    exponent = w.let(f"sub i64 {w.let(f'lshr i64 {bits}, 52')}, 1075")
+    m = w.let(f"and i64 {bits}, {2**52 - 1}")
+    m = w.let(f"or i64 {m}, {2**52}")
+    hi, lo, scale, n = fraction(f, product(w, m, digits(w, name, exponent)))
+    first, rest = f.number(HALF_PI[0]), f.number(HALF_PI_REST)
+    t = f.mul(hi, first)
+    low = f.fma(hi, first, f.neg(t))
+    low = f.fma(lo, first, f.fma(hi, rest, low))
+    t, low = fast_two_sum(f, t, low)
+    return f.mul(t, scale), f.mul(low, scale), n
+
+
+def emit_table(name: str) -> str:
+    """The digits of 2/pi as a constant array."""
+    words = ", ".join(f"i64 {word}" for word in TWO_OVER_PI_WORDS)
+    count = len(TWO_OVER_PI_WORDS)
+    return f"@{name}_two_over_pi = internal constant [{count} x i64] [{words}], align 64\n"
+
+
+def emit_careful(name: str, dtype: str) -> str:
+    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`.
+
+    Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
+    to s and c, over what the short reduction wrote there.
+    """
+    own = SCALARS[dtype]
+    w = Writer()
+    f = Floats(w, "float64", 1)
+    wide = widen(w, dtype, 1, "%angle")
+    bits = w.let(f"and i64 {f.bits(wide)}, {MAGNITUDE}")
+    finite = w.let(f"icmp ult i64 {bits}, {INFINITY_BITS}")
+    w.do(f"br i1 {finite}, label %number, label %other")
+    w.label("number")
+    t, low, n = reduce_any(f, name, bits)
+    sine, cosine = turned(f, *EVALUATE[dtype](f, t, low), n, wide)
+    sine, cosine = (narrow(w, dtype, 1, value) for value in (sine, cosine))
+    body = "\n".join(w.lines)
+    at = f"getelementptr inbounds {own.word}, ptr"
+    return f"""\
+define internal void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %join ]
+  %px = {at} %x, i64 %i
+  %ps = {at} %s, i64 %i
+  %pc = {at} %c, i64 %i
+  %angle = load {own.word}, ptr %px, align {own.size}
+  %bits = bitcast {own.word} %angle to {own.integer}
+  %magnitude = and {own.integer} %bits, {2 ** (8 * own.size - 1) - 1}
+  %large = icmp ugt {own.integer} %magnitude, {limit_bits(dtype)}
+  br i1 %large, label %beyond, label %join
+beyond:
+{body}
+  store {own.word} {sine}, ptr %ps, align {own.size}
+  store {own.word} {cosine}, ptr %pc, align {own.size}
+  br label %join
+other:
+  ; NaN for both, with the flag for an invalid operation if the angle is infinite
+  %nan = fsub {own.word} %angle, %angle
+  store {own.word} %nan, ptr %ps, align {own.size}
+  store {own.word} %nan, ptr %pc, align {own.size}
+  br label %join
+join:
+  %next = add nuw i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""

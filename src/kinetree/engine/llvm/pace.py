@@ -1,0 +1,71 @@
+"""The pace of straight-line code: chains of operations that wait for each other begin in time.
+
+The order of a graph keeps values in registers (`engine/compiler/schedule.py`) and does not consider
+time. A processor begins two operations in each cycle, has the result of a product four cycles later
+and that of a division after two dozen, and looks only a few hundred operations ahead for work that
+is ready. The factors of a mass matrix are one long chain of divisions and products: at the end of
+the code, where nothing else is left to do, the processor would wait for it most of the time.
+
+All operations together take at least half a cycle each, and at least as long as their longest
+chain. This total gives the latest time at which each node must begin for the chains behind it to
+end in time. A node whose place in the order is later than that moves forward to its latest time.
+The others stay where they are, so that few values wait in registers for longer. No operation
+changes, and therefore no result.
+"""
+
+from collections.abc import Sequence
+
+from kinetree.engine.compiler.graph import Graph
+
+RATE = 2  # operations that begin in each cycle
+
+# cycles from the beginning of an operation to its result; zero: read from memory where it is used
+CYCLES = {
+    **dict.fromkeys(("const", "input", "sin", "cos"), 0),
+    **dict.fromkeys(("neg", "abs", "sign", "select"), 2),
+    **dict.fromkeys(("add", "sub", "mul", "fma", "fms", "fnma"), 4),
+    "div": 24,
+    "sqrt": 32,
+}
+LONG = 40  # cycles of all other functions
+
+
+def remaining(graph: Graph) -> list[int]:
+    """Return the cycles from the beginning of each node to the end of the longest chain from it."""
+    found = [0] * len(graph.nodes)
+    for i in reversed(range(len(graph.nodes))):
+        node = graph.nodes[i]
+        found[i] = left = found[i] + CYCLES.get(node.op, LONG)
+        for arg in node.args:
+            if found[arg] < left:
+                found[arg] = left
+    return found
+
+
+def paced(graph: Graph, order: Sequence[int]) -> list[int]:
+    """Return an order in which nodes at the beginning of long chains are not too late.
+
+    Args:
+        graph: the graph.
+        order: some of its nodes, arguments before the nodes that use them.
+
+    Returns:
+        the same nodes, arguments before users; constants, inputs, sines and cosines stand directly
+        before their first use, or at the end where no node of the order uses them.
+    """
+    left, nodes = remaining(graph), graph.nodes
+    steps = [i for i in order if CYCLES.get(nodes[i].op, LONG)]
+    total = max([len(steps) / RATE, *[left[i] for i in steps]])
+    time = {i: min(k / RATE, total - left[i]) for k, i in enumerate(steps)}
+    # An argument has at least as much left as its user and an earlier place, so it stays before it.
+    steps.sort(key=time.__getitem__)
+    known = set(steps)
+    reads = {i for i in order if i not in known}
+    found: list[int] = []
+    for i in steps:
+        for arg in nodes[i].args:
+            if arg in reads:
+                reads.remove(arg)
+                found.append(arg)
+        found.append(i)
+    return [*found, *sorted(reads)]

@@ -1,0 +1,231 @@
+"""The machine code of one graph: emitted and compiled, or taken from the cache, when first needed.
+
+NaN and infinity are results of a kernel, never events: a single state, a batch, a thread and the
+interpreter all stay silent. NumPy reads the processor's flags after a loop and would warn; the code
+generator may raise a flag by computing early a value that is not needed. The loop that NumPy calls
+therefore restores the flags (`emit_quiet`).
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import cast
+
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.cache import folder
+from kinetree.engine.call.fastcall import emit_call
+from kinetree.engine.call.gufunc import InnerLoop
+from kinetree.engine.call.plan import emit_one
+from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.notes import Stage, collecting, note, stage
+from kinetree.engine.compiler.store import digest
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import Target, host_target
+from kinetree.errors import CompileError
+
+log = logging.getLogger(__name__)
+
+# names in the object code; the user's name is not in it, so that equal graphs share an entry
+SYMBOL = "kernel"
+
+# sources that decide the code made of a graph
+EMITTER = (
+    "engine/llvm",
+    "engine/compiler/elementary.py",
+    "engine/call/arguments.py",
+    "engine/call/blocks.py",
+    "engine/call/buffers.py",
+    "engine/call/c_api.py",
+    "engine/call/enter.py",
+    "engine/call/fastcall.py",
+    "engine/call/plan.py",
+)
+
+# For code that answers first: it takes 0.05 s to make instead of 0.28, and runs twice as long.
+NO_EFFORT = 0
+
+# sources that decide the tables of a graph
+TABLES = ("engine/compiler/tabulated.py", "engine/compiler/program.py")
+
+# architecture -> (declarations, save, restore) of the floating-point flags
+FLAGS = {
+    "x86_64": (
+        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+        "%flags = alloca i32\ncall void @llvm.x86.sse.stmxcsr(ptr %flags)",
+        "call void @llvm.x86.sse.ldmxcsr(ptr %flags)",
+    ),
+    "aarch64": (
+        "declare i64 @llvm.aarch64.get.fpsr()\ndeclare void @llvm.aarch64.set.fpsr(i64)\n",
+        "%flags = call i64 @llvm.aarch64.get.fpsr()",
+        "call void @llvm.aarch64.set.fpsr(i64 %flags)",
+    ),
+}
+FLAGS["arm64"] = FLAGS["aarch64"]
+UNKNOWN = ("", "", "")
+
+
+class Programs:
+    """Machine code of `graph` for each number type."""
+
+    __slots__ = ("_codes", "_first", "graph", "stages", "target")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.target = host_target()
+        self._codes: dict[str, engine.Code] = {}
+        self._first: engine.Code | None = None  # answers in float64 until the code is there
+        self.stages: dict[str, list[Stage]] = {}  # how the code of each number type was made
+
+    def text(self, dtype: str) -> str:
+        """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
+        # imported here: a kernel from the cache needs no emitter
+        from kinetree.engine.compiler.program import Program
+        from kinetree.engine.llvm.emit import emit
+        from kinetree.engine.llvm.looped import emit_program
+
+        graph: Graph | Program = self.graph  # a program may take the place of a graph
+        if isinstance(graph, Program):
+            text = emit_program(graph, self.target, dtype, SYMBOL)
+        else:
+            text = emit(graph, self.target, dtype, SYMBOL)
+        text += emit_quiet(self.target.triple, SYMBOL) + emit_one(self.graph, SYMBOL)
+        if dtype == "float64":  # the direct entry point takes float64 arrays only
+            text += emit_call(self.graph, SYMBOL)
+        return text
+
+    def assembly(self, dtype: str) -> str:
+        """Return the same as assembly of this machine."""
+        return engine.assembly(self.text(dtype), self.target)
+
+    def code(self, dtype: str) -> engine.Code:
+        """Return the machine code in memory. Two threads may both make it; the first is kept."""
+        if dtype not in self._codes:
+            with collecting() as stages:
+                code = load_or_compile(
+                    [digest(self.graph), dtype],
+                    self.target,
+                    lambda: self.text(dtype),
+                    exported(dtype),
+                )
+            if self._codes.setdefault(dtype, code) is code:
+                self.stages.setdefault(dtype, []).extend(stages)
+        return self._codes[dtype]
+
+    def has_code(self, dtype: str) -> bool:
+        """Return True if the machine code is in memory, or was in the cache."""
+        if dtype not in self._codes and folder.enabled():
+            with collecting() as stages:
+                entry = code_key([digest(self.graph), dtype], self.target)
+                code = load_stored(entry, self.target, exported(dtype))
+            if code is not None and self._codes.setdefault(dtype, code) is code:
+                self.stages[dtype] = stages
+        return dtype in self._codes
+
+    def answer_first(self) -> None:
+        """Make code that is there at once and gives the same bits, in float64, in more time."""
+        from kinetree.engine.compiler.tabulated import tabulated
+
+        def text() -> str:
+            return Programs(cast("Graph", tabulated(self.graph))).text("float64")
+
+        key = ["first", digest(self.graph), cache.source_hash(*TABLES)]
+        with collecting() as stages:
+            self._first = load_or_compile(key, self.target, text, exported("float64"), NO_EFFORT)
+        self.stages["float64"] = [replace(s, name=f"{s.name} of tables") for s in stages]
+
+    def adopt(self, dtype: str, code: engine.Code) -> None:
+        """Take code that was made from an equal graph."""
+        self._codes.setdefault(dtype, code)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether calls in float64 still run the code of `answer_first`."""
+        return self._first is not None and "float64" not in self._codes
+
+    def present(self, dtype: str) -> engine.Code:
+        """Return the code that is there, or make it."""
+        if dtype == "float64" and self._first is not None and dtype not in self._codes:
+            return self._first
+        return self.code(dtype)
+
+    def loop(self, dtype: str) -> InnerLoop:
+        """Return the inner loop over states."""
+        code = self.present(dtype)
+        return InnerLoop(dtype, code.address(f"{SYMBOL}_quiet"), code)
+
+    def one(self, dtype: str) -> int:
+        """Return the address of the code for one state, given an array of addresses."""
+        return self.present(dtype).address(f"{SYMBOL}_at")
+
+    def entry(self) -> int:
+        """Return the address of the call of a single state."""
+        return self.present("float64").address(f"{SYMBOL}_call")
+
+
+def exported(dtype: str) -> list[str]:
+    """Return the names of the functions that calls enter."""
+    parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
+    return [f"{SYMBOL}_{part}" for part in parts]
+
+
+def load_or_compile(
+    key: Sequence[str],
+    target: Target,
+    text: Callable[[], str],
+    names: Sequence[str],
+    effort: int | None = None,
+) -> engine.Code:
+    """Return machine code from the cache, or compile it and store it there.
+
+    Args:
+        key: hashes and words that, with the target, the emitter and the versions, decide the code.
+        target: the processor.
+        text: emits the module as LLVM IR.
+        names: functions to export.
+        effort: of the code generator; None: as suits the length of the text.
+    """
+    entry = code_key(key, target) if folder.enabled() else ""
+    loaded = load_stored(entry, target, names)
+    if loaded is not None:
+        return loaded
+    with stage("emit"):
+        emitted = text()
+    code = engine.assemble(emitted, target, effort)
+    cache.store(entry, code)
+    with stage("load"):
+        return engine.load(code, target, names)
+
+
+def load_stored(entry: str, target: Target, names: Sequence[str]) -> engine.Code | None:
+    """Return machine code from the cache; None if it is not there or cannot be used."""
+    stored = cache.load(entry)
+    if stored is None:
+        return None
+    try:
+        start = perf_counter()
+        loaded = engine.load(stored, target, names)
+    except CompileError as problem:
+        log.warning("kinetree compiles again, as its cached code could not be used: %s", problem)
+        return None
+    note(Stage("machine code", None), Stage("load", perf_counter() - start))
+    return loaded
+
+
+def code_key(key: Sequence[str], target: Target) -> str:
+    """Return the name of an entry of the cache for object code.
+
+    It covers the source of the emitter, not the emitted text: the text of a large robot takes
+    longer to write than its object code takes to load.
+    """
+    return cache.make_key([*key, repr(target), cache.source_hash(*EMITTER), engine.versions()])
+
+
+def emit_quiet(triple: str, name: str = "kernel") -> str:
+    """Return LLVM IR of `@{name}_quiet`: `@{name}_states`, after which the flags are as before."""
+    declarations, save, restore = FLAGS.get(triple.partition("-")[0], UNKNOWN)
+    arguments = "ptr %args, ptr %dimensions, ptr %steps, ptr %data"
+    return (
+        f"{declarations}define void @{name}_quiet({arguments}) {{\n"
+        f"{save}\ncall void @{name}_states({arguments})\n{restore}\nret void\n}}\n"
+    )

@@ -1,0 +1,289 @@
+"""Tensors of PyTorch, on the CPU and on CUDA devices, with gradients of any order.
+
+All kernels are one autograd function whose derivatives are kernels again. Backward and forward mode
+call the function with the operation of the derivative; torch records that like any other step, so
+derivatives can be differentiated. Memory is not copied: NumPy and CuPy see that of the tensors.
+"""
+
+import functools
+import inspect
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.call.foreign import Arguments, ForeignCall, Options
+from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
+from kinetree.engine.tensors.operation import (
+    NUMBERS,
+    Operation,
+    check_call,
+    check_real,
+    holds,
+    lead,
+    number_type,
+    operation_of,
+    refuse_kind,
+)
+from kinetree.engine.tensors.torch_calls import Plan, find, remember
+from kinetree.errors import InputError, ShapeError, need
+
+DEVICES = ("cpu", "cuda")
+
+Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
+Context: TypeAlias = Any  # torch's record of a call of an autograd function
+
+
+def make_call() -> ForeignCall:
+    """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
+    compiler = torch().compiler
+    apart = compiler.disable(call)
+
+    def either(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
+        return (apart if compiler.is_compiling() else call)(dispatch, arrays, options)
+
+    return either
+
+
+def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
+    """Evaluate a kernel on tensors."""
+    operation = operation_of(dispatch)
+    if not options and (found := again(operation, arrays)) is not None:
+        return found
+    tensors = prepared(operation, arrays, options)
+    if options.get("out") is not None:
+        return write(operation, tensors, options["out"])
+    found = function().apply(operation, *tensors)
+    if not options:
+        remember(operation, arrays)
+    return found
+
+
+def again(operation: Operation, tensors: Sequence[object]) -> Any:
+    """The results of a call like one before; None where it has to be read from the start."""
+    plan = find(operation, tensors)
+    if plan is None:
+        return None
+    try:
+        if plan.recorded and torch().is_grad_enabled():
+            return recorded_function().apply(plan, *tensors)
+        return plan.run(tensors)
+    except RuntimeError:  # a tensor that outlived a transformation has no memory of its own
+        return None
+
+
+def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
+    """Apply an operation to tensors that are known to fit."""
+    found = again(operation, tensors)
+    if found is None:
+        found = function().apply(operation, *tensors)
+        remember(operation, tensors)
+    return found
+
+
+def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[Tensor]:
+    """Tensors of one type on one device; plain numbers become tensors of that kind."""
+    given: dict[str, Tensor] = {}
+    for port, x in zip(operation.inputs, arrays, strict=False):
+        if isinstance(x, torch().Tensor):
+            given[port.name] = x
+        elif not isinstance(x, NUMBERS):
+            refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
+        elif holds(x, torch().Tensor):  # its gradients would be lost in the conversion
+            refuse_kind(operation, port.name, x, "torch", f"torch.stack({port.name})")
+        else:
+            check_real(operation, port.name, x)
+    check_call(operation, arrays, options)
+    device = one_device(operation, given)
+    kinds = {name: dtype_name(x) for name, x in given.items()}
+    dtype = getattr(torch(), number_type(operation, kinds))
+    return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
+
+
+def one_device(operation: Operation, given: dict[str, Tensor]) -> Any:
+    """The device of all tensors."""
+    devices = {name: x.device for name, x in given.items()}
+    if len(set(devices.values())) > 1:
+        listed = ", ".join(f"{name} is on {device}" for name, device in devices.items())
+        raise InputError(
+            f"the arguments of {operation.name} lie on different devices: {listed}. Move them to "
+            "one with .to(device)."
+        )
+    for name, x in given.items():
+        if x.device.type not in DEVICES or x.layout is not torch().strided:
+            raise InputError(
+                f"{name} of {operation.name} is a {x.layout} tensor on {x.device}; kernels take "
+                f"dense tensors on {' and '.join(DEVICES)}. Use .to_dense() or .to('cpu')."
+            )
+    return next(iter(devices.values()))
+
+
+def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
+    """Write the results into tensors of the caller; gradients cannot pass through them."""
+    outs: tuple[Tensor, ...] = out if isinstance(out, tuple) else (cast("Tensor", out),)
+    if len(outs) != len(operation.outputs):
+        names = ", ".join(port.name for port in operation.outputs)
+        raise ShapeError(f"out of {operation.name} has {len(outs)} tensors; expected {names}.")
+    for port, x in zip(operation.outputs, outs, strict=True):
+        if not isinstance(x, torch().Tensor) or x.device != tensors[0].device:
+            raise InputError(
+                f"out for {port.name} of {operation.name} is a {type(x).__name__} on "
+                f"{getattr(x, 'device', 'cpu')}; expected a tensor on {tensors[0].device}."
+            )
+    if torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs)):
+        raise InputError(
+            f"out= was given to {operation.name} with tensors that require a gradient; gradients "
+            "do not pass through out=. Leave it out, or work under torch.no_grad()."
+        )
+    compute(operation, tensors, outs)
+    return out
+
+
+@functools.cache
+def torch() -> Any:
+    """PyTorch."""
+    return need("torch", "torch", "tensors of PyTorch")
+
+
+@functools.cache
+def function() -> Any:
+    """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
+    rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
+    forward.__signature__ = inspect.signature(forward)  # torch asks for it on every call
+    members = {rule.__name__: staticmethod(rule) for rule in rules}
+    return type("KinetreeFunction", (torch().autograd.Function,), members)
+
+
+@functools.cache
+def recorded_function() -> Any:
+    """The same for a call like one before, outside of all transformations: apply(plan, *tensors).
+
+    torch binds the arguments of a function with a separate `setup_context` to its signature on
+    every call, which costs more than the kernel.
+    """
+    members = {"forward": staticmethod(record), "backward": staticmethod(backward)}
+    return type("KinetreeRecorded", (torch().autograd.Function,), members)
+
+
+def record(ctx: Context, plan: Plan, *tensors: Tensor) -> Any:
+    """Compute the results and save the arguments, which the derivatives need."""
+    ctx.operation = plan.operation
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
+    found = plan.run(tensors)
+    return forward(plan.operation, *tensors) if found is None else found
+
+
+def forward(operation: Operation, *tensors: Tensor) -> Any:
+    """Compute the results, outside of torch's record of gradients."""
+    results = compute(operation, tensors)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Save the arguments, which the derivatives need."""
+    ctx.operation, *tensors = inputs
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+    ctx.set_materialize_grads(False)
+
+
+def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
+    """The vjp of every argument that needs one; None means zero."""
+    operation, tensors = ctx.operation, ctx.saved_tensors
+    wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
+    slopes: list[Any] = [None] * (1 + len(tensors))
+    if not wrt or all(w is None for w in cotangents):
+        return tuple(slopes)
+    # zeros of one state serve all states
+    like = tensors[0].new_zeros
+    weights = [
+        like(port.shape) if w is None else w.contiguous()
+        for port, w in zip(operation.outputs, cotangents, strict=True)
+    ]
+    found = evaluate(operation.vjp(wrt), [*tensors, *weights])
+    for k, slope in zip(wrt, found if isinstance(found, tuple) else (found,), strict=True):
+        shape = tensors[k].shape  # a sum over the states that it was broadcast to
+        slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
+    return tuple(slopes)
+
+
+def jvp(ctx: Context, *tangents: Tensor) -> Any:
+    """The tangent of every result, for torch's forward mode."""
+    wrt = tuple(k for k, v in enumerate(tangents[1:]) if v is not None)
+    moved = [tangents[1 + k] for k in wrt]
+    return function().apply(ctx.operation.jvp(wrt), *ctx.saved_tensors, *moved)
+
+
+def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Tensor) -> Any:
+    """Make a mapped axis the first of the leading axes, over which every kernel broadcasts."""
+    ports, dims = operation.inputs, in_dims[1:]
+    own = [
+        len(lead(x.shape, p)) - (d is not None)
+        for x, p, d in zip(tensors, ports, dims, strict=True)
+    ]
+    aligned = [
+        x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(own) - n))]
+        for x, d, n in zip(tensors, dims, own, strict=True)
+    ]
+    found = function().apply(operation, *aligned)
+    return found, (0,) * len(found) if isinstance(found, tuple) else 0
+
+
+def compute(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None = None
+) -> list[Tensor]:
+    """All results, in new tensors or in those that are given."""
+    return (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
+
+
+def on_cpu(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None
+) -> list[Tensor]:
+    """NumPy's gufunc on the memory of the tensors, by several threads where that pays."""
+    arrays = [as_numpy(x) for x in tensors]
+    if outs is not None:
+        operation.call(*arrays, out=tuple(as_numpy(x) for x in outs))
+        return list(outs)
+    found = operation.call(*arrays)
+    found = found if isinstance(found, tuple) else (found,)
+    return [torch().from_numpy(np.asarray(x)) for x in found]
+
+
+def as_numpy(x: Tensor) -> Array:
+    """The memory of a tensor as an array; no number is copied."""
+    return x.detach().resolve_neg().numpy()
+
+
+def on_cuda(
+    operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None
+) -> list[Tensor]:
+    """The CUDA kernel on torch's current stream; results come from torch's own allocator."""
+    cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
+    device = tensors[0].device
+    stream = torch().cuda.current_stream(device).cuda_stream
+    if outs is None:
+        leads = [lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)]
+        shape = np.broadcast_shapes(*leads)
+        outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
+    with on_stream(cp, stream, device.index):
+        arrays, written = ([as_cupy(cp, x) for x in xs] for xs in (tensors, outs))
+        operation.cuda(*arrays, out=tuple(written))
+    return list(outs)
+
+
+def as_cupy(cp: ModuleType, x: Tensor) -> CupyArray:
+    """The memory of a CUDA tensor as an array of CuPy; no number is copied."""
+    x = x.resolve_neg()
+    if not x.numel():
+        return cp.empty(tuple(x.shape), dtype_name(x))
+    strides = None if x.is_contiguous() else tuple(n * x.element_size() for n in x.stride())
+    return view(cp, x.data_ptr(), tuple(x.shape), dtype_name(x), x.device.index, strides, x)
+
+
+def dtype_name(x: Tensor) -> str:
+    """Return the type of a tensor in NumPy's spelling."""
+    return str(x.dtype).removeprefix("torch.")

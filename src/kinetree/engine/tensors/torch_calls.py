@@ -1,0 +1,173 @@
+"""Calls of torch that are like one before: straight to the kernel, without checks.
+
+Most programs call a kernel with tensors of the same shapes, types and devices again and again. The
+first such call is checked and broadcast by `kinetree.engine.tensors.torch`; a plan is kept of it. A
+later one finds its plan by one look-up. Under a transformation of torch (vmap, grad of torch.func,
+forward mode, a mode that watches operations, torch.jit.trace), tensors are not what they seem, and
+every call is read from the start.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from kinetree.engine.cuda.prepared import Prepared
+from kinetree.engine.tensors.operation import FLOATS, Operation, lead
+from kinetree.errors import need
+
+Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
+
+
+class Plan(Protocol):
+    """A call that can be repeated; `recorded`: some tensor requires a gradient."""
+
+    operation: Operation
+    recorded: bool
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """The results, outside of torch's record of gradients; None where the call has changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlan:
+    """Numbers on the CPU: the kernel's own entry on the memory of the tensors."""
+
+    operation: Operation
+    recorded: bool
+    enter: Callable[..., Any]
+    from_numpy: Callable[..., Tensor]
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """Compute; results are new tensors."""
+        if self.recorded:
+            tensors = [x.detach() for x in tensors]
+        found = self.enter(*[x.numpy() for x in tensors])
+        if type(found) is np.ndarray:
+            return self.from_numpy(found)
+        if isinstance(found, tuple):
+            return tuple([self.from_numpy(np.asarray(x)) for x in found])
+        return self.from_numpy(np.asarray(found))  # a number
+
+
+@dataclass(frozen=True, slots=True)
+class CudaPlan:
+    """Numbers on a GPU: a prepared launch on torch's stream, results from torch's allocator."""
+
+    operation: Operation
+    recorded: bool
+    prepared: Prepared
+    like: Callable[[Tensor], Tensor]
+    shapes: tuple[tuple[int, ...], ...]
+    device: int
+    current: Callable[[], int]
+    stream: Callable[[int], int]
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """Queue the kernel; results are new tensors. None if another GPU is the current one."""
+        device = self.device
+        if self.current() != device:
+            return None
+        first = tensors[0]
+        shape = first.shape  # that of one result, mostly
+        made = [self.like(first) if x == shape else first.new_empty(x) for x in self.shapes]
+        addresses = [x.data_ptr() for x in (*tensors, *made)]
+        self.prepared.enqueue(self.stream(device), addresses)
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+def described(tensors: Sequence[Any]) -> tuple[object, ...] | None:
+    """All that a plan depends on; None where some arguments are not dense tensors."""
+    try:
+        return tuple(
+            [
+                (
+                    type(x), x.shape, x.dtype, x.device, x.is_contiguous(), x.is_neg(),
+                    x.requires_grad,
+                )
+                for x in tensors
+            ]
+        )  # fmt: skip
+    except (AttributeError, RuntimeError):  # numbers; sparse tensors have no such thing
+        return None
+
+
+@functools.cache
+def transformed() -> Callable[[], bool]:
+    """Return a function that is True while torch transforms or watches what is called.
+
+    True always with a torch that does not answer these questions: nothing is repeated then.
+    """
+    torch = need("torch", "torch", "tensors of PyTorch")
+    names = "_are_functorch_transforms_active", "_len_torch_dispatch_stack"
+    names = *names, "_len_torch_function_stack", "_get_tracing_state"
+    known: list[Any] = [getattr(torch._C, name, None) for name in names]
+    forward = torch.autograd.forward_ad
+    if None in known or not hasattr(forward, "_current_level"):
+        return lambda: True
+    mapped, watched, replaced, traced = known
+
+    def either() -> bool:
+        return bool(
+            mapped() or watched() or replaced() or traced() is not None
+            or forward._current_level >= 0
+        )  # fmt: skip
+
+    return either
+
+
+def find(operation: Operation, tensors: Sequence[object]) -> Plan | None:
+    """The plan of a call like this one; None if there is none, or if torch is transforming."""
+    if transformed()():
+        return None
+    key = described(tensors)
+    return None if key is None else operation.plans.get(key)
+
+
+def remember(operation: Operation, tensors: Sequence[Tensor]) -> None:
+    """Keep a plan of a call that was computed, if its tensors are read where they are."""
+    if transformed()() or (key := described(tensors)) is None:
+        return
+    torch = need("torch", "torch", "tensors of PyTorch")
+    first = tensors[0]
+    kinds = torch.Tensor, torch.nn.Parameter
+    kind = str(first.dtype).removeprefix("torch.")
+    leads = {lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)}
+    if len(leads) > 1 or not first.numel() or kind not in FLOATS:
+        return
+    for x in tensors:
+        ready = x.layout is torch.strided and x.is_contiguous() and not x.is_neg()
+        alike = x.dtype is first.dtype and x.device == first.device
+        if type(x) not in kinds or not ready or not alike:
+            return
+    recorded = any(x.requires_grad for x in tensors)
+    if first.is_cuda:
+        made = _on_cuda(torch, operation, recorded, kind, first, leads.pop())
+    else:
+        made = CpuPlan(operation, recorded, operation.entry(kind), torch.from_numpy)
+    if made is not None:
+        operation.plans.keep(key, made)
+
+
+def _on_cuda(
+    torch: Any,
+    operation: Operation,
+    recorded: bool,
+    kind: str,
+    first: Tensor,
+    leading: tuple[int, ...],
+) -> CudaPlan | None:
+    """A plan for tensors on the current GPU; None for another, or for a torch without streams."""
+    current = getattr(torch._C, "_cuda_getDevice", None)
+    stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if current is None or stream is None or current() != first.device.index:
+        return None
+    shapes = tuple((*leading, *port.shape) for port in operation.outputs)
+    count = first.numel() // max(1, operation.inputs[0].size)
+    prepared = operation.cuda.prepare(kind, count)
+    device = first.device.index
+    like = torch.empty_like
+    return CudaPlan(operation, recorded, prepared, like, shapes, device, current, stream)

@@ -1,0 +1,1 @@
+"""Robot files: read, written, converted, and loaded as robots."""

@@ -1,0 +1,182 @@
+"""The records between a source (file, table, list of screws) and the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.files.description.actuators import UNLIMITED, Actuator, Range
+from kinetree.files.description.constraints import Constrained
+from kinetree.files.description.drive import Drive
+from kinetree.files.description.friction import Friction
+from kinetree.scalars import Scalar
+
+ArgumentValue = str | bool | int | float  # of an argument of a xacro file
+
+
+@dataclass(frozen=True)
+class Body:
+    """Mass m in kg, centre of mass in m, inertia about the centre in kg m^2, all in one frame."""
+
+    m: Scalar = 0
+    com: ArrayLike = (0, 0, 0)
+    I_com: ArrayLike = field(default_factory=lambda: np.zeros((3, 3), int))
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A linear spring of a joint, or between joints, with the energy stiffness / 2 (x - rest)^2.
+
+    x is the position of the joint, or the sum of c_j q_j over `joints`. The spring needs the joint
+    force c_j stiffness (x - rest), which is part of tau. Of a joint that follows another, the
+    position counts at which it stands.
+
+    Args:
+        stiffness: stiffness, N m/rad or N/m.
+        rest: value of x without force, rad or m, counted as q is.
+        joints: {joint name: coefficient c_j}, of one degree of freedom each, dimensionless or
+            m/rad; None: the joint that the spring is given to.
+    """
+
+    stiffness: Scalar
+    rest: Scalar = 0
+    joints: Mapping[str, Scalar] | None = None
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """The rotor of a joint's motor, spinning at ratio * dq relative to the link that carries it.
+
+    The carrier's mass and inertia are those of the link with the rotor locked in.
+
+    Args:
+        inertia: inertia about the spin axis, kg m^2.
+        ratio: gear ratio, dimensionless.
+        axis: direction of the spin axis in the frame of `link`, shape (3,), of length 1; None: the
+            joint's own axis at q = 0.
+        link: name of the link that carries the motor; None: the joint's parent.
+    """
+
+    inertia: Scalar
+    ratio: Scalar = 1
+    axis: ArrayLike | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Position (rad or m), velocity and effort limits of a joint; infinite where not given.
+
+    Args:
+        lower: lowest position, rad or m.
+        upper: highest position, rad or m.
+        velocity: highest rate, rad/s or m/s.
+        effort: highest joint force, N m or N.
+    """
+
+    lower: float = -inf
+    upper: float = inf
+    velocity: float = inf
+    effort: float = inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: q = multiplier * q of `joint` + offset.
+
+    Args:
+        joint: name of the joint to follow.
+        multiplier: ratio of the positions, dimensionless or m/rad or rad/m.
+        offset: position where the other joint is at zero, rad or m.
+    """
+
+    joint: str
+    multiplier: Scalar = 1
+    offset: Scalar = 0
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on the source; `where` is file:line, or empty."""
+
+    text: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class LinkDescription:
+    """A link: the bodies it consists of, each in the link's frame; `where` is its file:line."""
+
+    name: str
+    bodies: tuple[Body, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDescription:
+    """A joint: M_pc is the child's frame seen from the parent's where the joint is at zero.
+
+    A is the screw axis of a revolute, prismatic or helical joint in the child's frame; other
+    types need none. The joint stands at q + offset (a file may count q from elsewhere).
+    actuation: least and most force of all actuators of the joint together, N m or N.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    M_pc: Array
+    A: Array | None = None
+    offset: Scalar = 0
+    mimic: Mimic | None = None
+    friction: Friction = Friction()
+    armature: Scalar = 0
+    rotor: Rotor | None = None
+    limits: Limits = Limits()
+    drive: Drive | None = None
+    actuation: Range = UNLIMITED
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class FrameDescription:
+    """A named frame fixed in a link."""
+
+    name: str
+    link: str
+    T: Array
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh file of a link, for viewers: its path as the source writes it, its pose and scale."""
+
+    link: str
+    path: str
+    T: Array
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    kind: str = "visual"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotDescription:
+    """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
+
+    springs: by name; one that lists no joints belongs to the joint of its name. actuators: by name.
+    constrained: closed loops and other constraints, beyond the tree; None: there are none.
+    """
+
+    name: str
+    links: tuple[LinkDescription, ...]
+    joints: tuple[JointDescription, ...]
+    frames: tuple[FrameDescription, ...] = ()
+    tool: str | None = None
+    gravity: ArrayLike = (0, 0, -9.81)
+    springs: Mapping[str, Spring] = field(default_factory=dict[str, Spring])
+    actuators: Mapping[str, Actuator] = field(default_factory=dict[str, Actuator])
+    notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
+    warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
+    meshes: tuple[Mesh, ...] = ()
+    constrained: Constrained | None = None

@@ -1,0 +1,128 @@
+"""The tree of a description: names are unique, and joints connect all links to one root.
+
+Messages begin with file:line where the records have it, so that readers of files can use them.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from kinetree.base.tables import show
+from kinetree.errors import ModelError, NameLookupError, ParseError
+from kinetree.files.description.records import JointDescription, LinkDescription
+
+MOST_NAMES = 8  # in one message
+
+
+def check_tree(
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
+) -> str:
+    """Raise unless links and joints form one tree; return the name of its root link.
+
+    robot: its name, for messages.
+    """
+    if not links:
+        raise ModelError(f"{robot!r} has no links; expected at least one.")
+    check_unique(((link.name, link.where) for link in links), "link")
+    check_unique(((joint.name, joint.where) for joint in joints), "joint")
+    parents = _parents({link.name for link in links}, joints)
+    _check_loops(links, parents)
+    roots = [link for link in links if link.name not in parents]
+    if len(roots) > 1:
+        places = [f" ({root.where})" if root.where else "" for root in roots]
+        named = [f"{show(root.name)}{place}" for root, place in zip(roots, places, strict=True)]
+        raise ModelError(
+            f"{_at(roots[1].where)}{len(roots)} links have no parent: {listed(named)}; expected "
+            "one root. Connect the others by joints (of type 'fixed' if they do not move)."
+        )
+    return roots[0].name
+
+
+def check_file_tree(
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
+) -> None:
+    """`check_tree` for readers of files, whose errors are ParseErrors."""
+    try:
+        check_tree(links, joints, robot)
+    except (ModelError, NameLookupError) as error:
+        raise ParseError(str(error)) from None
+
+
+def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
+    """Raise ModelError if two (name, where) of one kind have the same name."""
+    first: dict[str, str] = {}
+    for name, where in entries:
+        if name in first:
+            other = f", the other at {first[name]}" if first[name] else ""
+            raise ModelError(
+                f"{_at(where)}two {kind}s are called {show(name)}{other}; every {kind} needs its "
+                "own name."
+            )
+        first[name] = where
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The first names of a message, with the number of the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """A hint: the nearest of the known names, or a few of them."""
+    known = sorted(names)
+    same = [other for other in known if other.strip().lower() == name.strip().lower()]
+    near = same or get_close_matches(name[:60], known[:2000], 1)
+    if near:
+        return f" Was {show(near[0])} meant? (Case and blanks count.)"
+    some = ", ".join(map(show, known[:MOST_NAMES]))
+    return f" There are {some}{' and more' if len(known) > MOST_NAMES else ''}."
+
+
+def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, JointDescription]:
+    """The joint above each link."""
+    parents: dict[str, JointDescription] = {}
+    for joint in joints:
+        start = f"{_at(joint.where)}joint {show(joint.name)}"
+        for end, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in names:
+                raise NameLookupError(
+                    f"{start} has {end} {show(link)}, which is not a link.{suggestion(link, names)}"
+                )
+        if joint.parent == joint.child:
+            raise ModelError(
+                f"{start} joins {show(joint.child)} to itself; expected two different links as "
+                "parent and child."
+            )
+        if joint.child in parents:
+            other = parents[joint.child]
+            place = f" ({other.where})" if other.where else ""
+            raise ModelError(
+                f"{_at(joint.where)}link {show(joint.child)} is the child of two joints, "
+                f"{show(other.name)}{place} and {show(joint.name)}; a tree allows one. Cut the "
+                "loop at one of them."
+            )
+        parents[joint.child] = joint
+    return parents
+
+
+def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescription]) -> None:
+    """Raise if a link is above itself; each link is visited once."""
+    safe: set[str] = set()
+    for start in links:
+        trail: dict[str, JointDescription] = {}  # links towards the root, with the joint above
+        link = start.name
+        while link in parents and link not in safe:
+            if link in trail:
+                loop = list(trail)[list(trail).index(link) :]
+                names = " -> ".join(map(show, [link, *reversed(loop[-MOST_NAMES:])]))
+                joints = ", ".join(show(trail[x].name) for x in loop[:MOST_NAMES])
+                raise ModelError(
+                    f"{_at(trail[link].where)}the links {names} form a loop, by the joints "
+                    f"{joints}; expected a tree. Cut the loop at one of its joints."
+                )
+            trail[link] = parents[link]
+            link = parents[link].parent
+        safe.update(trail)
+
+
+def _at(where: str) -> str:
+    return f"{where}: " if where else ""

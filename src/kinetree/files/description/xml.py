@@ -1,0 +1,222 @@
+"""A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from kinetree.base.tables import clip as clip  # readers take both from here
+from kinetree.base.tables import show as show
+from kinetree.errors import ParseError
+from kinetree.files.description.source import MAX_SIZE
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of a file: characters, nested and total elements, attributes, value lengths."""
+
+    size: int = MAX_SIZE
+    depth: int = 200
+    elements: int = 500_000
+    attributes: int = 200
+    value: int = 65_536
+    deep: str = ""  # a further sentence of the message on the depth
+
+
+BOUNDS = Bounds()
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of the file, with its children in order and the place of its '<'."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    column: int
+    children: list["Element"] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def where(self) -> str:
+        """file:line."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def place(self) -> str:
+        """file:line:column."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def all(self, tag: str) -> list["Element"]:
+        """Children of one tag."""
+        return [child for child in self.children if child.tag == tag]
+
+
+def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
+    """The root element of an XML text.
+
+    Document types, and with them all entities of the file's own, are errors: they can name other
+    files and can grow without bound. Namespaces are not resolved; a prefix is part of the tag.
+    Blanks before the XML declaration are skipped, since real files have them.
+
+    Args:
+        text: the whole document.
+        file: its name in messages.
+        bounds: the limits; a document beyond one is an error.
+    """
+    if len(text) > bounds.size:
+        raise ParseError(
+            f"{file}: the text has {len(text)} characters; the limit is {bounds.size}."
+        )
+    body = text.lstrip("\ufeff \t\r\n")
+    _check_start(body, file)
+    skipped = text[: len(text) - len(body)]
+    builder = _Builder(file, bounds, skipped.count("\n"))
+    try:
+        builder.parser.Parse(body, True)
+    except expat.ExpatError as error:
+        raise _explain(error, builder, body) from None
+    except UnicodeEncodeError as error:
+        raise ParseError(f"{file}: the text holds a lone surrogate: {error.reason}.") from None
+    if builder.root is None:
+        raise ParseError(f"{file}:1:1: the file has no element; expected XML with one root.")
+    return builder.root
+
+
+def xml_text(element: Element) -> str:
+    """The XML text of an element and all below it."""
+    attributes = "".join(f" {key}={quoteattr(x)}" for key, x in element.attributes.items())
+    inside = escape(element.text) + "".join(f"\n{xml_text(child)}" for child in element.children)
+    return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
+
+
+class _Builder:
+    """Handlers that build the tree on a stack of their own, so that depth costs no recursion."""
+
+    def __init__(self, file: str, bounds: Bounds, lines_skipped: int):
+        self.file, self.bounds, self.lines_skipped = file, bounds, lines_skipped
+        self.root: Element | None = None
+        self.stack: list[Element] = []
+        self.count = 0
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse_doctype
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        line, column = self.position()
+        element = Element(tag, attributes, self.file, line, column)
+        self.count += 1
+        self.check_bounds(element)
+        if self.stack:
+            self.stack[-1].children.append(element)
+        else:
+            self.root = element
+        self.stack.append(element)
+
+    def end(self, tag: str) -> None:
+        self.stack.pop()
+
+    def characters(self, data: str) -> None:
+        element = self.stack[-1]
+        if data.isspace() and not element.text:
+            return
+        element.text += data
+        if len(element.text) > self.bounds.value:
+            self.refuse(element, "characters of text in one element", self.bounds.value)
+
+    def refuse_doctype(
+        self, name: str, system: str | None, public: str | None, internal: bool
+    ) -> None:
+        line, column = self.position()
+        remedy = "delete it"
+        if name.lower() == "html":
+            remedy = "this is a web page, download the raw file instead"
+        raise ParseError(
+            f"{self.file}:{line}:{column}: the file has a document type (<!DOCTYPE>), which could "
+            f"define entities or read other files and is not allowed; {remedy}."
+        )
+
+    def check_bounds(self, element: Element) -> None:
+        bounds = self.bounds
+        if self.count > bounds.elements:
+            self.refuse(element, "elements in one file", bounds.elements)
+        if len(self.stack) >= bounds.depth:
+            self.refuse(element, "elements nested in each other", bounds.depth, bounds.deep)
+        if not element.attributes:
+            return
+        if len(element.attributes) > bounds.attributes:
+            self.refuse(element, "attributes of one element", bounds.attributes)
+        longest = max(map(len, element.attributes)) + max(map(len, element.attributes.values()))
+        if longest <= bounds.value:
+            return
+        for key, value in element.attributes.items():
+            if len(key) + len(value) > bounds.value:
+                self.refuse(element, "characters in one attribute", bounds.value)
+
+    def refuse(self, element: Element, what: str, limit: int, more: str = "") -> None:
+        raise ParseError(
+            f"{element.place}: <{clip(element.tag)}> goes beyond the limit of {limit} {what}.{more}"
+        )
+
+    def position(self) -> tuple[int, int]:
+        line = self.parser.CurrentLineNumber + self.lines_skipped
+        return line, self.parser.CurrentColumnNumber + 1
+
+
+def _check_start(body: str, file: str) -> None:
+    """Raise ParseError with a description of the text, if it does not begin like XML."""
+    if body.startswith("<"):
+        return
+    if not body:
+        raise ParseError(f"{file}:1:1: the file is empty; expected XML.")
+    found = "JSON" if body[0] in "{[" else f"text that starts with {clip(body[:20], 20)!r}"
+    raise ParseError(f"{file}:1:1: not XML: found {found}, expected '<' first.")
+
+
+HINTS = {
+    expat.errors.XML_ERROR_INVALID_TOKEN: "in attributes write & as &amp; and < as &lt;",
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "write a plain & as &amp;",
+    expat.errors.XML_ERROR_TAG_MISMATCH: "every element is closed by its own name",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "give each attribute once",
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "nothing may follow the root element",
+}
+
+
+MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
+
+
+def _merge_marker(builder: _Builder, body: str) -> ParseError | None:
+    """The error of a file with the conflict markers of a version control system, or None."""
+    found = MERGE_MARKER.search(body)
+    if found is None:
+        return None
+    line = body.count("\n", 0, found.start()) + 1 + builder.lines_skipped
+    return ParseError(
+        f"{builder.file}:{line}:1: {clip(found[0])!r} is a merge marker: the file has both sides "
+        "of a conflict. Choose one, delete the markers, and load the file again."
+    )
+
+
+def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseError:
+    conflict = _merge_marker(builder, body)
+    if conflict is not None:
+        return conflict
+    line, column = error.lineno + builder.lines_skipped, error.offset + 1
+    what = expat.ErrorString(error.code) or "not well-formed"
+    hint = HINTS.get(what, "")
+    before = body.encode("utf-8", "replace")[: builder.parser.ErrorByteIndex]
+    if before.rfind(b"<!--") > before.rfind(b"-->"):
+        hint = "a comment may not hold '--', and ends with '-->'"
+    if builder.stack:
+        last = builder.stack[-1]
+        hint = f"the open element is <{clip(last.tag)}> of line {last.line}" + (
+            hint and f"; {hint}"
+        )
+    return ParseError(
+        f"{builder.file}:{line}:{column}: not well-formed XML: line {line}, column {column}: {what}"
+        f"{hint and f' ({hint})'}. Is the file complete, and is it XML?"
+    )

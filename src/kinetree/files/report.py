@@ -1,0 +1,279 @@
+"""Report: the contents of a loaded file on one screen."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isinf
+from pathlib import Path
+
+import numpy as np
+
+from kinetree.algorithms import total_mass
+from kinetree.algorithms.constraints.mobility import mobility
+from kinetree.base.tables import counted, notebook_table, number
+from kinetree.errors import visible
+from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
+from kinetree.files.description.records import ArgumentValue, Note, RobotDescription
+from kinetree.model import Joint, Model
+from kinetree.model.friction import law_texts
+from kinetree.scalars import Scalar
+
+MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
+
+# remarks that come once per joint are counted: their beginning, and the words of the count
+TOGETHER = {
+    "fixed joint": ("link", "merged at fixed joints; the frames are kept"),
+    "rotation of joint": ("home rotation", "cleared of entries that were rounding"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The contents of a file: the model, and every remark with its file and line.
+
+    Args:
+        source: path of the file, or a name for a text.
+        links: number of links in the file.
+        joints: number of joints in the file.
+        model: the model.
+        notes: parts that are read differently from what one may expect.
+        warnings: parts that the dynamics cannot honour.
+        folders: folders that the file was read with.
+        arguments: arguments of a xacro file.
+        text: the content, if it was not in a file; None: it was.
+        environment: whether a xacro file saw environment variables.
+    """
+
+    source: Path
+    links: int
+    joints: int
+    model: Model
+    notes: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+    folders: tuple[Path, ...] = ()
+    arguments: Mapping[str, ArgumentValue] = field(default_factory=dict)
+    text: str | None = None  # the content, if it was not in a file
+    environment: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Path,
+        description: RobotDescription,
+        model: Model,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        arguments: Mapping[str, ArgumentValue] | None = None,
+        text: str | None = None,
+        environment: bool = False,
+    ) -> "Report":
+        """Make the report of a description and the model built from it.
+
+        Args:
+            source: path of the file, or a name for a text.
+            description: the records of the file.
+            model: the model.
+            folders: folders that the file was read with.
+            arguments: arguments of a xacro file.
+            text: the content, if it was not in a file; None: it was.
+            environment: whether a xacro file saw environment variables.
+        """
+        return cls(
+            source,
+            len(description.links),
+            len(description.joints),
+            model,
+            model.notes,
+            model.warnings,
+            tuple(map(Path, folders)),
+            dict(arguments or {}),
+            text,
+            environment,
+        )
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """Texts on everything that changes tau besides rigid bodies in ordinary gravity."""
+        return tuple(tau_effects(self.model))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        effects = self.effects
+        text = notebook_table("tau also has", notes=effects) if effects else ""
+        text += "".join(
+            notebook_table(counted(len(notes), title), notes=[_remark(note) for note in notes])
+            for title, notes in (("warning", self.warnings), ("note", self.notes))
+            if notes
+        )
+        return self.model._repr_html_() + text
+
+    def lines(self) -> Iterator[str]:
+        """Iterate over the lines of the report, which fit a terminal."""
+        return (visible(line, "") for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        model = self.model
+        yield f"{model.name} from {self.source.name}"
+        yield (
+            f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
+            f"{freedom(model)}, {mass_words(model)}"
+        )
+        yield f"  base {model.base_name!r}, tool {model.tool!r}"
+        yield "  tau: rigid bodies in gravity"
+        yield from (f"     + {text}" for text in self.effects)
+        if model.constraints is not None:
+            yield "  constraints"
+            for x in constraint_rows(model)[:MOST_JOINTS]:
+                yield f"     {_cut(x.name, 24):24} {x.kind:11} {x.text}, {_equations(x)}"
+            if (more := len(model.constraints.given) - MOST_JOINTS) > 0:
+                yield f"     ... and {more} more"
+            yield from (f"  {line}" for line in str(mobility(model)).splitlines()[1:])
+        yield ""
+        yield "  joint                          type        moves                    limits"
+        for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_JOINTS]:
+            name = _cut(joint.name, 30)
+            yield f"  {name:30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
+        if len(model.joints) > MOST_JOINTS:
+            yield f"  ... and {len(model.joints) - MOST_JOINTS} more"
+        yield from self._remarks("warning", self.warnings)
+        yield from self._remarks("note", self.notes)
+
+    def _remarks(self, title: str, remarks: tuple[Note, ...]) -> Iterator[str]:
+        if not remarks:
+            return
+        yield ""
+        yield f"  {counted(len(remarks), title)}"
+        single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
+        for note in single[:MOST_REMARKS]:
+            yield f"  - {_remark(note)}"
+        if len(single) > MOST_REMARKS:
+            yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}s"
+        for beginning, words in TOGETHER.items():
+            count = sum(note.text.startswith(beginning) for note in remarks)
+            if count:
+                yield f"  - {counted(count, *words)}"
+
+
+def masses(model: Model) -> tuple[float, float]:
+    """Total mass of everything in the robot's file, and moving mass, without a fixed base, kg."""
+    return float(total_mass(model)), float(sum(model.m))
+
+
+def mass_words(model: Model, digits: int = 6) -> str:
+    """Both masses of a robot with their names, for a line of text."""
+    total, moving = (number(mass, digits) for mass in masses(model))
+    return f"total mass {total} kg, moving mass {moving} kg"
+
+
+@dataclass(frozen=True)
+class ConstraintRow:
+    """A constraint as text: its kind, its frames or joints, the number of its equations.
+
+    redundant: number of its equations that follow from others.
+    """
+
+    name: str
+    kind: str
+    text: str
+    equations: int
+    redundant: int
+
+
+def constraint_rows(model: Model) -> list[ConstraintRow]:
+    """The constraints of a model as texts; empty without any."""
+    given = model.constraints
+    if given is None:
+        return []
+    left = {row for row in range(len(given.row_names)) if row not in given.basis}
+    found: list[ConstraintRow] = []
+    first = 0
+    for item, (name, record) in zip(given.items, given.given.items(), strict=True):
+        count = len(item.row_names)
+        redundant = len(left & set(range(first, first + count)))
+        found.append(ConstraintRow(name, *_described(record), count, redundant))
+        first += count
+    return found
+
+
+def freedom(model: Model) -> str:
+    """Number of degrees of freedom; of a robot with constraints also that of its tree."""
+    if model.constraints is None:
+        return counted(model.n, "degree", "of freedom")
+    own = model.n - len(model.constraints.basis)
+    return f"{counted(own, 'degree', 'of freedom')} ({model.n} of the tree)"
+
+
+def _described(record: Constraint) -> tuple[str, str]:
+    """Kind of a constraint, and its frames or joints."""
+    if isinstance(record, Loop):
+        axis = f" {record.axis}" if record.kind in ("axis", "plane") else ""
+        return "loop", f"{record.kind}{axis} of {record.frame_a} = {record.frame_b}"
+    if isinstance(record, Hold):
+        return "hold", f"{record.kind} of {record.frame}"
+    if isinstance(record, Rod):
+        return "rod", f"{record.frame_a} to {record.frame_b}, {float(record.length):.6g} m"
+    others = ", ".join(record.by)
+    return "couple", f"{record.joint} by {others}" if others else f"{record.joint} is kept in place"
+
+
+def _equations(row: ConstraintRow) -> str:
+    more = f", {row.redundant} redundant" if row.redundant else ""
+    return f"{counted(row.equations, 'equation')}{more}"
+
+
+def _remark(note: Note) -> str:
+    return f"{note.text} [{note.where}]" if note.where else note.text
+
+
+def tau_effects(model: Model) -> Iterator[str]:
+    """Friction, armature, rotors, springs and unusual gravity of a model, with their sizes."""
+    friction = [joint.friction for joint in model.joints]
+    kinds: tuple[tuple[str, Callable[[int], Scalar | tuple[Scalar, Scalar]]], ...] = (
+        ("viscous friction", lambda i: friction[i].viscous),
+        ("Coulomb friction", lambda i: friction[i].coulomb),
+        ("armature", lambda i: model.joints[i].armature),
+    )
+    for title, value in kinds:
+        sizes = [float(np.max(np.abs(np.asarray(value(i), float)))) for i in model.links]
+        yield from _joints_with(title, [x for x in sizes if x], model)
+    laws = [law for x in friction for law in law_texts(x, str)]
+    for law in dict.fromkeys(laws):
+        text = "friction by a function" if law == "function" else f"{law} friction"
+        yield f"{text} in {counted(laws.count(law), 'joint')}"
+    inertias = [float(np.asarray(x.inertia * x.ratio**2, float)) for x in model.rotors]
+    yield from _joints_with("rotors (inertia times ratio^2)", [x for x in inertias if x], model)
+    stiffness = [float(x.stiffness) for x in model.springs if float(x.stiffness)]
+    if stiffness:
+        yield f"{counted(len(stiffness), 'spring')}, stiffness {_span(stiffness)}"
+    gravity = [float(x) for x in model.gravity[3:]]
+    if gravity != [0, 0, -9.81]:
+        yield f"gravity ({', '.join(f'{x:g}' for x in gravity)})"
+
+
+def _joints_with(title: str, sizes: list[float], model: Model) -> Iterator[str]:
+    """The range of values, and the number of joints that have one."""
+    if sizes:
+        yield f"{title} {_span(sizes)}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
+
+
+def _span(sizes: list[float]) -> str:
+    """The least and the largest number; one if they are equal."""
+    return f"{min(sizes):.4g}" + (f" .. {max(sizes):.4g}" if len(set(sizes)) > 1 else "")
+
+
+def _limits(joint: Joint) -> str:
+    if joint.follows is not None:
+        return f"= {joint.scale:g} {joint.follows} {joint.offset:+g}"
+    low, high = joint.limits.lower, joint.limits.upper
+    text = "free" if isinf(low) and isinf(high) else f"{low:.4g} .. {high:.4g}"
+    extra = [
+        f"{value:.4g} {unit}"
+        for value, unit in ((joint.limits.velocity, "/s"), (joint.limits.effort, "effort"))
+        if value != inf
+    ]
+    return ", ".join([text, *extra])
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

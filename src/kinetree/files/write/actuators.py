@@ -1,0 +1,152 @@
+"""<actuator> of MJCF: every actuator as <general>, those on several joints through a tendon."""
+
+from collections.abc import Iterable
+from math import inf
+
+from kinetree.base.tables import exact_number as number
+from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Range
+from kinetree.files.write.losses import Losses
+from kinetree.files.write.xml import Tag, numbers, unused
+from kinetree.model import Joint, Model
+from kinetree.model.actuators import JointActuator, describe_actuators
+
+NOTHING = (0, 0, 0)
+
+
+def actuator_tags(model: Model, losses: Losses) -> tuple[list[Tag], list[Tag]]:
+    """Children of <actuator>, and of <tendon> for actuators on several joints."""
+    taken = {spring.name for spring in model.springs}
+    found: list[Tag] = []
+    tendons: list[Tag] = []
+    for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
+        if len(x.joints) == 1:
+            ((joint, gear),) = x.joints.items()
+            place = {"joint": joint, "gear": number(gear)}
+        else:
+            tendon = unused(f"{name}_tendon", taken)
+            taken.add(tendon)
+            ends = [Tag("joint", {"joint": k, "coef": number(c)}) for k, c in x.joints.items()]
+            tendons.append(Tag("fixed", {"name": tendon}).add(*ends))
+            place = {"tendon": tendon}
+        found += [Tag("general", {"name": name, **place, **_law(x)}), *_lost(name, x, losses)]
+    return found, tendons
+
+
+def _law(x: Actuator) -> dict[str, str]:
+    """Attributes of <general> besides the name and the place."""
+    affine = any(x.gain[1:])
+    found = {"gainprm": numbers(x.gain if affine else x.gain[:1])}
+    found |= {"gaintype": "affine"} if affine else {}
+    found |= {"biastype": "affine", "biasprm": numbers(x.bias)} if x.bias != NOTHING else {}
+    found |= {"dyntype": x.dynamics} if x.dynamics != "none" else {}
+    found |= {"dynprm": number(x.time_constant)} if x.dynamics in LAGS else {}
+    found |= {"actearly": "true"} if x.early else {}
+    ranges = {"ctrl": x.control_range, "force": x.force_range, "act": x.activation_range}
+    for word, limits in ranges.items():
+        if _is_written(limits):
+            found |= {f"{word}limited": "true", f"{word}range": numbers(limits)}
+    return found
+
+
+def _is_written(limits: Range) -> bool:
+    return limits != UNLIMITED and limits[0] < limits[1]  # MuJoCo refuses a range of one number
+
+
+def _lost(name: str, x: Actuator, losses: Losses) -> list[Tag]:
+    """Comments on what <general> cannot express for every time step and version of MuJoCo."""
+    found: list[Tag] = []
+    if x.delay:
+        found.append(losses.add(f"delay {number(x.delay)} s of actuator {name!r}"))
+    for word, limits in _ranges(x).items():
+        if not _is_written(limits):
+            found.append(losses.add(f"{word} range {_shown(limits)} of actuator {name!r}"))
+    return found
+
+
+def _ranges(x: Actuator) -> dict[str, Range]:
+    """The ranges of an actuator that limit anything."""
+    ranges = {
+        "control": x.control_range,
+        "force": x.force_range,
+        "activation": x.activation_range,
+    }
+    return {word: limits for word, limits in ranges.items() if limits != UNLIMITED}
+
+
+def _shown(limits: Range) -> str:
+    return f"{limits[0]:g} to {limits[1]:g}"
+
+
+def has_actuator(model: Model, joint: Joint) -> bool:
+    """Return True if an actuator drives a joint."""
+    return any(set(joint.dofs) & set(x.dofs) for x in model.actuators)
+
+
+def motor_effort(model: Model, joint: Joint) -> float:
+    """Largest force of the plain motors of a joint together, which readers take for its limit."""
+    found = [
+        _largest_force(x) * abs(x.gears[0])
+        for x in model.actuators
+        if _is_plain_motor(x) and x.dofs == joint.dofs
+    ]
+    return sum(found) if found else inf
+
+
+def actuator_effort(model: Model, joint: Joint) -> float:
+    """Largest force of all actuators of a joint together, as they are written."""
+    return sum(
+        _largest_force(x) * abs(gear)
+        for x in model.actuators
+        for dof, gear in zip(x.dofs, x.gears, strict=True)
+        if (dof,) == joint.dofs
+    )
+
+
+def _is_plain_motor(x: JointActuator) -> bool:
+    return x.dynamics == "none" and not any((*x.gain[1:], *x.bias))
+
+
+def _largest_force(x: JointActuator) -> float:
+    """Largest size of the force of an actuator before the gear, from its ranges."""
+    force = max(map(abs, x.force_range)) if _is_written(x.force_range) else inf
+    if _is_plain_motor(x) and _is_written(x.control_range):
+        return min(force, abs(x.gain[0]) * max(map(abs, x.control_range)))
+    return force
+
+
+def effort_attributes(
+    model: Model, joint: Joint, losses: Losses
+) -> tuple[dict[str, str], list[Tag]]:
+    """actuatorfrcrange of a joint, from the range of its actuators or its effort limit.
+
+    MuJoCo limits the forces of actuators to it, and readers take it for the effort limit. Here an
+    effort limit does not change the forces of actuators: where it would, that is a loss.
+    """
+    effort, driven = joint.limits.effort, has_actuator(model, joint)
+    found: dict[str, str] = {}
+    implied = motor_effort(model, joint) if driven and joint.follows is None else inf
+    if driven and _is_written(joint.actuation):
+        found = {"actuatorfrclimited": "true", "actuatorfrcrange": numbers(joint.actuation)}
+        implied = min(implied, max(map(abs, joint.actuation)))
+    if effort == implied:
+        return found, []
+    if not found and 0 < effort < implied:
+        bounds = numbers((-effort, effort))
+        found = {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
+        if not driven or actuator_effort(model, joint) <= effort:
+            return found, []
+        text = f"an effort limit of joint {joint.name!r} that does not clamp its actuators"
+        return found, [losses.add(f"{text} ({number(effort)} is written, and clamps them)")]
+    return found, [losses.add(f"effort limit {number(effort)} of joint {joint.name!r}")]
+
+
+def lost_actuators(model: Model, losses: Losses) -> Iterable[Tag]:
+    """Comments on the actuators of a robot, for formats that have none."""
+    for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
+        joints = " + ".join(k if c == 1 else f"{number(c)} {k}" for k, c in x.joints.items())
+        parts = [f"gain {numbers(x.gain)}", f"bias {numbers(x.bias)}"]
+        parts += [f"dynamics {x.dynamics}"] if x.dynamics != "none" else []
+        parts += [f"time constant {number(x.time_constant)} s"] if x.time_constant else []
+        parts += [f"delay {number(x.delay)} s"] if x.delay else []
+        parts += [f"{word} range {_shown(limits)}" for word, limits in _ranges(x).items()]
+        yield losses.add(f"actuator {name!r} on {joints}: {', '.join(parts)}")

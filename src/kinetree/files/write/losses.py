@@ -1,0 +1,121 @@
+"""Losses: data of a robot that a file format cannot represent.
+
+They are written as comments in the file, and reported in one warning or error.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from kinetree.base.arrays import known
+from kinetree.base.options import is_one_of
+from kinetree.base.tables import exact_number as number
+from kinetree.errors import InputError, ModelError, warn
+from kinetree.files.description.drive import drive_parts
+from kinetree.files.write.xml import Tag, comment
+from kinetree.model import Joint, Model
+from kinetree.model.friction import has_more_laws, law_texts
+from kinetree.model.model import numbers_of, strangest
+from kinetree.scalars import Scalar
+
+Policy = Literal["warn", "error", "allow"]
+
+
+@dataclass
+class Losses:
+    """Data of one robot that one format cannot represent, in the order found."""
+
+    format: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> Tag:
+        """Record a loss; returns the comment for the place in the file."""
+        self.found.append(text)
+        return comment(f"not supported by {self.format}: {text}")
+
+    def report(self, model: Model, policy: Policy) -> None:
+        """Warn, raise or do nothing about the losses."""
+        if not self.found or policy == "allow":
+            return
+        text = f"{self.format} cannot represent all of {model.name!r}: {'; '.join(self.found)}."
+        if policy == "error":
+            raise ModelError(
+                f"{text} Pass losses='warn' to write the rest, with comments in these places."
+            )
+        warn(f"{text} Comments in the file name these losses.")
+
+
+def check_policy(policy: str) -> None:
+    """Raise InputError if `losses` is not "warn", "error" or "allow"."""
+    if not is_one_of(policy, get_args(Policy)):
+        raise InputError(f"losses is {policy!r}; expected one of {', '.join(get_args(Policy))}.")
+
+
+def in_floats(model: Model, format: str) -> Model:
+    """Convert the model to floats; raise InputError if it has symbols."""
+    for name, x in numbers_of(model):
+        if known(np.asarray(x)) is None:
+            raise InputError(
+                f"{name} of {model.name!r} has symbols, such as {strangest(x)}; {format} needs "
+                "numbers. Build the robot with values in their place."
+            )
+    return model.astype(float)
+
+
+def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list[Tag]]:
+    """Viscous and Coulomb friction, the mean of both directions, and comments on the losses."""
+    found: list[Tag] = []
+    values: dict[str, float] = {}
+    for kind, pair in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
+        values[kind] = float(pair[0] + pair[1]) / 2 if pair[0] != pair[1] else float(pair[0])
+        if pair[0] != pair[1]:
+            text = f"{kind} friction of joint {joint.name!r} differs by direction"
+            found.append(
+                losses.add(f"{text}, {number(pair[0])} and {number(pair[1])} (the mean is written)")
+            )
+    found += lost_laws(joint, losses)
+    return values["viscous"], values["coulomb"], found
+
+
+def lost_drive(joint: Joint, losses: Losses) -> list[Tag]:
+    """A comment on the drive of a joint, if it differs from an ideal one."""
+    parts = {} if joint.drive is None else drive_parts(joint.drive)
+    text = "; ".join(f"{key} {value}" for key, value in parts.items())
+    return [losses.add(f"drive of joint {joint.name!r}: {text}")] if text else []
+
+
+def lost_laws(joint: Joint, losses: Losses) -> list[Tag]:
+    """Comments on the friction besides viscous and Coulomb friction."""
+    found: list[Tag] = []
+    for law, text in law_texts(joint.friction, number).items():
+        if law == "function":
+            found.append(losses.add(f"the friction function of joint {joint.name!r}"))
+        else:
+            found.append(losses.add(f"{law} friction of joint {joint.name!r}: {text}"))
+    return found
+
+
+def lost_springs(model: Model, losses: Losses) -> list[Tag]:
+    """Comments on the springs of a robot, for formats that have none."""
+    found: list[Tag] = []
+    for x in model.springs:
+        ends = zip(x.coords, x.arms, strict=True)
+        joints = " + ".join(
+            model.coordinate_names[k] if arm == 1 else f"{number(arm)} {model.coordinate_names[k]}"
+            for k, arm in ends
+        )
+        values = shown(stiffness=x.stiffness, rest=x.rest)
+        found.append(losses.add(f"spring {x.name!r} on {joints}: {values}"))
+    return found
+
+
+def has_friction(joint: Joint) -> bool:
+    """Return True if the joint has friction."""
+    friction = joint.friction
+    return any((*friction.viscous, *friction.coulomb)) or has_more_laws(friction)
+
+
+def shown(**values: Scalar) -> str:
+    """Numbers for a comment: 'lower -2, upper 2'."""
+    return ", ".join(f"{key} {number(value)}" for key, value in values.items())

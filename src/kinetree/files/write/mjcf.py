@@ -1,0 +1,413 @@
+"""Model -> MJCF text, the format of MuJoCo: bodies, joints, limits, friction, springs, inertias."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.tables import exact_number as number
+from kinetree.errors import ModelError
+from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.files.description.records import Limits
+from kinetree.files.write.actuators import actuator_tags, effort_attributes
+from kinetree.files.write.equality import Equalities
+from kinetree.files.write.losses import (
+    Losses,
+    Policy,
+    check_policy,
+    in_floats,
+    lost_drive,
+    shown,
+    symmetric_friction,
+)
+from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
+from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
+from kinetree.model.describe import link_names, own_frames, rotor_ratio
+from kinetree.scalars import Scalar
+from kinetree.spatial.inertia import symmetric
+from kinetree.spatial.se3 import Ad, inverse
+from kinetree.spatial.so3 import cross, quaternion
+
+BASE = "world"  # MuJoCo's name of the base
+SMALLEST = 1e-15  # MuJoCo's mjMINVAL: it refuses moving bodies with less mass or moment
+DEEPEST = 499  # elements in each other that MuJoCo reads
+WORDS = {REVOLUTE: "hinge", PRISMATIC: "slide", SPHERICAL: "ball", FREE: "free"}
+REFUSED = {
+    HELICAL: "MuJoCo has no screw with a pitch; lock the joint",
+    PLANAR: "two slides and a hinge would take its place with other coordinates, rates along the "
+    "axes of the parent and not along its own; build the robot with those three joints",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One joint of a MuJoCo body: the link that it moves, M_pb of the body, the screw in {b}."""
+
+    link: int
+    M_pb: Array
+    screw: Array | None
+
+
+def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
+    """Write the robot as MJCF, which `read_mjcf` reads back as the same robot.
+
+    Numbers read back bit by bit, rotations up to rounding. The base becomes a body that does not
+    move (the world itself, if it is called "world"), frames become sites, the tool a body without
+    mass. A massless link between two joints becomes a further joint of the body after it, since
+    MuJoCo bodies may have several joints. Gravity is written. Springs become the stiffness of their
+    joint, and <fixed> tendons between joints.
+
+    Data that MJCF cannot represent become comments, and one warning lists them: velocity limits,
+    limits of ball and free joints, rotors (the armature ratio^2 * inertia is written, exact for a
+    rotor on the base), friction that differs by direction or is a function (the mean is written),
+    an order of joints that is not depth first, a tool other than the last frame. Mimic joints and
+    constraints are written as equality constraints, which are soft in MuJoCo; `kt.load` reads
+    constraints back. Rods, planes, and couplings of several joints are not written.
+    Errors: helical and planar joints, free joints that do not start at the origin of the world, and
+    moving links without mass or moments, which MuJoCo does not accept.
+
+    Args:
+        model: the robot, in numbers.
+        losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
+    """
+    check_policy(losses)
+    model, found = in_floats(model, "MJCF"), Losses("MJCF")
+    check_names([model.name], "robot", "MJCF")
+    check_names(model.frames, "frame", "MJCF")
+    check_names((joint.name for joint in model.joints), "joint", "MJCF")
+    check_names((spring.name for spring in model.springs), "spring", "MJCF")
+    check_names(model.actuator_names, "actuator", "MJCF")
+    root = _Writer(model, found).mujoco()
+    found.report(model, losses)
+    return document(root)
+
+
+class _Writer:
+    """Writes one robot; `order` collects the joints in the order in which they are written."""
+
+    def __init__(self, model: Model, losses: Losses) -> None:
+        self.model, self.losses = model, losses
+        self.links, self.frames = link_names(model), own_frames(model)
+        self.order: list[int] = []
+        self.equalities = Equalities(model, losses)
+        self.springs = own_springs(model)
+        self.on_link: dict[int, dict[str, Frame]] = {}  # frames and sites by link, in their order
+        for name, frame in (self.frames | self.equalities.sites).items():
+            self.on_link.setdefault(frame.link, {})[name] = frame
+        for i, name in self.links.items():
+            if name == BASE and i != WORLD:
+                raise ModelError(
+                    f"link {BASE!r} of {model.name!r} moves, and MuJoCo reserves that name for the "
+                    "fixed world; expected another name. Rename the link."
+                )
+
+    def mujoco(self) -> Tag:
+        """The element <mujoco>."""
+        model = self.model
+        root = Tag("mujoco", {"model": model.name}).add(
+            Tag("compiler", {"angle": "radian", "autolimits": "false"}),
+            Tag("option", {"gravity": numbers(model.gravity[3:])}),
+        )
+        world = self.worldbody()
+        if self.order != list(model.links):
+            names = ", ".join(model.joints[i].name for i in self.order)
+            root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
+        self.note_tool(root)
+        actuators, pulled = actuator_tags(model, self.losses)
+        acting = Tag("actuator").add(*actuators) if actuators else None
+        return root.add(world, self.tendons(pulled), self.equality(), acting)
+
+    def worldbody(self) -> Tag:
+        """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""
+        model, world = self.model, Tag("worldbody")
+        base = world
+        if model.base_name != BASE:
+            base = Tag("body", {"name": model.base_name})
+        elif model.base[0] or np.any(model.base[2]):
+            base = Tag("body", {"name": unused(f"{BASE}_body", set(model.frames))})
+        if base is not world:
+            world.add(base.add(inertial_tag(*model.base, name=model.base_name, moves=False)))
+        base.add(*self.sites(WORLD))
+        outer = [world if model.joints[i].type == FREE else base for i in model.children[WORLD]]
+        waiting = [
+            (tag, 3 if tag is world else 4, i)
+            for tag, i in zip(outer, model.children[WORLD], strict=True)
+        ][::-1]
+        while waiting:  # not by recursion, whose depth Python limits
+            tag, depth, first = waiting.pop()
+            i, body = self.body(first)
+            if depth + 1 > DEEPEST:
+                raise ModelError(
+                    f"link {self.links[i]!r} of {model.name!r} lies too deep: MuJoCo reads at most "
+                    f"{DEEPEST} elements in each other, and its joint would be number {depth + 1}. "
+                    "Write the robot as URDF."
+                )
+            tag.add(body)
+            waiting += [(body, depth + 1, c) for c in reversed(model.children[i])]
+        return world
+
+    def body(self, first: int) -> tuple[int, Tag]:
+        """The last link of a run of massless links that begins with link `first`, and its body."""
+        model = self.model
+        steps = body_steps(model, first)
+        i = steps[-1].link
+        body = Tag("body", {"name": self.links[i], **pose_attributes(steps[0].M_pb)})
+        for step in steps:
+            self.order.append(step.link)
+            body.add(*joint_tag(model, step, self.losses, self.springs))
+            if step.link != i:
+                body.add(*self.lost_frames(step))
+        link = model.m[i], model.com[i], model.I_com[i]
+        return i, body.add(inertial_tag(*link, name=self.links[i], moves=True), *self.sites(i))
+
+    def sites(self, i: int) -> list[Tag]:
+        """The frames on link i; the tool as a body, since readers take the last body for it."""
+        return [self.site(name, frame) for name, frame in self.on_link.get(i, {}).items()]
+
+    def site(self, name: str, frame: Frame) -> Tag:
+        attributes = {"name": name, **pose_attributes(frame.T_if)}
+        if name == BASE:
+            return self.losses.add(f"frame {BASE!r}, a name that MuJoCo reserves")
+        return Tag("body" if name == self.model.tool else "site", attributes)
+
+    def lost_frames(self, step: Step) -> list[Tag]:
+        """Comments on frames of a massless link, which becomes no body of MuJoCo."""
+        return [
+            self.losses.add(f"frame {name!r} on the massless link {self.links[step.link]!r}")
+            for name in self.on_link.get(step.link, {})
+            if name in self.frames
+        ]
+
+    def note_tool(self, root: Tag) -> None:
+        """Add a comment if the tool is not the last body on the last link, which readers take."""
+        model, tool = self.model, self.model.frames[self.model.tool]
+        last = self.order[-1] if self.order else WORLD
+        if tool.link != last or (last == WORLD and model.tool != BASE):
+            expected = self.links[last] if self.order else BASE
+            root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
+
+    def tendons(self, pulled: Sequence[Tag]) -> Tag | None:
+        """Springs that are not a joint's own, as tendons, and the tendons of actuators."""
+        tag, model, own = Tag("tendon"), self.model, self.springs
+        for x in model.springs:
+            if x.name in own:
+                continue
+            if not x.stiffness:
+                tag.add(self.losses.add(f"spring {x.name!r} of stiffness 0"))
+                continue
+            # -1 asks MuJoCo for the length of the drawn robot; all signs turned are the same spring
+            sign = -1 if x.rest == -1 else 1
+            rest = {"stiffness": number(x.stiffness), "springlength": number(sign * x.rest)}
+            fixed = Tag("fixed", {"name": x.name, **rest})
+            for k, arm in zip(x.coords, x.arms, strict=True):
+                end = {"joint": model.coordinate_names[k], "coef": number(sign * arm)}
+                fixed.add(Tag("joint", end))
+            tag.add(fixed)
+        tag.add(*pulled)
+        return tag if tag.children else None
+
+    def equality(self) -> Tag | None:
+        """Constraints, and mimic joints; MuJoCo measures joints from their zero positions."""
+        tag = Tag("equality").add(*self.equalities.tags)
+        for joint in self.model.joints:
+            if joint.follows is None:
+                continue
+            start = joint.offset - joint.scale * self.model.joint(joint.follows).offset
+            self.losses.found.append(
+                f"joint {joint.name!r} follows {joint.follows!r} exactly (an equality constraint "
+                "is written, which is soft)"
+            )
+            curve = f"{number(start)} {number(joint.scale)} 0 0 0"
+            pair = {"joint1": joint.name, "joint2": joint.follows, "polycoef": curve}
+            tag.add(Tag("joint", pair))
+        return tag if tag.children else None
+
+
+def joint_tag(
+    model: Model, step: Step, losses: Losses, springs: Mapping[str, JointSpring]
+) -> list[Tag]:
+    """<joint> of a step, and comments on its losses; springs: those of `own_springs`."""
+    joint = model.joints[step.link]
+    _check_joint(model, step.link)
+    attributes = {"name": joint.name, "type": WORDS[joint.type]}
+    if step.screw is not None:
+        w, v = step.screw[:3], step.screw[3:]
+        hinge = joint.type == REVOLUTE
+        attributes["axis"] = numbers(w if hinge else v)
+        point = cross(w, v)
+        if hinge and np.any(point):
+            attributes["pos"] = numbers(point)
+        if joint.follows is None and joint.offset:
+            attributes["ref"] = number(-joint.offset)
+    limits, comments = _limits(model, joint, losses)
+    viscous, coulomb, rest = symmetric_friction(joint, losses)
+    armature, others = _armature(model, step.link, losses)
+    values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
+    drive = {key: number(value) for key, value in values.items() if value}
+    if (spring := springs.get(joint.name)) is not None:
+        drive["stiffness"] = number(spring.stiffness)
+        drive |= {"springref": number(spring.rest)} if spring.rest else {}
+    lost = lost_drive(joint, losses)
+    return [*comments, *rest, *others, *lost, Tag("joint", attributes | limits | drive)]
+
+
+def own_springs(model: Model) -> dict[str, JointSpring]:
+    """The springs that MJCF writes as the stiffness of the joint of their name."""
+    names = model.coordinate_names
+    return {
+        x.name: x
+        for x in model.springs
+        if [names[k] for k in x.coords] == [x.name] and x.arms[0] == 1 and x.stiffness
+    }
+
+
+def _check_joint(model: Model, i: int) -> None:
+    joint = model.joints[i]
+    if joint.type in REFUSED:
+        raise ModelError(
+            f"joint {joint.name!r} is {joint.type}, which MJCF does not have: "
+            f"{REFUSED[joint.type]}."
+        )
+    if joint.type != FREE:
+        return
+    if model.parent[i] != WORLD:
+        raise ModelError(
+            f"free joint {joint.name!r} is on {model.link_names[model.parent[i]]!r}, which moves; "
+            "MuJoCo has free joints in the world only. Use another joint there."
+        )
+    if not np.array_equal(model.M_pi[i], np.eye(4)):
+        raise ModelError(
+            f"free joint {joint.name!r} measures q from a pose other than the origin of the world, "
+            "from which MuJoCo measures it; expected the identity as home pose. Build the robot "
+            "with the identity there, and put the pose into q."
+        )
+
+
+def _limits(model: Model, joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
+    limits, name = joint.limits, joint.name
+    if joint.type in (SPHERICAL, FREE):
+        text = f"limits of joint {name!r} ({joint.type}): {shown(**vars(limits))}"
+        return {}, [] if limits == Limits() else [losses.add(text)]
+    attributes: dict[str, str] = {}
+    comments: list[Tag] = []
+    ends = limits.lower, limits.upper
+    if limits.lower == limits.upper:
+        comments.append(losses.add(f"limits of joint {name!r}: lower = upper = {limits.lower:g}"))
+    elif not all(map(isinf, ends)):
+        attributes |= {"limited": "true", "range": numbers(ends)}
+    effort, lost = effort_attributes(model, joint, losses)
+    attributes |= effort
+    comments += lost
+    if not isinf(limits.velocity):
+        text = f"velocity limit {number(limits.velocity)} of joint {name!r}"
+        comments.append(losses.add(text))
+    return attributes, comments
+
+
+def _armature(model: Model, i: int, losses: Losses) -> tuple[float, list[Tag]]:
+    """Armature of the joint with that of its rotor; comments on the losses."""
+    joint = model.joints[i]
+    armature = float(joint.armature)
+    comments: list[Tag] = []
+    for rotor in model.rotors:
+        if rotor.joint != i:
+            continue
+        ratio = rotor_ratio(rotor, joint)
+        armature += rotor.inertia * ratio * ratio
+        if rotor.link != WORLD:
+            values = shown(inertia=rotor.inertia, ratio=ratio)
+            text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r} about "
+            text += f"{numbers(rotor.s)}: {values} (written as armature, without gyroscopic forces)"
+            comments.append(losses.add(text))
+    return armature, comments
+
+
+def body_steps(model: Model, first: int) -> list[Step]:
+    """The joints of one MuJoCo body: those of massless links from `first` on, and its own.
+
+    M_1 exp(A_1 q_1) M_2 exp(A_2 q_2) = (M_1 M_2) exp(Ad(M_2^-1) A_1 q_1) exp(A_2 q_2): all screws
+    of a body are given in its own frame.
+    """
+    run = [first]
+    while _is_massless(model, run[-1]):
+        run.append(_only_child(model, run[-1]))
+    # inward from the body's own joint; before the step of link i, M is the body's pose in {i}
+    M = np.eye(4)
+    steps: list[tuple[int, Array | None]] = []
+    for i in reversed(run):
+        screw = model.joints[i].screw
+        turned = screw if screw is None or i == run[-1] else Ad(inverse(M)) @ screw
+        M = model.M_pi[i] if i == run[-1] else model.M_pi[i] @ M
+        steps.append((i, turned))
+    return [Step(i, M, screw) for i, screw in reversed(steps)]
+
+
+def _is_massless(model: Model, i: int) -> bool:
+    return not (model.m[i] or np.any(model.I_com[i]))
+
+
+def _only_child(model: Model, i: int) -> int:
+    name, children = model.link_names[i], model.children[i]
+    if len(children) != 1 or model.joints[i].type not in (REVOLUTE, PRISMATIC):
+        raise ModelError(
+            f"link {name!r} moves and is massless, which MuJoCo refuses unless it lies between "
+            f"two joints; found {len(children)} links on its {model.joints[i].type} joint. Give it "
+            f"a mass, or lock joint {model.joints[i].name!r}."
+        )
+    return children[0]
+
+
+def pose_attributes(T: Array) -> dict[str, str]:
+    """Attributes pos and quat (w x y z) of a pose; identities are left out."""
+    attributes: dict[str, str] = {}
+    if np.any(T[:3, 3]):
+        attributes["pos"] = numbers(T[:3, 3])
+    if not np.array_equal(T[:3, :3], np.eye(3)):
+        attributes["quat"] = numbers(quaternion(T[:3, :3]))
+    return attributes
+
+
+def inertial_tag(m: Scalar, com: Array, I_com: Array, *, name: str, moves: bool) -> Tag | None:
+    """<inertial> with principal moments and their axes; None without mass and moments."""
+    if not (m or np.any(I_com)):
+        return None
+    moments, R = principal_moments(I_com)
+    _check_inertia(float(m), moments, name, moves)
+    attributes = {"mass": number(m), "diaginertia": numbers(_within_triangle(moments, name))}
+    turn = {} if np.array_equal(R, np.eye(3)) else {"quat": numbers(quaternion(R))}
+    return Tag("inertial", {"pos": numbers(com), **turn, **attributes})
+
+
+def principal_moments(I: Array) -> tuple[Array, Array]:
+    """Moments and axes with I = R diag(moments) R^T; a diagonal I is left as it is."""
+    I = symmetric(I)
+    if not np.any(I - np.diag(np.diag(I))):
+        return np.diag(I), np.eye(3)
+    moments, R = np.linalg.eigh(I)
+    return moments, R if np.linalg.det(R) > 0 else R * np.array([1, 1, -1])
+
+
+def _check_inertia(m: float, moments: Array, name: str, moves: bool) -> None:
+    least = SMALLEST if moves else 0
+    if m < least or moments.min() < least:
+        raise ModelError(
+            f"link {name!r} has the mass {m:g} kg and principal moments {moments.tolist()} kg m^2; "
+            f"MuJoCo refuses less than {least:g} of each. Give the link some extent."
+        )
+
+
+def _within_triangle(moments: Array, name: str) -> Array:
+    """The moments; the largest is cut if it exceeds the sum of the others by rounding."""
+    a, b, c = np.argsort(moments)
+    rest = moments[a] + moments[b]
+    if moments[c] <= rest:
+        return moments
+    if moments[c] - rest > 64 * np.finfo(float).eps * moments[c]:
+        raise ModelError(
+            f"link {name!r} has the principal moments {moments.tolist()} kg m^2, of which one is "
+            "larger than the sum of the others; no body has that, and MuJoCo refuses it. Correct "
+            "the inertia."
+        )
+    return np.where(np.arange(3) == c, rest, moments)

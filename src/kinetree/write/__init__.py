@@ -1,6 +1,0 @@
-"""Write models as robot files, which read back as the same robot."""
-
-from kinetree.write.mjcf import to_mjcf
-from kinetree.write.urdf import to_urdf
-
-__all__ = ["to_mjcf", "to_urdf"]

@@ -1,0 +1,106 @@
+"""Stages are noted once, in their order, by the thread that collects them."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import kinetree as kt
+from kinetree.engine.compiler.notes import Notes, Stage, collecting, note, shared, stage
+
+PASSES = ["prune", "factor", "reciprocals", "resolve signs", "fuse", "schedule"]
+COMPILED = ["emit", "parse", "code generation", "load"]
+
+
+def names(stages) -> list[str]:
+    return [stage.name for stage in stages]
+
+
+def test_stages_come_in_the_order_in_which_they_end() -> None:
+    with collecting() as stages:
+        with stage("first"):
+            pass
+        note(Stage("between", None))
+        with stage("second"):
+            pass
+    assert names(stages) == ["first", "between", "second"]
+    assert stages[0].seconds is not None and stages[0].seconds >= 0
+
+
+def test_a_stage_inside_of_another_is_a_part_of_it() -> None:
+    with collecting() as stages, stage("outer"), stage("inner"):
+        note(Stage("innermost", 1.0))
+    assert names(stages) == ["outer"]
+
+
+def test_nothing_is_noted_where_nobody_collects() -> None:
+    with stage("alone"):
+        note(Stage("alone", 1.0))
+    with collecting() as stages:
+        pass
+    assert stages == []
+
+
+def test_a_stage_that_fails_is_noted_and_ends() -> None:
+    with collecting() as stages:
+        with pytest.raises(ValueError, match="stop"), stage("failing"):
+            raise ValueError("stop")
+        with stage("next"):
+            pass
+    assert names(stages) == ["failing", "next"]
+
+
+def test_another_thread_notes_nothing_here() -> None:
+    def work() -> None:
+        with stage("elsewhere"):
+            pass
+
+    with collecting() as stages:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert stages == []
+
+
+def test_collections_do_not_mix() -> None:
+    with collecting() as outer:
+        with collecting() as inner, stage("inside"):
+            pass
+        with stage("outside"):
+            pass
+    assert names(inner) == ["inside"] and names(outer) == ["outside"]
+
+
+def test_a_shared_time_is_divided_in_proportion() -> None:
+    found = shared(2.0, [("parse", 1.0), ("code generation", 3.0)])
+    assert found == [Stage("parse", 0.5), Stage("code generation", 1.5)]
+    assert shared(0.0, [("parse", 0.0)]) == [Stage("parse", 0.0)]
+
+
+def test_the_sum_leaves_out_what_came_from_the_cache() -> None:
+    notes = Notes("k", "straight-line", 7, (Stage("graph", None), Stage("load", 0.25)))
+    assert notes.seconds == 0.25
+    assert str(notes) == (
+        "k: straight-line, 7 operations, 0.250 s\n  graph: from the cache\n  load: 0.250 s"
+    )
+
+
+def test_a_kernel_notes_every_stage_and_then_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "cache"))
+    first = kt.robots.planar_2r().compile("inverse_dynamics")
+    notes = first.notes
+    assert names(notes.stages) == ["trace", *PASSES, *COMPILED]
+    assert notes.operations == first.operations and notes.form == "straight-line"
+    assert notes.seconds == sum(stage.seconds or 0 for stage in notes.stages)
+    assert "inverse_dynamics: straight-line" in str(notes)
+    again = kt.robots.planar_2r().compile("inverse_dynamics").notes
+    assert names(again.stages) == ["graph", "machine code", "load"]
+    assert [stage.seconds is None for stage in again.stages] == [True, True, False]
+
+
+def test_derivatives_note_their_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    found = kt.robots.planar_2r().derivative("gravity_forces").notes
+    assert names(found.stages) == ["trace", "differentiate", *PASSES, *COMPILED]

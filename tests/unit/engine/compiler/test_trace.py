@@ -1,0 +1,206 @@
+"""Traced scalars behave as numbers in NumPy code and leave the expected graph behind."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from random_programs import FUNCTIONS, INPUTS, programs, run
+
+from kinetree import scalars
+from kinetree.engine.compiler.graph import Graph, Node, Port, text
+from kinetree.engine.compiler.trace import trace
+from kinetree.errors import GraphError
+
+X = Port("x", (3,), ("n",))
+Y = Port("y", (3,), ("n",))
+T = Port("t", (), ())
+
+
+def listing(function, *inputs):
+    """What the function computes, line by line, without the inputs."""
+    lines = text(trace(function, inputs or (X,))).splitlines()
+    return [line for line in lines if not line.startswith("input")]
+
+
+def rotation(t):
+    c, s = scalars.cos(t), scalars.sin(t)
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+
+def test_outputs_have_the_shapes_of_the_arrays_and_the_names_given():
+    graph = trace(
+        lambda x, t: (np.outer(x, x), t * t),
+        (X, T),
+        [("square", ("n", "n")), ("energy", ())],
+    )
+    assert graph.outputs == (Port("square", (3, 3), ("n", "n")), Port("energy", (), ()))
+    assert [len(result) for result in graph.results] == [9, 1]
+
+
+def test_the_smallest_graph():
+    assert trace(lambda t: t * 2, [T]) == Graph(
+        nodes=(Node("input", value=(0, 0)), Node("const", value=2.0), Node("mul", (0, 1))),
+        inputs=(T,),
+        outputs=(Port("out0", ()),),
+        results=((2,),),
+    )
+
+
+def test_numbers_of_every_kind_stand_on_both_sides():
+    numbers = [2, 2.0, np.float64(2), np.float32(2), np.int64(2)]
+    graph = trace(
+        lambda t: np.array(
+            [f(t, n) for n in numbers for f in (lambda t, n: t * n, lambda t, n: n * t)]
+            + [n - t for n in numbers]
+            + [n / t for n in numbers]
+        ),
+        [T],
+    )
+    assert graph.count() == {"input": 1, "const": 1, "mul": 1, "sub": 1, "div": 1}
+
+
+def test_numpy_arrays_of_numbers_and_traced_scalars_mix():
+    A = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    lines = listing(lambda x: A @ x + A[0] * x[2] - x[2] * np.array([0, 0, 1]))
+    assert lines == [
+        "%0 = -x[1]",
+        "%1 = x[0] - x[2]",
+        "output out0(3) = %0 %1 0.0",
+    ]
+
+
+def test_sum_starts_at_nothing():
+    assert listing(lambda x: sum(x)) == ["%0 = x[0] + x[1]", "%1 = x[2] + %0", "output out0() = %1"]
+
+
+def test_equal_values_are_one_node():
+    graph = trace(lambda x: np.array([x[0] * x[1] + 1, 1 + x[1] * x[0], (0 - (-x[0])) * x[1]]), [X])
+    assert graph.count()["mul"] == graph.count()["add"] == 1
+
+
+def test_a_difference_and_its_reverse_are_one_subtraction():
+    graph = trace(lambda x: np.array([(x[0] - x[1]) * x[2], x[2] * (x[1] - x[0]) + 1]), [X])
+    assert graph.count() == {"input": 3, "const": 1, "sub": 2, "mul": 1}
+
+
+def test_rotation_there_and_back_costs_what_it_must():
+    graph = trace(lambda t, x: rotation(t) @ x, (T, X))
+    assert graph.count() == {"input": 4, "sin": 1, "cos": 1, "mul": 4, "add": 1, "sub": 1}
+    inverse = trace(lambda t, x: rotation(-t) @ x, (T, X))
+    assert inverse.operations == 6
+    assert trace(lambda t: rotation(t).T @ rotation(t), [T]).operations == 0
+
+
+def test_product_of_two_plane_rotations():
+    graph = trace(lambda x: (rotation(x[0]) @ rotation(x[1]))[:2, :2], [X])
+    assert graph.count()["mul"] == 4
+    assert graph.operations == 4 + 2 + 1  # c1 c2 - s1 s2, s1 c2 + c1 s2, and one negation
+
+
+def test_rodrigues_about_an_axis_folds_to_the_plane_rotation():
+    K = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0]])
+
+    def rodrigues(t):
+        return np.eye(3) + (1 - scalars.cos(t)) * (K @ K) + scalars.sin(t) * K
+
+    assert text(trace(rodrigues, [T])) == text(trace(rotation, [T]))
+
+
+def test_powers_square_and_multiply():
+    assert trace(lambda t: t**5, [T]).count()["mul"] == 3
+    assert listing(lambda t: t**0, T) == ["output out0() = 1.0"]
+    assert listing(lambda t: t ** (-1), T) == ["%0 = 1.0 / t[0]", "output out0() = %0"]
+    assert listing(lambda t: t**0.5, T) == ["%0 = sqrt(t[0])", "output out0() = %0"]
+    assert trace(lambda t: t**2.5, [T]).count() == {"input": 1, "sqrt": 1, "mul": 2}
+    assert trace(lambda t: t**-0.3, [T]).count()["exp"] == 1
+    with pytest.raises(GraphError, match=r"to the power inf.*exp\(y \* log\(x\)\)"):
+        trace(lambda t: t ** float("inf"), [T])
+
+
+def test_numpy_functions_reach_the_traced_ones():
+    lines = listing(lambda t, x: np.sin(x)[0] + np.sqrt(x)[1] * np.cos(t), T, X)
+    assert lines[-2:] == ["%4 = %0 + %3", "output out0() = %4"]
+
+
+def test_large_constants_are_not_folded_into_infinity():
+    assert trace(lambda t: 1e200 * (1e200 * t), [T]).count()["mul"] == 2
+    assert trace(lambda t: t / 1e-310, [T]).count()["div"] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda t: t if t > 0 else -t,
+        lambda t: 1 if t == 1 else 0,
+        lambda t: t != 1,
+        lambda t: 0 < t < 1,
+        lambda t: max(t, 1),
+        lambda t: t >= 1 and t,
+        lambda t: bool(t),
+        lambda t: np.sin(np.array(t, dtype=float)),
+        lambda t: np.array([t]) > 0,
+    ],
+)
+def test_branching_on_a_traced_scalar_is_refused(wrong):
+    with pytest.raises(GraphError, match="Branch on the model, never on q"):
+        trace(wrong, [T])
+
+
+def test_writing_into_floats_is_refused():
+    def write(t):
+        R = np.zeros(3)
+        R[0] = t
+        return R
+
+    with pytest.raises(GraphError, match="instead of writing into arrays"):
+        trace(write, [T])
+
+
+def test_traces_do_not_mix():
+    leaked = []
+    trace(lambda t: leaked.append(t) or t, [T])
+    with pytest.raises(GraphError, match="another trace"):
+        trace(lambda t: t + leaked[0], [T])
+    with pytest.raises(GraphError, match=r"element \(\) of output 'out0'"):
+        trace(lambda t: leaked[0], [T])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda t: t / 0, "divides by the constant 0"),
+        (lambda t: t / (t - t), "divides by the constant 0"),
+        (lambda t: scalars.sqrt(t * 0 - 2), "square root of the constant -2"),
+        (lambda t: t * float("nan"), "constant of the traced function is nan"),
+        (lambda t: t + float("inf"), "constant of the traced function is inf"),
+        (lambda t: np.array([t, "one"], dtype=object), r"element \(1,\).*is a str"),
+        (lambda t: (t, t), "returned 2 arrays but 1 outputs"),
+    ],
+)
+def test_mistakes_are_named(wrong, message):
+    with pytest.raises(GraphError, match=message):
+        trace(wrong, [T], [("z", ())])
+
+
+def test_unknown_operands_get_their_turn():
+    class Other:
+        def __radd__(self, x):
+            return "other"
+
+    seen = []
+    trace(lambda t: seen.append(t + Other()) or t, [T])
+    assert seen == ["other"]
+
+
+@given(steps=programs((*FUNCTIONS, "add", "sub", "mul", "div", "const_mul")))
+def test_equal_functions_give_equal_graphs(steps):
+    first, second = (trace(lambda u, w: np.array(run(steps, u, w)), INPUTS) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.longdouble, np.int64, float, int])
+def test_numbers_of_every_type_may_be_on_either_side(kind):
+    three = kind(3)
+    for f in (lambda t: three * t, lambda t: t * three, lambda t: np.array([three]) * t):
+        assert trace(f, [T]).count()["mul"] == 1
+    mixed = np.array([three, kind(2)], object)
+    assert trace(lambda t: mixed @ np.array([t, t]), [T]).count()["mul"] == 1

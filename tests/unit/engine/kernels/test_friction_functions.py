@@ -1,0 +1,194 @@
+"""Friction as a function with exp and tanh: every quantity, form and language, or a refusal."""
+
+import math
+import shutil
+import subprocess
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree.controllers import step_by_step
+from kinetree.engine.export.export import export
+from kinetree.errors import InputError
+from kinetree.scalars import absolute, exp, power, tanh
+from kinetree.symbols import symbolic
+
+Q, DQ, DDQ = np.array([0.1, -0.4, 0.7]), np.array([0.05, -0.3, 1.1]), np.array([1.0, 0.5, -2.0])
+
+
+def stribeck(dq):
+    """Coulomb friction that falls from 1.5 to 0.6 N m over 0.1 rad/s, and viscous friction."""
+    return (0.6 + 0.9 * exp(-((dq / 0.1) ** 2))) * tanh(dq / 0.01) + 0.2 * dq
+
+
+def sigmoid(dq):
+    """The friction of Gaz and others, 2019, which is zero at rest."""
+    return 0.5 / (1 + exp(-6.0 * (dq + 0.1))) - 0.5 / (1 + math.exp(-6.0 * 0.1))
+
+
+def rough(dq):
+    return tanh(20 * dq) * power(absolute(dq) + 0.1, 0.3)
+
+
+def numpyish(dq):
+    return np.tanh(20 * dq) * np.minimum(np.abs(dq), 2.0) + np.exp(-(dq**2)) * np.arctan2(dq, 1.0)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    laws = {"joint1": stribeck, "joint2": sigmoid, "joint3": rough}
+    friction = {name: kt.Friction(0.1, 0.0, function) for name, function in laws.items()}
+    return kt.robots.spatial_3r().with_friction(friction)
+
+
+def exact(x):
+    return np.array([mpmath.mpf(v) for v in np.ravel(x).tolist()]).reshape(np.shape(x))
+
+
+def test_torques_are_those_of_fifty_digits(robot):
+    with mpmath.workdps(50):
+        expected = algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ), exact(DDQ))
+    found = robot.inverse_dynamics(Q, DQ, DDQ)
+    scale = np.max(np.abs(found))
+    assert np.max(np.abs(found - expected.astype(float))) < 4 * np.finfo(float).eps * scale
+    np.testing.assert_allclose(robot.forward_dynamics(Q, DQ, found), DDQ, rtol=1e-13)
+
+
+def test_slopes_are_those_of_fifty_digits(robot):
+    found = robot.inverse_dynamics_derivatives(Q, DQ, DDQ)[1]
+    with mpmath.workdps(60):
+        h = mpmath.mpf(10) ** -20
+        columns = [
+            algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ) + h * e, exact(DDQ))
+            - algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ) - h * e, exact(DDQ))
+            for e in np.eye(3, dtype=int)
+        ]
+        expected = (np.array(columns).T / (2 * h)).astype(float)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
+def test_numpys_functions_serve_as_well(robot):
+    with_numpy = robot.with_friction({"joint1": kt.Friction(function=numpyish)})
+    friction = with_numpy.inverse_dynamics(Q, DQ, DDQ) - kt.robots.spatial_3r().inverse_dynamics(
+        Q, DQ, DDQ
+    )
+    assert friction[0] == pytest.approx(numpyish(DQ[0]), rel=1e-12)
+    slope = (numpyish(DQ[0] + 1e-6) - numpyish(DQ[0] - 1e-6)) / 2e-6
+    bare = kt.robots.spatial_3r().inverse_dynamics_derivatives(Q, DQ, DDQ)[1]
+    found = with_numpy.inverse_dynamics_derivatives(Q, DQ, DDQ)[1]
+    assert found[0, 0] - bare[0, 0] == pytest.approx(slope, rel=1e-7)
+
+
+def test_torch_differentiates_the_law(robot):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given = [torch.tensor(x, requires_grad=True) for x in (Q, DQ, DDQ)]
+    robot.inverse_dynamics(*given).sum().backward()
+    expected = robot.inverse_dynamics_derivatives(Q, DQ, DDQ)[1].sum(0)
+    np.testing.assert_allclose(given[1].grad.numpy(), expected, rtol=1e-12)
+
+
+def test_symbols_have_the_law_as_a_formula(robot):
+    forms = symbolic(robot).friction
+    rate = sorted(forms.free_symbols, key=str)
+    values = dict(zip(rate, DQ.tolist(), strict=True))
+    found = np.array(forms.subs(values).evalf(30), float).ravel()
+    expected = algorithms.friction_forces(robot.model, DQ)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert forms.has(sympy.exp) and forms.has(sympy.tanh)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_exported_c_has_the_kernels_bits(robot, dtype, tmp_path):
+    text = export(robot, "inverse_dynamics", dtype=dtype, driver=True)
+    (tmp_path / "f.c").write_text(text)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    subprocess.run(["gcc", *strict, "f.c", "-o", "f", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "f"], capture_output=True, text=True)
+    assert done.stdout == "8 states, largest difference 0.00 eps\n"
+
+
+def test_libm_is_called_on_request(robot):
+    text = export(robot, "inverse_dynamics", libm=True)
+    assert " exp(" in text and " tanh(" in text and "_kernel_" not in text
+    assert "np.exp(" in export(robot, "inverse_dynamics", "numpy")
+
+
+def test_exported_numpy_computes_the_same(robot):
+    names = {}
+    exec(export(robot, "inverse_dynamics", "numpy", name="f"), names)
+    expected = robot.inverse_dynamics(Q, DQ, DDQ)
+    np.testing.assert_allclose(names["f"](Q, DQ, DDQ), expected, rtol=1e-13)
+
+
+def test_a_simulation_is_compiled_and_loses_energy(robot):
+    found = robot.simulate(Q, DQ, duration=0.3)
+    assert found.meta.get("note") is None
+    smooth = kt.robots.spatial_3r().simulate(Q, DQ, duration=0.3)
+
+    def energy(motion):
+        return robot.kinetic_energy(motion.q[-1], motion.dq[-1]) + robot.potential_energy(
+            motion.q[-1]
+        )
+
+    assert energy(found) < energy(smooth)
+
+
+def test_a_controller_with_saturation_is_compiled(robot):
+    def law(t, q, dq):
+        return 20 * np.tanh(3 * (0.2 - q)) - np.clip(dq, -1, 1) * np.exp(-t) + np.maximum(q, 0)
+
+    compiled = step_by_step(law, robot)
+    assert compiled.note is None
+    np.testing.assert_allclose(compiled(0.3, Q, DQ)[0], law(0.3, Q, DQ), rtol=1e-14)
+    assert "np.sinh is not defined" in step_by_step(lambda t, q, dq: np.sinh(q), robot).note
+
+
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        (lambda x: np.sinh(x), r"np\.sinh is not defined"),
+        (lambda x: math.exp(x), r"math\.exp\(x\), in line"),
+        (lambda x: np.isnan(x) * x, r"np\.isnan is not defined"),
+        (lambda x: x if x > 0 else -x, r"x > 0, in line \d+.*has no truth value"),
+        (lambda x: sympy.Symbol("c") * x, r"plain numbers"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused_where_it_is_given(law, text):
+    with pytest.raises(
+        InputError, match=r"(?s)friction function '<lambda>' cannot be traced.*" + text
+    ):
+        kt.Friction(function=law)
+
+
+def test_forces_that_are_no_function_of_the_rate_are_refused():
+    random, calls = np.random.default_rng(0), []
+
+    def counting(dq):
+        calls.append(1)
+        return dq * len(calls)
+
+    for law in (lambda dq: dq + random.normal(), counting):
+        with pytest.raises(InputError, match=r"not a function of dq alone.*Stateful"):
+            kt.Friction(function=law)
+
+    def caught(dq):
+        try:
+            return 5.0 * dq if abs(dq) > 4.0 else dq
+        except Exception:
+            return dq
+
+    with pytest.raises(InputError, match=r"has no truth value.*The function caught this error"):
+        kt.Friction(function=caught)
+    for law in (lambda dq: (dq, dq), lambda dq: np.array([dq, dq])):
+        with pytest.raises(InputError, match="expected one number"):
+            kt.Friction(function=law)
+
+
+def test_symbols_have_numpys_functions_as_well():
+    robot = kt.robots.spatial_3r().with_friction({"joint2": kt.Friction(function=np.tanh)})
+    assert symbolic(robot).friction.has(sympy.tanh)

@@ -1,0 +1,129 @@
+"""The memo: one kernel for a model and a request, freed with the model."""
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.engine.kernels.memo import Recent, derivative_kernel, kernel, remembered
+from kinetree.engine.kernels.task_space import task_space_derivatives
+from kinetree.errors import InputError, NameLookupError
+
+
+@pytest.fixture
+def model():
+    return kt.robots.double_pendulum().model
+
+
+def test_equal_requests_give_one_kernel(model):
+    first = kernel(model, "pose", frame=model.tool)
+    assert kernel(model, "pose", frame=model.tool) is first
+    assert kernel(model, "pose") is not first
+    assert kernel(model, "inverse_dynamics", free=["mass"]) is kernel(
+        model, "inverse_dynamics", free=("mass",)
+    )
+
+
+def test_robots_of_one_model_share_their_kernels(model):
+    a, b = kt.Robot(model), kt.Robot(model)
+    assert a.inverse_dynamics is b.inverse_dynamics is kernel(model, "inverse_dynamics")
+
+
+def test_derivatives_are_remembered_too(model):
+    slope = derivative_kernel(model, "inverse_dynamics", "dq")
+    assert derivative_kernel(model, "inverse_dynamics", "dq") is slope
+    assert derivative_kernel(model, "inverse_dynamics") is not slope
+    assert slope.graph.outputs[0].shape == (2, 2)
+
+
+def test_recent_forms_are_bounded_and_those_in_use_stay():
+    kept = Recent[str](3)
+    made = []
+
+    def make(key):
+        return kept.find(key, lambda: made.append(key) or f"form {key}")
+
+    for key in "abcacdad":  # d takes the place of b, the one that was not used for longest
+        assert make(key) == f"form {key}"
+    assert made == list("abcd") and set(kept) == set("cad") and len(kept) == 3
+    assert kept.find("x", lambda: "not kept", lambda form: False) == "not kept"
+    assert set(kept) == set("cad")
+    assert kept.put("a", "later") == "form a"  # the first one is kept
+
+
+def test_recent_forms_can_be_asked_for_by_many_threads():
+    kept = Recent[int](2)
+
+    def work():
+        for k in range(2000):
+            assert kept.find(k % 5, lambda k=k: k % 5 + 1) == k % 5 + 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(kept) == 2
+
+
+def test_robots_remember_what_they_compile(model):
+    robot = kt.Robot(model)
+    assert robot.compile("pose") is robot.compile("pose") is kernel(model, "pose")
+    slopes = robot.derivative("inverse_dynamics", ["q", "dq"])
+    assert robot.derivative("inverse_dynamics", ("q", "dq")) is slopes
+    assert robot.derivative("inverse_dynamics") is derivative_kernel(model, "inverse_dynamics")
+
+
+def test_a_request_that_cannot_be_a_key_is_explained(model):
+    with pytest.raises(InputError, match=r"wrt is \[\['q'\]\]; expected a list of names"):
+        kt.Robot(model).derivative("inverse_dynamics", [["q"]])
+
+
+def test_a_target_is_part_of_the_request(model):
+    assert kernel(model, "pose", target="cuda") is not kernel(model, "pose")
+
+
+def test_wrong_requests_raise_and_are_not_remembered(model):
+    with pytest.raises(NameLookupError, match="torque"):
+        kernel(model, "torque")
+    with pytest.raises(InputError, match="such as"):
+        kernel(model, "inverse_dynamics", free="mass")
+    assert not model.memo
+
+
+def test_nothing_outlives_a_model():
+    model = kt.robots.double_pendulum().model
+    found = kernel(model, "inverse_dynamics")
+    q = np.zeros(2)
+    found(q, q, q, np.zeros((2, 6)))  # compiles the larger kernel too
+    task_space_derivatives(model, q, q, rows=[3, 5])
+    alive, entry = weakref.ref(model), weakref.ref(found)
+    del model, found
+    gc.collect()
+    assert alive() is None and entry() is None
+
+
+def test_copies_and_pickles_of_a_model_start_with_an_empty_memo(model):
+    kernel(model, "pose")
+    assert not copy.copy(model).memo
+    assert not pickle.loads(pickle.dumps(model)).memo
+
+
+def test_threads_get_the_same_form(model):
+    start, found = threading.Barrier(4), []
+
+    def ask():
+        start.wait()
+        found.append(remembered(model, ("form",), object))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1

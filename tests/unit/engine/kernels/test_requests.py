@@ -1,0 +1,146 @@
+"""Options of a kernel: the same requests are refused for every form of its code and every door."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.engine.kernels import compile as compiling
+from kinetree.engine.kernels.forms import is_looped
+from kinetree.engine.kernels.quantities import COMPILED
+from kinetree.engine.kernels.request import Request
+from kinetree.errors import InputError, KinetreeError, NameLookupError
+from kinetree.model.samples import random_model
+
+OPTIONS = (
+    {},
+    {"frame": "no such frame"},
+    {"frame": "base"},
+    {"expressed": "space"},
+    {"expressed": "banana"},
+    {"rows": (3, 4)},
+    {"rows": (9,)},
+    {"wrenches": True},
+    {"free": ("mass",)},
+    {"free": ("banana",)},
+)
+LONG = 150
+
+
+class Accepted(Exception):
+    """The request passed all checks; nothing needs to be compiled."""
+
+
+@pytest.fixture(scope="module")
+def robots():
+    few, many = (random_model(1, n, types=("revolute",), chain=True) for n in (6, LONG))
+    return [kt.Robot(model.replace(name="chain")) for model in (few, many)]
+
+
+def answer(robot, name, options):
+    """What `compile` says to a request, without the names of the robot's frames."""
+    try:
+        robot.compile(name, **options)
+    except Accepted:
+        return "accepted"
+    except KinetreeError as refusal:
+        return type(refusal), str(refusal).partition("; its frames")[0]
+    raise AssertionError("the request was compiled")
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_quantity_answers_a_request_alike_in_both_forms(robots, options, monkeypatch):
+    def accept(*_, **__):
+        raise Accepted
+
+    monkeypatch.setattr(compiling, "stored_graph", accept)
+    monkeypatch.setattr(compiling, "computation", accept)
+    forms = set()
+    for name in COMPILED:
+        forms |= {is_looped(robot.model, name) for robot in robots}
+        few, many = (answer(robot, name, options) for robot in robots)
+        assert few == many, name
+    assert forms == {True, False}
+
+
+Q = [0.3, 0.4]
+WRONG = (["a"], {"a": 1}, np.arange(2.0), object(), 7, float("nan"))
+KERNEL = {  # doors that take every option
+    "compile": lambda robot, name, **options: robot.compile(name, **options),
+    "derivative": lambda robot, name, **options: robot.derivative(name, "q", **options),
+    "export": kt.export,
+}
+FRAME = KERNEL | {  # doors to a quantity of a frame
+    "attribute": lambda robot, name, **options: getattr(robot, name)(Q, Q, **options),
+    "task space": lambda robot, name, **options: robot.task_space(Q, **options),
+}
+TASK = KERNEL | {"task space": FRAME["task space"]}
+# option: a quantity that has it, the doors, values that are refused
+REFUSED = {
+    "frame": ("frame_velocity", FRAME, WRONG),
+    "expressed": ("frame_velocity", FRAME, (*WRONG, "banana")),
+    "rows": (
+        "task_space",
+        TASK,
+        (3, "34", [True, False], [0.0], [[0], [1]], np.zeros((2, 2)), {0: 1}, (9,), (3, 3), ()),
+    ),
+    "wrenches": ("inverse_dynamics", KERNEL, (*WRONG, 1)),
+    "free": ("inverse_dynamics", KERNEL, ("mass", 7, [7], [["mass"]], None)),
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "door"),
+    [(option, door) for option, (_, doors, _) in REFUSED.items() for door in doors],
+)
+def test_every_door_refuses_a_wrong_value_and_names_the_option(option, door):
+    robot = kt.robots.planar_2r()
+    name, doors, values = REFUSED[option]
+    for value in values:
+        with pytest.raises(InputError, match=rf"(?s){option} (is|are) .*expected"):
+            doors[door](robot, name, **{option: value})
+
+
+@pytest.mark.parametrize("door", KERNEL)
+def test_every_door_refuses_options_that_the_quantity_does_not_have(door):
+    robot = kt.robots.planar_2r()
+    for option, value in {"expressed": "space", "rows": [3], "frame": "tool"}.items():
+        with pytest.raises(InputError, match=f"inverse_dynamics has no .*{option}"):
+            KERNEL[door](robot, "inverse_dynamics", **{option: value})
+    with pytest.raises(InputError, match="does not depend on external wrenches"):
+        KERNEL[door](robot, "mass_matrix", wrenches=True)
+    with pytest.raises(NameLookupError, match=r"no quantity 'torque'.*inverse_dynamics, forward"):
+        KERNEL[door](robot, "torque")
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda x: type(x).__name__)
+def test_names_of_another_type_are_refused(value):
+    robot = kt.robots.planar_2r()
+    for door in KERNEL.values():
+        with pytest.raises(InputError, match="quantity is"):
+            door(robot, value)
+    with pytest.raises(InputError, match="target is"):
+        robot.compile("inverse_dynamics", target=value)
+    with pytest.raises(InputError, match="wrt is"):
+        robot.derivative("inverse_dynamics", [value])
+    with pytest.raises(InputError, match="frame is"):
+        robot.pose(Q, value)
+
+
+@pytest.mark.parametrize("rows", [[3, 4], (3, 4), range(3, 5), np.array([3, 4], np.int8)])
+def test_rows_may_be_any_list_of_whole_numbers(rows):
+    robot = kt.robots.planar_2r()
+    kernel = robot.compile("task_space", rows=rows)
+    assert kernel is robot.compile("task_space", rows=(3, 4))
+    np.testing.assert_array_equal(robot.task_space(Q, rows=rows).J, kernel(Q, [0, 0])[0])
+
+
+def test_a_stated_default_is_the_same_request():
+    robot = kt.robots.planar_2r()
+    assert robot.compile("frame_velocity") is robot.compile("frame_velocity", expressed="body")
+    assert robot.compile("task_space") is robot.compile("task_space", rows=range(6))
+    request = Request("task_space", frame="tool", rows=[3], free=["mass"], wrt="q")
+    again = pickle.loads(pickle.dumps(request))
+    assert again == request and hash(again) == hash(request) and again.quantity is request.quantity
+    assert request != Request("task_space", frame="tool", rows=[3], free=["mass"])

@@ -1,0 +1,244 @@
+"""Graphs kept on disk: equal to fresh ones, found again only by the same question."""
+
+import dataclasses
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.algorithms import constrain
+from kinetree.algorithms.quantities import QUANTITIES
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.compiler import trace as tracer
+from kinetree.engine.kernels import stored as traced
+from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.files.description import Friction
+from kinetree.files.description.constraints import Hold, Rod
+from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.model.samples import ALL_TYPES, random_model
+
+
+def sample():
+    """A robot with every kind of data, and no friction function."""
+    model = random_model(7, 4, types=ALL_TYPES, mimic=True, springs=True)
+    turning = next(x.name for x in model.joints if x.type in SCREW_TYPES)
+    model = model.with_actuators({"servo": kt.Actuator.position(turning, kp=3, time_constant=0.1)})
+    joints = tuple(
+        dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
+        for x in model.joints
+    )
+    return model.replace(joints=joints)
+
+
+MODEL = sample()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """How often something was traced."""
+    names, trace = [], tracer.trace
+
+    def watched(function, inputs, outputs):
+        names.append(outputs[0][0])
+        return trace(function, inputs, outputs)
+
+    monkeypatch.setattr(tracer, "trace", watched)
+    return names
+
+
+def entries(folder):
+    return sorted(folder.glob("*.kto")) if folder.exists() else []
+
+
+def changed(x, at=0):
+    """An array with one entry changed by the least possible."""
+    y = np.array(x, float)
+    y.flat[at] = np.nextafter(y.flat[at], np.inf)
+    return y
+
+
+def variants(value):
+    """The value with one number, name or entry changed, for each of them, and where that is."""
+    if dataclasses.is_dataclass(value):
+        for name in {x.name for x in dataclasses.fields(value)} - ignored(value):
+            for where, other in variants(getattr(value, name)):
+                yield f"{name} {where}", dataclasses.replace(value, **{name: other})
+    elif isinstance(value, Mapping):
+        yield "key", {**value, "another": next(iter(value.values()))}
+        for key, entry in value.items():
+            yield from ((f"{key} {where}", {**value, key: x}) for where, x in variants(entry))
+    elif isinstance(value, tuple):
+        for k, entry in enumerate(value):
+            for where, other in variants(entry):
+                yield f"{k} {where}", (*value[:k], other, *value[k + 1 :])
+    elif isinstance(value, np.ndarray):
+        yield "entry", changed(value, value.size // 2)
+    elif isinstance(value, str):
+        yield "text", f"{value}2"
+    else:
+        yield "number", 0.5 if value is None or abs(value) == np.inf else value + 1
+
+
+def ignored(record):
+    """Names and remarks, and limits, which only `algorithms.random` reads."""
+    return set(traced.IGNORED.get(type(record).__name__, ()))
+
+
+ROD = Rod(MODEL.base_name, MODEL.tool, 0.5)
+ONE = constrain(MODEL, {"rod": ROD})
+CONSTRAINT_CHANGES = {
+    "length": {"rod": Rod(MODEL.base_name, MODEL.tool, np.nextafter(0.5, 1))},
+    "frame": {"rod": Rod(MODEL.base_name, MODEL.link_names[-1], 0.5)},
+    "kind": {"rod": Hold(MODEL.tool, "point", (0.3, 0, 0.4))},
+    "name": {"rod": None, "bar": ROD},
+}
+
+
+@pytest.mark.parametrize("change", CONSTRAINT_CHANGES)
+def test_every_change_of_a_constraint_changes_the_hash(change):
+    other = constrain(ONE, CONSTRAINT_CHANGES[change])
+    assert traced.model_hash(other) != traced.model_hash(ONE)
+
+
+def test_motors_change_the_hash_and_removing_constraints_restores_it():
+    motors = constrain(ONE, {}, actuated=[MODEL.joint_names[0]])
+    weighted = constrain(ONE, {}, actuated=dict.fromkeys(MODEL.joint_names, 2))
+    assert len({traced.model_hash(x) for x in (ONE, motors, weighted)}) == 3
+    assert traced.model_hash(constrain(ONE, {"rod": None})) == traced.model_hash(MODEL)
+
+
+def test_every_change_of_a_model_changes_its_hash():
+    known, places = {traced.model_hash(MODEL)}, 0
+    emptied = [MODEL.replace(**{x: ()}) for x in ("rotors", "springs", "actuators")]
+    for where, other in [*variants(MODEL), *enumerate(emptied)]:
+        assert traced.model_hash(other) not in known, where
+        known.add(traced.model_hash(other))
+        places += 1
+    assert places > 150
+    assert {*traced.IGNORED} == {"Model", "Joint"} and traced.IGNORED["Joint"] == ("limits",)
+
+
+def test_equal_models_have_equal_hashes():
+    assert traced.model_hash(sample()) == traced.model_hash(MODEL)
+    assert traced.model_hash(MODEL.replace(name="other")) == traced.model_hash(MODEL)
+
+
+def test_a_known_graph_is_not_traced_again(folder, traces):
+    fresh = trace_quantity(MODEL, "inverse_dynamics")
+    assert traces == ["inverse_dynamics"] and len(entries(folder)) == 1
+    again = trace_quantity(sample(), "inverse_dynamics")
+    assert traces == ["inverse_dynamics"]
+    assert again.nodes == fresh.nodes and again.results == fresh.results
+    assert (again.inputs, again.outputs) == (fresh.inputs, fresh.outputs)
+    assert again.digest == fresh.digest and again.operations == fresh.operations
+
+
+def test_every_question_has_its_own_entry(folder, traces):
+    robot = kt.robots.planar_2r().model
+    frame = next(iter(robot.frames))
+    for name, options in (
+        ("inverse_dynamics", {}),
+        ("inverse_dynamics", {"wrenches": True}),
+        ("inverse_dynamics", {"free": ["mass"]}),
+        ("inverse_dynamics", {"free": ["com"]}),
+        ("inverse_dynamics", {"free": ["mass", "com"]}),
+        ("inverse_dynamics", {"free": ["com", "mass"]}),
+        ("bias_forces", {}),
+        ("pose", {}),
+        ("pose", {"frame": frame}),
+        ("body_jacobian", {"frame": frame}),
+    ):
+        before = len(entries(folder))
+        trace_quantity(robot, name, **options)
+        assert len(entries(folder)) == before + 1 == len(traces)
+        trace_quantity(robot, name, **options)
+        assert len(entries(folder)) == len(traces) == before + 1
+
+
+def test_another_source_of_kinetree_has_other_entries(folder, traces, monkeypatch):
+    trace_quantity(MODEL, "gravity_forces")
+    monkeypatch.setattr(traced, "tracer_text", lambda: "edited")
+    trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == len(entries(folder)) == 2
+
+
+def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "0")
+    model, files = kt.robots.cart_pole().model, set()
+
+    def note(frame, event, argument):
+        files.add(frame.f_code.co_filename)
+
+    for name in QUANTITIES:
+        sys.setprofile(note)
+        trace_quantity(model, name, free=["mass", "friction"])
+        trace_quantity(model, name)
+        sys.setprofile(None)
+    root = Path(kt.__file__).parent
+    inside = [path for path in map(Path, files) if path.is_relative_to(root)]
+    ran = {path.relative_to(root).as_posix() for path in inside}
+    checks = {"engine/cache/folder.py"}  # decide no node
+    hashed = {x for x in ran if any(f"{x}/".startswith(f"{place}/") for place in traced.SOURCES)}
+    assert ran - hashed <= checks
+    assert "engine/kernels/compile.py" in hashed and "algorithms/lean.py" in hashed
+
+
+def test_friction_functions_are_kept_by_what_they_compute(folder, traces):
+    def model(size):
+        builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
+        friction = Friction(function=lambda dq: size * dq * dq * dq)
+        builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
+        return builder.build_model()
+
+    one, two = (trace_quantity(model(3), "bias_forces") for _ in range(2))
+    assert len(traces) == 1 and one.nodes == two.nodes
+    other = trace_quantity(model(4), "bias_forces")
+    assert len(traces) == 2 and other.digest != one.digest
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "empty", "foreign"])
+def test_damaged_entries_are_made_again(folder, traces, how, caplog):
+    fresh = trace_quantity(MODEL, "gravity_forces")
+    (path,) = entries(folder)
+    data = bytearray(path.read_bytes())
+    if how == "flipped":
+        data[-20] ^= 1
+    path.write_bytes({"cut": data[:-3], "empty": b"", "foreign": b"{}\n"}.get(how, bytes(data)))
+    with caplog.at_level(logging.WARNING):
+        again = trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == 2 and again.nodes == fresh.nodes
+    assert "damaged" in caplog.text
+    trace_quantity(MODEL, "gravity_forces")
+    assert len(traces) == 2  # the entry is whole again
+
+
+@pytest.mark.parametrize("content", [b"", b"no json\n", b"{}\n", b"\xff\n"])
+def test_whole_entries_of_another_kind_are_made_again(folder, traces, monkeypatch, content):
+    monkeypatch.setattr(cache, "load", lambda key: content)
+    assert trace_quantity(MODEL, "gravity_forces").operations > 0
+    assert traces == ["gravity_forces"]
+
+
+@pytest.mark.parametrize("word", ["0", "off", "no", "FALSE"])
+def test_the_cache_can_be_switched_off(folder, traces, monkeypatch, word):
+    monkeypatch.setenv("KINETREE_CACHE", word)
+    one, two = (trace_quantity(MODEL, "gravity_forces") for _ in range(2))
+    assert len(traces) == 2 and not folder.exists()
+    assert one.nodes == two.nodes and one.digest == two.digest
+
+
+def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path, monkeypatch, traces):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert trace_quantity(MODEL, "gravity_forces").operations > 0
+    assert traces == ["gravity_forces"]

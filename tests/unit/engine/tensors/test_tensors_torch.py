@@ -1,0 +1,199 @@
+"""Tensors of PyTorch in, the same kind out: the numbers of NumPy, and no copy on the way."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine.tensors.operation import operation_of
+from kinetree.errors import InputError, ShapeError
+from tensor_robots import NAMES, arm, flyer, state
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+
+def as_tuple(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_quantity_has_the_bits_of_numpy(name, dtype):
+    kernel = arm().compile(name)
+    arrays = [x.astype(dtype) for x in state(arm(), kernel, (3, 5))]
+    found = as_tuple(kernel(*map(torch.from_numpy, arrays)))
+    for x, y in zip(found, as_tuple(kernel(*arrays)), strict=True):
+        assert type(x) is torch.Tensor and x.dtype is getattr(torch, dtype)
+        assert np.array_equal(x.numpy(), y)
+
+
+def test_methods_of_frames_take_tensors():
+    q, dq = torch.rand(2, 4, 2, dtype=torch.float64)
+    for name in ("pose", "body_jacobian", "space_jacobian"):
+        x, y = getattr(arm(), name)(q), getattr(arm(), name)(q.numpy())
+        assert np.array_equal(x.numpy(), y)
+    rate = arm().body_jacobian_rate(q, dq)
+    assert np.array_equal(rate.numpy(), arm().body_jacobian_rate(q.numpy(), dq.numpy()))
+
+
+def test_wrenches_by_place_and_by_name():
+    q, dq, ddq = torch.rand(3, 2, dtype=torch.float64)
+    F_ext = torch.rand(len(arm().model.links), 6, dtype=torch.float64)
+    tau = arm().inverse_dynamics(q, dq, ddq, F_ext)
+    expected = arm().inverse_dynamics(*(x.numpy() for x in (q, dq, ddq, F_ext)))
+    assert np.array_equal(tau.numpy(), expected)
+    assert torch.equal(arm().inverse_dynamics(q=q, dq=dq, ddq=ddq, F_ext=F_ext), tau)
+    assert torch.equal(arm().inverse_dynamics(q, dq, ddq, None), arm().inverse_dynamics(q, dq, ddq))
+
+
+def watched(monkeypatch, kernel):
+    """The NumPy arrays that pass through a kernel."""
+    operation, seen = operation_of(kernel._dispatch), []
+
+    def call(*arrays, **options):
+        results = as_tuple(kernel._dispatch.call(*arrays, **options))
+        seen.append((arrays, results))
+        return results if len(results) > 1 else results[0]
+
+    monkeypatch.setattr(operation, "call", call)
+    return seen
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_nothing_is_copied(monkeypatch, grad):
+    kernel = arm().energy_regressor
+    seen = watched(monkeypatch, kernel)
+    whole = torch.rand(6, 4, dtype=torch.float64)
+    given = [whole[::2, 1:3], whole[::2, 2:]]  # every other row, some columns
+    given[0] = given[0].requires_grad_(grad) if not grad else given[0].detach().requires_grad_()
+    results = kernel(*given)
+    ((arrays, made),) = seen
+    assert [x.ctypes.data for x in arrays] == [x.data_ptr() for x in given]
+    assert [x.strides for x in arrays] == [tuple(8 * n for n in x.stride()) for x in given]
+    assert [x.data_ptr() for x in results] == [x.ctypes.data for x in made]
+
+
+def test_leading_axes_broadcast_as_in_numpy():
+    q, dq, ddq = torch.rand(5, 1, 2), torch.rand(4, 2), torch.rand(2)
+    tau = arm().inverse_dynamics(q, dq, ddq)
+    assert tau.shape == (5, 4, 2)
+    assert np.array_equal(tau.numpy(), arm().inverse_dynamics(q.numpy(), dq.numpy(), ddq.numpy()))
+
+
+@pytest.mark.parametrize("batch", [(0,), (3, 0)])
+def test_no_states_give_no_results(batch):
+    q = torch.zeros(*batch, 2, dtype=torch.float64, requires_grad=True)
+    M = arm().mass_matrix(q)
+    M.sum().backward()
+    assert M.shape == (*batch, 2, 2) and q.grad.shape == q.shape
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "int16", "uint8", "bool"])
+def test_integers_become_what_numpy_makes_of_them(kind):
+    q = torch.tensor([1, 0]).to(getattr(torch, kind))
+    M, expected = arm().mass_matrix(q), arm().mass_matrix(q.numpy())
+    assert M.numpy().dtype == expected.dtype and np.array_equal(M.numpy(), expected)
+
+
+def test_integers_and_plain_numbers_take_on_the_type_beside_them():
+    q = torch.rand(2)
+    tau = arm().inverse_dynamics(q, torch.tensor([1, 2]), [0.5, 0.25])
+    expected = arm().inverse_dynamics(q, torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.25]))
+    assert tau.dtype is torch.float32 and torch.equal(tau, expected)
+
+
+def test_a_parameter_and_a_subclass_are_tensors():
+    q = torch.nn.Parameter(torch.rand(2, dtype=torch.float64))
+
+    class Mine(torch.Tensor):
+        """As users derive them."""
+
+    assert arm().gravity_forces(q).requires_grad
+    plain = arm().gravity_forces(q.detach())
+    assert torch.equal(arm().gravity_forces(q.detach().as_subclass(Mine)), plain)
+
+
+def test_results_are_written_into_out():
+    q = torch.rand(3, 2, dtype=torch.float64)
+    out = torch.full((3, 4), np.nan, dtype=torch.float64)[:, 1:3]
+    assert arm().gravity_forces(q, out=out) is out
+    assert torch.equal(out, arm().gravity_forces(q))
+    pair = torch.empty(3, 2, 2).double(), torch.empty(3, 2, 2).double()
+    assert arm().inverse_dynamics_derivatives(q, q, q, out=pair) is pair
+    assert torch.equal(pair[1], arm().inverse_dynamics_derivatives(q, q, q)[1])
+
+
+X = torch.zeros(2)
+REFUSED = {
+    "numpy beside": (
+        (X, np.zeros(2), X),
+        InputError,
+        r"dq .* numpy.ndarray .* torch.as_tensor\(dq",
+    ),
+    "numpy first": ((np.zeros(2), X, X), InputError, "q of .* numpy.ndarray"),
+    "list of tensors": ((X, [X[0], X[1]], X), InputError, r"dq .* list .* torch.stack\(dq"),
+    "two types": ((X, X, X.double()), InputError, "q is float32.* ddq is float64"),
+    "half": ((X.half(), X, X), InputError, "q of .* is float16; .* float32 and float64"),
+    "bfloat16": ((X, X.bfloat16(), X), InputError, "dq of .* is bfloat16"),
+    "complex": ((X, X, X.cfloat()), InputError, "ddq of .* is complex64"),
+    "two devices": ((X, X, X.to("meta")), InputError, r"ddq is on meta.* \.to\(device"),
+    "meta": ((X.to("meta"),) * 3, InputError, "q of .* on meta; .* cpu and cuda"),
+    "sparse": ((X.to_sparse(), X, X), InputError, r"sparse_coo.*to_dense"),
+    "short": ((X, X, X[:1]), ShapeError, r"ddq has shape \(1,\).*\(\.\.\., 2\)"),
+    "batches": ((X.expand(3, 2), X.expand(4, 2), X), ShapeError, r"q \(3,\), dq \(4,\)"),
+    "complex list": ((X, [1j, 0], X), InputError, r"dq of .* is \[1j, 0\]; expected real"),
+    "text": ((X, ["a", "b"], X), InputError, "dq of .* expected real numbers"),
+    "none": ((X, None, X), InputError, "dq of .* is a NoneType among"),
+    "too few": ((X, X), ArgumentError, "was given 2 arrays; .* 3 arrays"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused_in_words(case):
+    arrays, error, words = REFUSED[case]
+    with pytest.raises(error, match=words):
+        arm().inverse_dynamics(*arrays)
+
+
+def test_options_of_numpy_and_outputs_that_do_not_fit_are_refused():
+    q = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(ArgumentError, match="the option where"):
+        arm().gravity_forces(q, where=True)
+    with pytest.raises(InputError, match="require a gradient"):
+        arm().gravity_forces(q, out=torch.empty(2).double())
+    with pytest.raises(InputError, match="is a ndarray on cpu; expected a tensor"):
+        arm().gravity_forces(q.detach(), out=np.empty(2))
+    with pytest.raises(ShapeError, match=r"has shape \(3,\); expected \(2,\)"):
+        arm().gravity_forces(q.detach(), out=torch.empty(3).double())
+    with pytest.raises(ShapeError, match="a tuple of length 1; expected a tuple of 2 arrays: y_T"):
+        arm().energy_regressor(q.detach(), q.detach(), out=(torch.empty(30).double(),))
+    with torch.no_grad():
+        assert arm().gravity_forces(q, out=torch.empty(2).double()).shape == (2,)
+
+
+def test_large_batches_use_threads_and_keep_their_bits():
+    kernel = flyer().mass_matrix
+    q = np.tile(state(flyer(), kernel, (4,))[0], (kernel._dispatch.large, 1))
+    with kt.threads(3):
+        M = kernel(torch.from_numpy(q))
+    with kt.threads(1):
+        assert np.array_equal(M.numpy(), kernel(q))
+
+
+def test_many_threads_may_call_at_once():
+    robot = arm().with_gravity((0, -3, 0))  # nothing of it is compiled yet
+    q = torch.rand(50, 2, dtype=torch.float64)
+    found = [None] * 4
+
+    def work(k):
+        x = q.clone().requires_grad_()
+        robot.potential_energy(x).sum().backward()
+        found[k] = x.grad
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    [w.start() for w in workers]
+    [w.join() for w in workers]
+    expected = robot.gravity_forces(q)  # g is the gradient of the potential energy
+    assert all(torch.allclose(x, expected, rtol=0, atol=1e-13) for x in found)

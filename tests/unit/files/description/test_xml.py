@@ -1,0 +1,127 @@
+import pytest
+
+from kinetree.errors import ParseError
+from kinetree.files.description.xml import Bounds, parse_xml
+
+
+def test_elements_know_their_file_line_and_column():
+    root = parse_xml('<a>\n  <b x="1"/>\n  é<c>text</c></a>', "f.xml")
+    b, c = root.children
+    assert (root.tag, root.place) == ("a", "f.xml:1:1")
+    assert (b.tag, b.attributes, b.place, b.where) == ("b", {"x": "1"}, "f.xml:2:3", "f.xml:2")
+    assert (c.text, c.place) == ("text", "f.xml:3:4")
+    assert root.all("b") == [b]
+
+
+def test_blanks_before_the_declaration_are_skipped_and_lines_still_count():
+    root = parse_xml('\n\n <?xml version="1.0"?>\n<a/>', "f.xml")
+    assert root.line == 4
+    with pytest.raises(ParseError, match=r"f\.xml:5:"):
+        parse_xml('\n\n<?xml version="1.0"?>\n<a>\n</b>', "f.xml")
+
+
+def test_cdata_and_character_references_are_text():
+    assert parse_xml("<a><![CDATA[1 < 2]]>&#65;&amp;</a>", "f").text == "1 < 2A&"
+
+
+def test_namespaces_are_left_as_they_are():
+    root = parse_xml('<a xmlns="u" xmlns:p="v"><p:b p:c="1"/><q:undeclared/></a>', "f")
+    assert [child.tag for child in root.children] == ["p:b", "q:undeclared"]
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        "<!DOCTYPE a>",
+        '<!DOCTYPE a SYSTEM "file:///etc/passwd">',
+        '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE a [<!ENTITY e "x"><!ENTITY f "&e;&e;">]>',
+        '<!DOCTYPE a [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]>',
+    ],
+)
+def test_document_types_are_refused(doctype):
+    with pytest.raises(ParseError, match="DOCTYPE"):
+        parse_xml(f"{doctype}<a>&e;</a>", "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        (" \n ", "empty"),
+        ('{"a": 1}', "JSON"),
+        ("robot:\n  name: x", "not XML"),
+        ("<a>", "line 1"),
+        ("<a><b></a>", "mismatched"),
+        ("<a x='1' x='2'/>", "duplicate attribute"),
+        ("<a x=1/>", "line 1"),
+        ("<a>&nope;</a>", "&amp;"),
+        ("<a x='a&b'/>", "&amp;"),
+        ("<a x='a<b'/>", "&lt;"),
+        ("<a><!-- a -- b --></a>", "comment"),
+        ("<a/><b/>", "after document element"),
+        ("<!-- only a comment -->", "no element"),
+        ("<?xml version='1.0'?>", "no element"),
+        ("<a>\0</a>", "line 1"),
+        ("<a>&#0;</a>", "line 1"),
+        ("<a>\ud800</a>", "surrogate"),
+    ],
+)
+def test_what_is_no_xml_is_refused_with_its_place(text, words):
+    with pytest.raises(ParseError, match=words) as caught:
+        parse_xml(text, "f.xml")
+    assert str(caught.value).startswith("f.xml:")
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds", "limit"),
+    [
+        ("<a/>", Bounds(size=3), "limit is 3"),
+        ("<a><a><a/></a></a>", Bounds(depth=2), "limit of 2 elements nested"),
+        ("<a><b/><b/></a>", Bounds(elements=2), "limit of 2 elements in one file"),
+        ("<a x='' y='' z=''/>", Bounds(attributes=2), "limit of 2 attributes"),
+        ("<a x='12345'/>", Bounds(value=5), "limit of 5 characters in one attribute"),
+        ("<a>123456</a>", Bounds(value=5), "limit of 5 characters of text"),
+    ],
+)
+def test_each_bound_is_kept_and_named(text, bounds, limit):
+    with pytest.raises(ParseError, match=limit):
+        parse_xml(text, "f", bounds)
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("<a/>", Bounds(size=4)),
+        ("<a><a/></a>", Bounds(depth=2)),
+        ("<a><b/></a>", Bounds(elements=2)),
+        ("<a x='' y=''/>", Bounds(attributes=2)),
+        ("<a x='1234'/>", Bounds(value=5)),
+    ],
+)
+def test_what_just_fits_is_read(text, bounds):
+    assert parse_xml(text, "f", bounds).tag == "a"
+
+
+def test_deep_files_are_refused_and_not_recursed_into():
+    with pytest.raises(ParseError, match="limit of 200"):
+        parse_xml("<a>" * 100_000, "f")
+
+
+def test_entities_cannot_grow():
+    laughs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    with pytest.raises(ParseError, match="DOCTYPE"):
+        parse_xml(f'<!DOCTYPE a [<!ENTITY l0 "lol">{laughs}]><a>&l9;</a>', "f")
+
+
+@pytest.mark.parametrize("start", ["<<<<<<< HEAD\n", "<robot>\n<<<<<<< HEAD\n"])
+def test_merge_markers_are_named_with_their_line(start):
+    text = f"{start}<a/>\n=======\n<b/>\n>>>>>>> branch\n</robot>"
+    line = start.count("\n")
+    with pytest.raises(ParseError, match=rf"r\.urdf:{line}:1: '<<<<<<< HEAD' is a merge marker"):
+        parse_xml(text, "r.urdf")
+
+
+def test_text_with_arrows_is_not_taken_for_a_merge_marker():
+    with pytest.raises(ParseError, match="not well-formed XML"):
+        parse_xml("<a>\n>>>>>>>> x\n</b>", "r.urdf")

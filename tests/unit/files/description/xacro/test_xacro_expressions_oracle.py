@@ -1,0 +1,216 @@
+"""Expressions of xacro against Python's own: what both know has the same value in both."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinetree.files.description.xacro import expressions
+from kinetree.files.description.xacro.expressions import (
+    MOST_BITS,
+    MOST_ENTRIES,
+    Evaluator,
+    ExpressionError,
+    bounded,
+    literal,
+    truth,
+    weight,
+)
+
+NAMES = {
+    "x": 3,
+    "y": -0.25,
+    "s": "Left_arm",
+    "v": [4, 1, 3],
+    "d": {"a": 1, "b": [2, 3], "long name": 5},
+    "yes": True,
+    "n": None,
+}
+TRUSTED = {**vars(math), **NAMES, "math": math}
+
+
+def value(expression, **more):
+    names = NAMES | more
+    return Evaluator().value(expression, names.__getitem__)
+
+
+EXPRESSIONS = [
+    "x + 2 * y", "x - y - 1", "x / 7", "x // 2", "-7 % x", "x ** 3", "2 ** -1", "+x", "-x", "~x",
+    "not x", "not n", "7 & 5", "7 | 8", "7 ^ 2", "64 >> 3", "x < 4", "x <= 3", "x > 3", "x >= 3",
+    "x == 3", "x != 3", "1 < x < 3", "1 < x <= 3", "3 > x > 1", "n is None", "n is not None",
+    "3 in v", "3 not in v", "'arm' in s", "'a' in d",
+    "x and y", "0 and y", "0 or y", "x or y", "0 or '' or n", "1 and 2 and 3", "n or 0 and 5",
+    "x if yes else y", "x if n else y", "[1, *v, 2]", "(1, *v)", "{1, 2} == {2, 1}",
+    "{'k': x, 'l': y}", "d['b'][1]", "v[0]", "v[-1]", "v[1:]", "v[:1]", "v[::2]", "v[::-1]",
+    "s[1:4]", "d['long name']", "(1, 2)[1]",
+    "[i * i for i in v]", "[i for i in v if i > 1]", "[i for i in v if i > 1 if i < 4]",
+    "[i + j for i in v for j in range(i)]", "[a + b for a, b in [(1, 2), (3, 4)]]",
+    "[a + b + c for a, (b, c) in [(1, (2, 3))]]", "{i % 2 for i in v} == {0, 1}",
+    "{k: 2 * w for k, w in zip('ab', v)}", "sum(i for i in v)", "[x for x in v]",
+    "(lambda a, b: a - b)(5, 2)", "(lambda a: a + x)(1)", "list(map(lambda a: a * 2, v))",
+    "list(map(lambda a, b: a - b, v, [1, 1, 1]))", "list(filter(lambda a: a > 1, v))",
+    "list(filter(None, [0, 1, 2]))",
+    "f'{x}_{s}'", "f'{y:.3f}'", "f'{s!r}'", "f'{x:>5}|'", "f'{v}'", "'%d_%s' % (x, s)",
+    "abs(y)", "all(v)", "any([0, n])", "divmod(7, x)", "len(v)", "max(v)", "min(v)", "sum(v)",
+    "ord('a')", "bool(0)", "float('1.5')", "int('12')", "int('ff', 16)", "int()", "str(x)",
+    "dict(a=1)", "list('ab')", "list()", "tuple(v)", "tuple()", "set(v) == {1, 3, 4}",
+    "frozenset(v) == frozenset((1, 3, 4))", "list(range(3))", "list(range(1, 7, 2))",
+    "list(enumerate(v))", "list(enumerate(v, 1))", "list(reversed(v))", "sorted(v)",
+    "sorted(v, reverse=True)", "list(zip(v, s))", "repr(s)", "round(2.567, 2)", "round(2.567)",
+    "isinstance(x, int)", "isinstance(x, str)", "isinstance(y, (int, float))",
+    "isinstance(s, (int, list))", "math.pi", "pi", "sin(pi / 6)", "math.sqrt(2)", "hypot(3, 4)",
+    "radians(180)", "atan2(1, -1)", "floor(y)", "copysign(1, y)", "fabs(y)", "e", "degrees(pi)",
+    "s.lower()", "s.upper()", "s.split('_')", "s.startswith('Left')", "s.find('arm')",
+    "s.removesuffix('_arm')", "' a '.strip()",
+    "s.replace('arm', 'leg')", "'aaa'.replace('a', 'b', 2)",
+    "'-'.join(['a', 'b'])", "''.join(s)", "v.count(3)", "v.index(3)", "(1, 2, 2).count(2)",
+    "d.get('q', 7)", "list(d.keys())", "list(d.values())", "list(d.items())", "(2.0).is_integer()",
+    "'a' 'b'", "1e3", "0x10", "True", "[1, 2] + [3]", "'ab' * 3", "3 * [0]", "-2 ** 2", "(1,)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_an_expression_has_python_s_value(expression):
+    expected = eval(expression, dict(TRUSTED))
+    found = value(expression)
+    assert found == expected and type(found) is type(expected)
+
+
+def numbers():
+    """Texts of arithmetic and logic over x and y."""
+    leaves = st.sampled_from(["x", "y", "0", "1", "2.5", "(-3)", "True"])
+
+    def grow(inner):
+        binary = st.sampled_from(["+", "-", "*", "<", "<=", ">", ">=", "==", "!=", "and", "or"])
+        pair = st.tuples(inner, binary, inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+        single = st.tuples(st.sampled_from(["-", "not ", "abs"]), inner)
+        choice = st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})")
+        return pair | single.map(lambda t: f"({t[0]}({t[1]}))") | choice
+
+    return st.recursive(leaves, grow, max_leaves=12)
+
+
+@given(numbers())
+def test_arithmetic_and_logic_are_python_s(expression):
+    expected = eval(expression, dict(TRUSTED))
+    found = value(expression)
+    assert found == expected and type(found) is type(expected)
+
+
+REFUSED = {
+    "1 +": "it is not an expression",
+    "unknown + 1": "name 'unknown' is not defined",
+    "d['q']": "there is no key 'q'",
+    "d.q": "the dictionary has no key 'q'",
+    "dict(colour=1).color": "is 'colour' meant",
+    "math.nothing": "namespace 'math' has no 'nothing'",
+    "math.factorial(5)": "has no 'factorial'",
+    "v[7]": "list index out of range",
+    "x[0]": "int has no entries",
+    "x(1)": "int 3 is not a function",
+    "s.format(1)": "str has no attribute 'format'",
+    "s.__class__": "str has no attribute '__class__'",
+    "v.append(1)": "list has no attribute 'append'",
+    "x.real": "int has no attribute 'real'",
+    "[i for i in x]": "int has no entries",
+    "[i for i in sin]": "Function has no entries",
+    "list(math)": "Namespace has no entries",
+    "[0 for d[0] in v]": "a loop sets names only",
+    "1 << 3": "LShift is not allowed",
+    "[[1]] @ 2": "MatMult is not allowed",
+    "1j": "complex is not allowed",
+    "b'a'": "bytes is not allowed",
+    "...": "ellipsis is not allowed",
+    "{**d}": r"\*\* is not allowed",
+    "dict(**d)": r"\*\* is not allowed",
+    "(lambda a=1: a)()": "plain arguments only",
+    "(lambda *a: a)()": "plain arguments only",
+    "(lambda **a: a)()": "plain arguments only",
+    "(lambda *, a: a)(a=1)": "plain arguments only",
+    "(lambda a: a)(1, 2)": "a lambda of 1 arguments got 2",
+    "(yield)": "it is not an expression|not allowed",
+    "(q := 1)": "NamedExpr is not allowed",
+    "1 / 0": "division by zero",
+    "sqrt(-1)": "math domain error",
+    "'a' + 1": "concatenate",
+    "int('x')": "invalid literal",
+    "2 ** 5000": "a power would have more than",
+    "(-2) ** -5000": "a power would have more than",
+    "'a' * 200000": "a value would have 200000 entries",
+    "200000 * [0]": "a value would have 200000 entries",
+    "range(200000)": "a range has 200000 entries",
+    "'%9999d' % 1": "is too wide",
+    "'%*d' % (9, 1)": "is too wide",
+    "f'{x:9999}'": "is too wide",
+    "round(1.5, 500)": "expected at most 400",
+    "('a' * 1000).join(['b'] * 1000)": "a joined text would be too long",
+    "('a' * 1000).replace('a', 'b' * 1000)": "would be too long",
+    "'é' * 60000 + 'é' * 60000": "more than 100000 characters or entries",
+}
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_is_not_of_the_language_is_refused_with_the_reason(expression):
+    with pytest.raises(ExpressionError, match=REFUSED[expression]):
+        value(expression)
+
+
+def test_what_is_just_within_the_limits_is_allowed():
+    assert len(value(f"'a' * {MOST_ENTRIES}")) == MOST_ENTRIES
+    assert len(value(f"range({MOST_ENTRIES})")) == MOST_ENTRIES
+    assert value("2 ** 2048") == 2**2048  # 2 has two bits: 4096 in all
+    assert value("round(1.5, 400)") == 1.5 and value("'%999d' % 1") == "1".rjust(999)
+    assert len(value("','.join(['a'] * 50000)")) == 99999
+    with pytest.raises(ExpressionError):
+        value(f"'a' * {MOST_ENTRIES + 1}")
+    with pytest.raises(ExpressionError):
+        value("2 ** 2049")
+    with pytest.raises(ExpressionError):
+        value("round(1.5, -401)")
+
+
+def test_the_steps_of_all_expressions_of_a_file_are_counted(monkeypatch):
+    monkeypatch.setattr(expressions, "MOST_STEPS", 10)
+    evaluator = Evaluator()
+    assert evaluator.value("1 + 2", NAMES.__getitem__) == 3 and evaluator.steps == 3
+    assert evaluator.value("1 + 2 + 3 + x", NAMES.__getitem__) == 9 and evaluator.steps == 10
+    with pytest.raises(ExpressionError, match="more than 10 steps"):
+        evaluator.value("1", NAMES.__getitem__)
+    monkeypatch.setattr(expressions, "MOST_STEPS", 1000)
+    evaluator = Evaluator()
+    evaluator.value("list(range(640))", NAMES.__getitem__)
+    # the result of range, which is the argument of list, and the result of list
+    assert evaluator.steps == 5 + 3 * 640 // expressions.WEIGHT_OF_STEP
+
+
+def test_sizes_are_counted_with_what_is_inside():
+    assert [weight(x) for x in (5, "abc", [1, 2], (), {"ab": [1, "xyz"]}, {"a", "b"})] == [
+        1, 3, 2, 0, 1 + 2 + 2 + 3, 2 + 2,
+    ]  # fmt: skip
+    assert weight([["a" * 10] * 10] * 10) == 10 + 10 * 10 + 10 * 10 * 10
+    assert bounded(2**MOST_BITS - 1) == 2**MOST_BITS - 1
+    with pytest.raises(ExpressionError, match="more than 4096 bits"):
+        bounded(2**MOST_BITS)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", 5), ("-5", -5), ("5.5", 5.5), ("1e-3", 1e-3), ("1_000", "1_000"), ("true", True),
+        ("True", True), ("false", False), ("False", False), ("'5'", "5"), ("''", ""), ("'", "'"),
+        ("'a", "'a"), ("abc", "abc"), ("", ""), ("TRUE", "TRUE"), (5, 5), (None, None),
+        ("9" * 400, int("9" * 400)), ("9" * 401, "9" * 401), ("inf", math.inf), ("0x10", "0x10"),
+    ],
+)  # fmt: skip
+def test_a_text_stands_for_a_number_or_itself(text, expected):
+    found = literal(text)
+    assert found == expected and type(found) is type(expected)
+
+
+def test_conditions_are_true_false_or_numbers():
+    assert all(truth(x) for x in (1, 0.5, [0], "true", "True", "1", "-2"))
+    assert not any(truth(x) for x in (0, 0.0, [], None, "0", "false", "False"))
+    for text in ("yes", "", "0.5"):
+        with pytest.raises(ExpressionError, match="expected true, false or a number"):
+            truth(text)
