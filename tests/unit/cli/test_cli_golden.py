@@ -2,7 +2,7 @@
 
 After a change that is meant to change them, write them anew and read the diff:
 
-    python tests/unit/cli/test_cli_golden.py
+    PYTHONPATH=tests python tests/unit/cli/test_cli_golden.py
 
 Exact texts are stored; where a machine rounds the last digit differently, the words must be the
 same and the numbers close.
@@ -235,5 +235,4 @@ def write():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     write()
