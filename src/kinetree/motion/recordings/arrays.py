@@ -82,14 +82,18 @@ def _check_parquet(file: Any, name: str) -> None:
 def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
     """Units of columns in the metadata of a Parquet file, and its comments."""
     found: dict[str, Unit | None] = {}  # None: in SI units, whatever they are
+    comments: list[str] = []
     for field in schema:
-        for key, text in _texts(field.metadata).items():
+        attributes = _texts(field.metadata)
+        comments += _comments(attributes)
+        for key, text in attributes.items():
             if unit_subject(key) is not None:
                 _state(found, str(field.name), text, where)
     table = _texts(schema.metadata)
     own = _json(table.pop("PANDAS_ATTRS", ""))
     table |= cast("dict[str, Any]", own) if isinstance(own, dict) else {}
-    return _stated(found, table, schema.names, where), _comments(table)
+    comments = list(dict.fromkeys(comments + _comments(table)))
+    return _stated(found, table, schema.names, where), comments
 
 
 def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:

@@ -149,6 +149,16 @@ def test_units_of_a_field_are_read_under_every_key_of_units(key, tmp_path):
     same(read(tmp_path / "a.parquet", ROBOT), "q")
 
 
+@pytest.mark.parametrize("key", ["comment", "description"])
+def test_a_comment_on_a_field_is_read_as_comments_are(key, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    fields = [pa.field("t", "float64")]
+    fields += [pa.field(x, "float64", metadata={key: "joint angle in deg"}) for x in ("q1", "q2")]
+    pq.write_table(pa.table([T, *TRUE["q"].T], schema=pa.schema(fields)), tmp_path / "a.parquet")
+    with pytest.raises(ParseError, match="the comment 'joint angle in deg' mentions deg"):
+        read(tmp_path / "a.parquet", ROBOT)
+
+
 @pytest.mark.parametrize(
     ("table", "fits"),
     [({"q1": "rad"}, False), ({"q1": "SI"}, False), ({"q1": "degrees"}, True), ({}, True)],
