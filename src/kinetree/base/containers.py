@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.units import Dims, Unit, unit_of, unit_spans, unit_subject
+from kinetree.base.units import Dims, Unit, nested_attributes, unit_of, unit_spans, unit_subject
 from kinetree.errors import InputError
 
 DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
@@ -131,14 +131,19 @@ def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> Non
     """Raise InputError unless the attributes and name of a labelled object give SI units, or none.
 
     The units are one text, several, or a mapping from arguments or labels to texts, under a key
-    with the word unit or uom. A coordinate of xarray with such a name gives them, too.
+    with the word unit or uom, also of nested attributes. A coordinate of xarray with such a name
+    gives them, too.
     """
     attributes: Mapping[Any, Any] = getattr(value, "attrs", None) or {}
     coordinates: Mapping[Any, Any] = getattr(value, "coords", None) or {}
-    given = [*attributes.items(), *((k, list(x.to_numpy().ravel())) for k, x in coordinates.items()
-                                    if unit_subject(str(k)) is not None)]  # fmt: skip
-    subjects = [(unit_subject(str(key)), x) for key, x in given]
-    stated = [{subject: x} if subject else x for subject, x in subjects if subject is not None]
+    stated: list[object] = []
+    own = (("", str(key), x) for key, x in coordinates.items())
+    for owner, key, x in (*nested_attributes(attributes), *own):
+        subject = unit_subject(key)
+        if subject is not None:
+            x = list(x.to_numpy().ravel()) if hasattr(x, "to_numpy") else x
+            named = subject or (owner if not isinstance(x, Mapping) else "")
+            stated.append({named: x} if named else x)
     quantity = argument.rstrip("0123456789")
     expected = SI_UNITS.get(quantity, ())
     dims = {x.dims for x in map(unit_of, expected) if x is not None}

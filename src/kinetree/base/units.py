@@ -9,10 +9,11 @@ no joint vector is measured in them.
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, cast
 
 Dims = tuple[tuple[str, int], ...]  # base quantities and their powers, sorted
 ANGLE, LENGTH, TIME, FORCE, MASS = "angle", "length", "time", "force", "mass"
@@ -275,6 +276,26 @@ def unit_subject(key: str) -> str | None:
     if {x[0].lower() for x in words} <= UNIT_WORDS | EMPTY_WORDS:
         return ""
     return _without(key, *own[-1].span())
+
+
+def nested_attributes(attributes: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Attributes, also those inside dicts and lists: whose it is, its key, its value.
+
+    A nested one belongs to the key of its dict, or to the `name` in it: {"q1": {"unit": "deg"}} and
+    {"columns": [{"name": "q1", "unit": "deg"}]} both are the unit of q1. Values of units are whole.
+    """
+    pending: list[tuple[str, Any]] = [("", attributes)]
+    while pending:
+        owner, value = pending.pop()
+        if isinstance(value, Mapping):
+            own = cast("Mapping[object, Any]", value)
+            owner = str(own.get("name", owner)) if owner else ""
+            for key, x in own.items():
+                yield owner, str(key), x
+                if unit_subject(str(key)) is None:
+                    pending.append((str(key), x))
+        elif isinstance(value, list | tuple):
+            pending += [(owner, x) for x in cast("list[Any]", value)]
 
 
 def doubtful_word(text: str) -> Unit | None:

@@ -224,6 +224,20 @@ def test_degrees_of_some_entries_are_refused(key, stated):
         value.attrs = {key: stated}
         with pytest.raises(InputError, match="has the units 'deg'; expected rad or m"):
             read(value)
+        for nested in (
+            {"a": {key: "deg"}},
+            {"meta": {key: stated}},
+            {"x": [{"name": "b", key: "deg"}]},
+        ):
+            value.attrs = nested
+            with pytest.raises(InputError, match="has the units 'deg'; expected rad or m"):
+                read(value)
+        value.attrs = {
+            "a": {key: "rad"},
+            "tau": {key: "N mm"},
+            "x": [{"name": "heat", key: "degC"}],
+        }
+        read(value)
         value.attrs = {key: {"a": "rad", "t": "ms", "dq": "deg/s", "heat": "degC", "load": "N"}}
         read(value)
 

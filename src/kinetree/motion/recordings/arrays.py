@@ -20,7 +20,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
-from kinetree.base.units import Unit, unit_of, unit_subject
+from kinetree.base.units import Unit, nested_attributes, unit_of, unit_subject
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
 from kinetree.motion.recordings.clocks import PER_SECOND, Clock, check_first, seconds_note
@@ -89,9 +89,8 @@ def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
         for key, text in attributes.items():
             if unit_subject(key) is not None:
                 _state(found, str(field.name), text, where)
-    table = _texts(schema.metadata)
-    own = _json(table.pop("PANDAS_ATTRS", ""))
-    table |= cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    # `attrs` of pandas and attributes of others may be nested; types of pandas are none
+    table = {key: _json(x) for key, x in _texts(schema.metadata).items() if key != "pandas"}
     comments = list(dict.fromkeys(comments + _comments(table)))
     return _stated(found, table, schema.names, where), comments
 
@@ -111,14 +110,16 @@ def _stated(
 ) -> dict[str, Unit]:
     """Add the units of attributes to those that were found; refuse what belongs to no column.
 
-    A key states the unit of a column, `q1_units`, or is `units` with a dict of columns.
+    A key states the unit of a column, `q1_units`, or is `units` with a dict of columns, or stands
+    among the attributes of a column.
     """
-    for key, value in attributes.items():
+    for owner, key, value in nested_attributes(attributes):
         subject = unit_subject(key)
-        if subject is None:
+        if subject is None or value is None:
             continue
         value = _json(value) if isinstance(value, str) else value
-        own = cast("dict[str, Any]", value) if isinstance(value, dict) else {subject: value}
+        own = {subject or owner: value}
+        own = cast("dict[str, Any]", value) if isinstance(value, dict) else own
         for column, text in own.items():
             if column in columns:
                 _state(found, column, str(text), where)
@@ -132,7 +133,7 @@ def _stated(
 
 def _comments(attributes: Mapping[str, Any]) -> list[str]:
     """Free texts in attributes, which are read as comments are."""
-    return [str(x) for key, x in attributes.items() if COMMENT_KEY.fullmatch(key)]
+    return [str(x) for _, key, x in nested_attributes(attributes) if COMMENT_KEY.fullmatch(key)]
 
 
 def _state(found: dict[str, Unit | None], column: str, text: str, where: str) -> None:

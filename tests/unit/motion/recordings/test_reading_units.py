@@ -116,7 +116,11 @@ def test_units_in_attributes_of_files_are_applied(tmp_path):
     attrs = {"PANDAS_ATTRS": json.dumps({"units": {"t": "s", "q1": "mrad", "q2": "mrad"}})}
     tables = [pyarrow.table(arrays, schema=pyarrow.schema(fields))]
     each = {"q1.units": "mrad", "q2 uom": "mrad", "community": "no unit"}
-    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs, each)]
+    nested = ({"q1": own, "q2": own} for own in ({"unit": "mrad"}, {"meta": [], "UOM": "mrad"}))
+    listed = {"columns": [{"name": x, "unit": "mrad"} for x in ("q1", "q2")]}
+    deep = {"meta": {"a": [{"units": {"q1": "mrad", "q2": "mrad"}}]}}
+    inside = [{"PANDAS_ATTRS": json.dumps(x)} for x in (*nested, listed, deep)]
+    tables += [plain.replace_schema_metadata(x) for x in (whole, attrs, each, *inside)]
     for table in tables:
         parquet.write_table(table, tmp_path / "a.parquet")
         same(read(tmp_path / "a.parquet", ROBOT), "q")
@@ -131,6 +135,8 @@ def test_units_in_attributes_of_files_are_applied(tmp_path):
         ({"time_unit": "ms"}, "'time_unit' states ms, and names no column"),
         ({"uom": "ticks"}, "'uom' states counts, and names no column"),
         ({"comment": "angles in degrees"}, "the comment 'angles in degrees' mentions deg"),
+        ({"a": json.dumps({"robot": {"unit": "deg"}})}, "'unit' states deg, and names no column"),
+        ({"a": json.dumps({"q1": {"note": "unit: deg"}})}, "the comment 'unit: deg' mentions deg"),
         ({"units": "[" * 100_000}, "a unit that is not read"),
         ({"units": json.dumps({"q1": "foo"})}, "'q1' in 'foo', a unit that is not read"),
     ):
