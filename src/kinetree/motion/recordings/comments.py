@@ -8,13 +8,15 @@ A comment is free text, so one rule decides what its units mean:
   units alone. Refused if the columns state no unit and it is not SI. Beside a column that states
   another one it is refused only if the line declares units: it has the word "unit", or units
   alone. Prose ("original angles in degrees, converted") gives way to the column, with a note.
+- A part of a unit behind "in" or "unit" ("angles in 1e-3 rad") is stated, too, and is never SI.
 - A unit of a joint vector that stands elsewhere in the line, and one behind "in" without the name
   of a quantity, are doubtful: refused if it is not SI and the columns state no unit.
 
-Turns, counts and single letters have other meanings too: they count only behind a link in a line
-that names the quantity.
+Turns, counts, parts and single letters have other meanings too: they count only behind a link in a
+line that names the quantity.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ from kinetree.motion.recordings.names import TIME, TIMES, WORDS
 from kinetree.motion.recordings.units import JOINT_DIMS, dims_of, entries, in_degrees, si_unit
 
 # units that no joint vector has, and quantities that files give in them
-FOREIGN = {"A": ("tau",), "V": ("tau",), MASS: ("tau",), "%": SIGNALS, "counts": SIGNALS,
+FOREIGN = {"A": ("tau",), "V": ("tau",), MASS: ("tau",), "%": SIGNALS, "counts": (TIME, *SIGNALS),
            "grad": ("q",), "rps": ("dq",)}  # fmt: skip
 SUBJECTS = {**WORDS, **dict.fromkeys((*TIMES, "clock"), TIME), "current": "tau"}
 ALL = frozenset((TIME, *SIGNALS))
@@ -43,6 +45,13 @@ BEHIND_LINK = re.compile(rf"(?i){LINK}$")
 TEXT = rf"[^:={CLOSE}]{{1,{WINDOW}}}?"
 WHOLE = re.compile(rf"(?i){LINK}(?=(?P<unit>{TEXT})\s*(?:$|[{CLOSE}]|\.(?:\s|$)))")
 VALUE = re.compile(r"(?i)(?<![\w.])(?<!joint )(?<!column )(?<!axis )\d[\d.]*(?:e[+-]?\d+)?\s*$")
+# a part of a unit, which no column can state: "in 1e-3 rad", "unit: 0.1 deg", "in tenths of a deg"
+PART = re.compile(
+    r"(?i)(?:\b(?:in|as)\s+(?:0?\.0*1|1e[+-]?\d+|10(?:\^|\*\*)[+-]?\d+|1\s*/\s*\d+"
+    r"|(?:ten|hundred|thousand|million)ths?\s+of(?:\s+an?)?)"
+    rf"|\b(?:units?|uom)\b[\s:={OPEN}]*(?:of\s+)?\d[\d.e/^+-]*)[\s*·×]{{0,3}}"
+    rf"(?P<unit>[^\s\d{CLOSE}]{{1,{WINDOW}}})"
+)
 BRACKETS = re.compile(r"[\[\](){}<>\"']")
 CURRENT = re.compile(r"(?i)currents?")
 
@@ -59,7 +68,8 @@ class Mention:
     @property
     def is_doubtful(self) -> bool:
         """Whether the word has other meanings too."""
-        return str(self.unit) == "rev" or ("counts", 1) in self.unit.dims
+        is_part = math.isnan(self.unit.numerator)  # "stopped in 0.1 s"
+        return is_part or str(self.unit) == "rev" or ("counts", 1) in self.unit.dims
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,8 @@ def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str
             same_kind = unit.dims == dims_of(column.usual)
             if not same_kind and not _is_foreign(unit, column.quantity):
                 continue
+            if not same_kind and column.quantity == TIME and named != {TIME}:
+                continue  # "time in s, angles in counts"
             strong = mention.is_linked and column.quantity in named
             weak = is_joint_unit or (mention.is_in and not mention.is_doubtful and not named)
             beside = f"{where}: a comment mentions {unit}; {column.name} is in"
@@ -112,7 +124,8 @@ def _silent(
     request: ReadRequest, column: Column, unit: Unit, comment: str, where: str
 ) -> ParseError:
     head, target = column.target.split("=", 1)
-    way = request.options.column(head, f"{target}[{unit if unit.readable else column.usual}]")
+    known = unit.readable and unit_of(str(unit)) is not None
+    way = request.options.column(head, f"{target}[{unit if known else column.usual}]")
     return ParseError(
         f"{where}: the comment {comment[:60]!r} mentions {unit}, and {column.name} has no unit. "
         "State it: in its name, in a comment '# units: ...' with one unit for every "
@@ -165,6 +178,9 @@ def _mentioned(comment: str) -> Iterator[Mention]:
         unit = unit_of("A" if CURRENT.fullmatch(match["unit"]) else match["unit"])
         if unit is not None:
             yield Mention(unit, False, True, (match["word"] or "").lower() == "in")
+    for match in PART.finditer(comment):
+        if (unit := unit_of(match["unit"].rstrip("."))) is not None:
+            yield Mention(Unit(f"a part of {unit}", unit.dims, math.nan), is_linked=True)
     for text in _units_alone(comment):
         if (unit := unit_of(text)) is not None:
             yield Mention(unit, False, True)

@@ -256,6 +256,11 @@ REFUSED = {
     '# {"angle_unit": "deg"}\nt,q1,q2,tau1,tau2': "mentions deg",
     '# {"time_unit": "ms"}\nt,q1,q2,tau1,tau2': "mentions ms",
     '# {"units": {"tau1": "A"}}\nt,q1,q2,tau1,tau2': "mentions A",
+    "# time unit: 1/1000 s\nt,q1,q2,tau1,tau2": "mentions a part of s, and the time 't'",
+    "# angles in 1e-3 rad\nt,q1,q2,tau1,tau2": "mentions a part of rad, and q of joint1",
+    "# angles in thousandths of a revolution\nt,q1,q2,tau1,tau2": "mentions a part of rev, and q",
+    "# torque unit: 0.001 Nm\nt,q1,q2,tau1,tau2": "mentions a part of N m, and tau of joint1",
+    "# time in samples\nt,q1,q2,tau1,tau2": "mentions counts, and the time 't'",
     "# units: s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "in rad by the comment",
     "# units: s,deg,deg,-,-\nt,q1,q2,tau1,tau2\n# units: s,rad,rad,-,-": "line 3 and in deg by a",
     "# s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "column 2 is in rad",
@@ -296,6 +301,7 @@ HARMLESS = [
     "sensor: V", "the tool of the arm is 30 mm long", "recording time: 10 min", "start in 5 ms",
     "grade: A, t = 5",
     "temperature in celsius", "recorded in a room", "written in a hurry", "2 steps, 90 % done",
+    "sample time: 1e-3 s", "time step = 0.001 s", "stopped in 0.1 s", "time: 500 samples",
     "units: s,rad,rad,N m,N m", "time in s", "q in rad, tau in N m", "period (ms): 10",
 ]  # fmt: skip
 
