@@ -23,7 +23,7 @@ from kinetree.base.tables import listing
 from kinetree.base.units import Unit, nested_attributes, unit_of, unit_subject
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
-from kinetree.motion.recordings.clocks import PER_SECOND, Clock, check_first, seconds_note
+from kinetree.motion.recordings.clocks import PER_SECOND, STAMP, Clock, check_first, seconds_note
 from kinetree.motion.recordings.comments import check_comment
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.sizes import check_columns, check_numbers
@@ -320,6 +320,9 @@ def _times(
     fine = np.zeros_like(whole)
     if clock.nanoseconds is not None:
         fine = _whole(arrays[clock.nanoseconds], heads[clock.nanoseconds], where)
+        outside = (fine < 0) | (fine >= 10**9)
+        if outside.any():
+            raise ParseError(f"{where}, row {int(np.argmax(outside)) + 1}: {STAMP}")
     start = f"{int(whole[0]) / per_second + int(fine[0]) / 1e9:.9f}"
     notes.append(f"times are counted from the first, {start} s")
     if clock.nanoseconds is None:

@@ -17,6 +17,7 @@ from kinetree.motion.recordings.names import NANOSECOND, TIME, Meaning
 
 PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 SECOND = Unit("s", (("time", 1),))
+STAMP = "seconds beside nanoseconds are whole, and nanoseconds from 0 to 999999999."
 LATEST = 1e11  # s, three thousand years: larger times are in another unit
 
 

@@ -21,7 +21,7 @@ from kinetree.base.tables import counted, listing
 from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.clocks import LATEST, Clock, check_first, seconds_note
+from kinetree.motion.recordings.clocks import LATEST, STAMP, Clock, check_first, seconds_note
 from kinetree.motion.recordings.comments import check_comment
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.layout import unnamed_layout
@@ -354,7 +354,10 @@ class TextTable:
             try:
                 value = Decimal(own[clock.column].strip()) / clock.per_second
                 if clock.nanoseconds is not None:
-                    value += Decimal(own[clock.nanoseconds].strip()) / 10**9
+                    fine = Decimal(own[clock.nanoseconds].strip())
+                    if value % 1 or fine % 1 or not 0 <= fine < 10**9:
+                        raise ParseError(f"{self.name}, line {line}: {STAMP}")
+                    value += fine / 10**9
             except InvalidOperation:
                 raise ParseError(
                     f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time."

@@ -285,6 +285,16 @@ def test_seconds_and_nanoseconds_are_one_time(sec, nanosec, tmp_path):
     assert "counted from the first, 1700000000.999999999 s" in notes(found)
 
 
+@pytest.mark.parametrize(("sec", "nanosec"), [(1.5, 5e8), (1, 2e9), (1, -5)])
+def test_a_time_counts_once_in_seconds_and_nanoseconds(sec, nanosec, tmp_path):
+    arrays = {"sec": np.array([0, sec]), "nanosec": np.array([0, nanosec]), "q": np.zeros((2, 7))}
+    np.savez(tmp_path / "a.npz", **arrays)
+    text = f"sec,nanosec,{','.join(J)}\n0,0{',0' * 7}\n{sec},{nanosec}{',0' * 7}\n"
+    for path in (tmp_path / "a.npz", written(tmp_path, text)):
+        with pytest.raises(ParseError, match="whole"):
+            read(path, PANDA)
+
+
 def test_degrees_are_read_where_they_are_stated(tmp_path):
     degrees = {x: np.rad2deg(TRUE[x]) for x in ("q", "dq")}
     said = {"q": numbered("q{} [deg]", 1), "dq": numbered("dq{} [deg/s]", 1)}
