@@ -11,6 +11,7 @@ import re
 import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -190,6 +191,9 @@ def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
     """Refuse arrays that are larger than the limit or than their files, by their headers."""
     members = archive.infolist()
     check_columns(len(members), name)
+    names = Counter(x.filename.removesuffix(".npy") for x in members)
+    if len(names) < len(members):
+        raise ParseError(f"{name}: two arrays are called {names.most_common(1)[0][0]!r}.")
     total = 0
     for member in members:
         with archive.open(member) as stream:

@@ -1,6 +1,7 @@
 """Everything that kinetree writes it reads back, bit for bit; other files against pandas."""
 
 import gzip
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,15 @@ def test_arrays_of_other_programs_are_numbered_sets(tmp_path):
     again = read(tmp_path / "b.npz", ROBOT)
     assert np.array_equal(again.dq, found.dq) and np.array_equal(again.ddq, found.ddq)
     assert again.meta["notes"] == ("dq and ddq are computed from the spline through q",)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_arrays_of_one_name_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", t=np.arange(3.0), q=np.zeros((3, 3)))
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("q.npy", archive.read("q.npy"))
+    with pytest.raises(ParseError, match="two arrays are called 'q'"):
+        read(tmp_path / "a.npz", ROBOT)
 
 
 def test_arrays_may_name_the_joints_in_their_cells(tmp_path):
