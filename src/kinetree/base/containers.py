@@ -185,7 +185,9 @@ def _unit_texts(
         for key, x in cast("Mapping[object, object]", stated).items():
             if key == quantity or key not in SI_UNITS:
                 yield from _unit_texts(x, quantity, labels, own and key in (quantity, *labels))
-    elif isinstance(stated, list | tuple | np.ndarray):
+    elif isinstance(stated, np.ndarray):
+        yield from _unit_texts(stated.tolist(), quantity, labels, own)
+    elif isinstance(stated, list | tuple):
         for x in cast("list[object]", stated):
             yield from _unit_texts(x, quantity, labels, own)
     elif stated is not None:

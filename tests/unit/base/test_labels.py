@@ -251,6 +251,13 @@ def test_one_coordinate_of_units_is_that_of_all_entries():
             read_times(xr.DataArray([0.0, 1, 2], dims="t", coords={name: "ms"}), "t")
 
 
+def test_units_may_be_arrays_of_texts():
+    for stated in (np.array("deg"), np.array(["rad", "deg"])):
+        with pytest.raises(InputError, match="has the units 'deg'"):
+            read(ARRAY.assign_attrs(units=stated))
+    assert np.array_equal(read(ARRAY.assign_attrs(units=np.array("rad"))), ROWS)
+
+
 def test_units_of_positions_to_lock_and_of_tables_are_checked():
     robot, body = kt.robots.planar_2r(), {"m": [1.0], "com": [[0, 0, 0]], "I_com": [np.eye(3)]}
     table = pd.DataFrame([[0.5, 90.0, 0, 0]], columns=["a", "alpha", "d", "theta"])
