@@ -4,11 +4,19 @@
 files of others are shown with escapes in errors and warnings (`visible`).
 """
 
+import re
 import sys
 import warnings
 from importlib import import_module
 from typing import Any
 from unicodedata import category
+
+# signs that show nothing though Unicode calls them printable (Default_Ignorable_Code_Point), the
+# blank of Braille, and ends of lines
+BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
 
 
 def visible(text: str, kept: str = "\n\t") -> str:
@@ -17,10 +25,10 @@ def visible(text: str, kept: str = "\n\t") -> str:
     Those are control characters, changes of the direction of writing, and other characters without
     a picture. `kept` are control characters that stay as they are.
     """
-    if text.isprintable():
+    if text.isprintable() and not BLANK.search(text):
         return text
     return "".join(
-        repr(c)[1:-1] if (category(c)[0] == "C" and c not in kept) or c in "\u2028\u2029" else c
+        ascii(c)[1:-1] if (category(c)[0] == "C" and c not in kept) or BLANK.match(c) else c
         for c in text
     )
 

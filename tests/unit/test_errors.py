@@ -41,6 +41,14 @@ def test_a_missing_name_is_a_lookup_error_and_keeps_its_message():
     assert str(errors.NameLookupError("no frame 'x'")) == "no frame 'x'"
 
 
+@pytest.mark.parametrize(
+    "code", [0x34F, 0x115F, 0x1160, 0x180B, 0x2800, 0x3164, 0xFE0F, 0xFFA0, 0xE0100]
+)
+def test_characters_without_a_picture_are_escaped_in_messages(code):
+    assert str(KinetreeError(f"arm{chr(code)}")) == f"arm{ascii(chr(code))[1:-1]}"
+    assert str(KinetreeError("Gelenk é 한 👍")) == "Gelenk é 한 👍"
+
+
 def impossible_robot() -> kt.Robot:
     points, inertia = [(0, 0, 0)], [np.diag([1, 1, 9])]
     return kt.Robot.from_points(

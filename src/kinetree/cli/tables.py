@@ -51,8 +51,8 @@ class Terminal(Console):
     ) -> Iterable[Segment]:
         """Render as rich does, with escapes in the texts of tables and other renderables."""
         for segment in super().render(renderable, options):
-            is_plain = segment.control or segment.text.isprintable()
-            yield segment if is_plain else Segment(visible(segment.text), segment.style)
+            text = segment.text if segment.control else visible(segment.text)
+            yield segment if text == segment.text else Segment(text, segment.style)
 
 
 def console() -> Terminal:
