@@ -115,6 +115,19 @@ def read_urdf_text(
     return _robot(root, findings, mimic)
 
 
+def _warn_of_quaternions(root: Element, findings: Findings) -> None:
+    """Warn of links and joints with quat_xyzw, which belongs to version 1.1 of URDF."""
+    text = (
+        "quat_xyzw is applied, and programs that follow the version of <robot> ignore it; add "
+        'version="1.1" to <robot>, or write rpy.'
+    )
+    for owner in (*root.all("link"), *root.all("joint")):
+        inside = [x for child in owner.children for x in (child, *child.children)]
+        if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
+            name = owner.attributes.get("name", "")
+            findings.warn_together(owner, text, f"{owner.tag} {show(name)}")
+
+
 def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     _check_root(root)
     name = root.attributes.get("name", "").strip()
@@ -124,6 +137,8 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     version = root.attributes.get("version", "1.0").strip()
     if version.partition(".")[0] != "1":
         findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
+    if version in ("1", "1.0"):
+        _warn_of_quaternions(root, findings)
     check_words(root, f"robot {show(name)}", findings)
     note_extensions(root, findings)
     links = [read_link(element, findings) for element in root.all("link")]

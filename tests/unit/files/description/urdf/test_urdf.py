@@ -62,6 +62,9 @@ def test_quat_xyzw_says_the_same_as_rpy():
     robot = read_changed('rpy="0 0 0"', f'quat_xyzw="{quaternion}"')
     expected = rotation(np.array([0, 1, 0]), 0.7)
     np.testing.assert_allclose(robot.joints[0].M_pc[:3, :3], expected, atol=1e-15)
+    assert len(robot.warnings) == 1  # that Pinocchio ignores it, without a version
+    text = ROBOT.replace('rpy="0 0 0"', f'quat_xyzw="{quaternion}"')
+    assert not read_urdf_text(text.replace('name="two"', 'name="two" version="1.1"')).warnings
 
 
 @pytest.mark.parametrize(
