@@ -306,7 +306,7 @@ def _times(
     """Times in s; stamps, nanoseconds and seconds with nanoseconds are counted from the first."""
     x, head = arrays[clock.column], heads[clock.column]
     per_second = clock.per_second
-    if x.dtype.kind == "M":  # a time stamp with its own unit
+    if x.dtype.kind in "mM":  # time differences and stamps have their own unit
         unit = np.datetime_data(x.dtype)[0]
         if unit not in PER_SECOND:
             raise ParseError(f"{where}: {head!r} is in {unit}; expected s, ms, us or ns.")
@@ -314,7 +314,9 @@ def _times(
             raise ParseError(
                 f"{where}, row {int(np.argmax(np.isnat(x))) + 1}: {head!r} is missing."
             )
-        x, per_second = x.astype(np.int64), PER_SECOND[unit]
+        if x.dtype.kind == "m":
+            return x / np.timedelta64(1, "s")
+        x, per_second = x.astype(f"M8[{unit}]").astype(np.int64), PER_SECOND[unit]  # of M8[10ms]
     elif not clock.exact:
         t = _floats(x, head, where)
         check_first(clock, head, float(t[0]), request, where)

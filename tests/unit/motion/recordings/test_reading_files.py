@@ -153,6 +153,19 @@ def test_parquet_of_lists_and_of_time_stamps(tmp_path):
     assert np.array_equal(found.q, q) and np.array_equal(found.t, np.arange(4) / 8)
 
 
+def test_time_differences_are_times(tmp_path):
+    t, q = np.array([125, 250, 375], "m8[ms]"), RNG.normal(size=(3, 3))
+    np.savez(tmp_path / "a.npz", t=t, q=q)
+    np.savez(tmp_path / "b.npz", t=t.astype("m8[125ms]"), q=q)
+    np.savez(tmp_path / "c.npz", t=np.datetime64(125, "125ms") + t.astype("m8[125ms]"), q=q)
+    frame = pandas.DataFrame(q, columns=J, index=pandas.Index(t, name="t"))
+    frame.to_parquet(tmp_path / "a.parquet")
+    for name in ("a.npz", "b.npz", "a.parquet"):
+        found = read(tmp_path / name, ROBOT)
+        assert np.array_equal(found.t, [0.125, 0.25, 0.375]) and np.array_equal(found.q, q)
+    assert np.array_equal(read(tmp_path / "c.npz", ROBOT).t, [0, 0.125, 0.25])  # dates
+
+
 def test_a_missing_time_stamp_is_refused_with_its_row(tmp_path):
     stamps = np.datetime64("2026-01-01T00:00:00", "ms") + np.arange(4) * np.timedelta64(125, "ms")
     stamps[2] = np.datetime64("NaT")
