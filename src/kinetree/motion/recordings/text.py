@@ -34,6 +34,7 @@ MOST_COMMENTS, COMMENTS_PER_ROW = 20_000, 10  # lines, with blank ones
 MOST_LEVELS = 3  # lines of names: two levels of pandas, and the name of the index below them
 LONGEST_SHOWN = 40  # signs of a cell in a message
 COMMENT = "#"
+SEPARATOR_LINE = re.compile(r"(?i)\s*\"?sep=[,;|\t]\"?\s*")  # of Excel, above the names
 UNITS_LINE = re.compile(r"(?i)#[#\s]*units?\s*(?:[:=]|\s)\s*(.*)")
 
 Lines = Sequence[tuple[int, str]]  # numbers of lines, and their texts
@@ -169,6 +170,8 @@ class TextTable:
     def _decided(self, seen: Lines, *, ended: bool) -> _Head | None:
         """The head, or None if more lines are needed to decide what the names are."""
         rows = [x for x in seen if not x[1].startswith(COMMENT)]
+        if rows and SEPARATOR_LINE.fullmatch(rows[0][1]):
+            rows = rows[1:]
         if not rows:
             return None
         line, text = rows[0]

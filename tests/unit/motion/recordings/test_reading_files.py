@@ -98,6 +98,14 @@ def test_recordings_read_back_to_the_same_bits(tmp_path):
         bare.to_csv(tmp_path / "b.csv")
 
 
+@pytest.mark.parametrize("line", ["sep=,", "\ufeffSEP=,\r", '"sep=,"'])
+def test_the_line_of_the_separator_is_skipped(line, motion, tmp_path):
+    motion.to_csv(tmp_path / "a.csv")
+    text = f"{line}\n{(tmp_path / 'a.csv').read_text(encoding='utf-8')}"
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    same(motion, read(tmp_path / "a.csv", ROBOT))
+
+
 def test_a_compressed_text_is_read(motion, tmp_path):
     motion.to_csv(tmp_path / "a.csv")
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
