@@ -124,8 +124,8 @@ def _silent(
     request: ReadRequest, column: Column, unit: Unit, comment: str, where: str
 ) -> ParseError:
     head, target = column.target.split("=", 1)
-    known = unit.readable and unit_of(str(unit)) is not None
-    way = request.options.column(head, f"{target}[{unit if known else column.usual}]")
+    known = "UNIT" if math.isnan(unit.numerator) else unit if unit.readable else column.usual
+    way = request.options.column(head, f"{target}[{known}]")
     return ParseError(
         f"{where}: the comment {comment[:60]!r} mentions {unit}, and {column.name} has no unit. "
         "State it: in its name, in a comment '# units: ...' with one unit for every "

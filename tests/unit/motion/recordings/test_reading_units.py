@@ -256,7 +256,7 @@ REFUSED = {
     '# {"angle_unit": "deg"}\nt,q1,q2,tau1,tau2': "mentions deg",
     '# {"time_unit": "ms"}\nt,q1,q2,tau1,tau2': "mentions ms",
     '# {"units": {"tau1": "A"}}\nt,q1,q2,tau1,tau2': "mentions A",
-    "# time unit: 1/1000 s\nt,q1,q2,tau1,tau2": "mentions a part of s, and the time 't'",
+    "# time unit: 1/1000 s\nt,q1,q2,tau1,tau2": r"mentions a part of s, .*'t\[UNIT\]'",
     "# angles in 1e-3 rad\nt,q1,q2,tau1,tau2": "mentions a part of rad, and q of joint1",
     "# angles in thousandths of a revolution\nt,q1,q2,tau1,tau2": "mentions a part of rev, and q",
     "# torque unit: 0.001 Nm\nt,q1,q2,tau1,tau2": "mentions a part of N m, and tau of joint1",
