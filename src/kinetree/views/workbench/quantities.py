@@ -34,7 +34,7 @@ CONSTRAINED_NAMES = (
     "constraint_errors", "constraint_jacobian", "constraint_bias", "constrained_inverse_dynamics",
 )  # fmt: skip
 # degrees of freedom, and links: for a chain of 200 the matrices and ellipsoids of the readings take
-# 2 s in plain functions, for one of 1500 many minutes
+# 2 to 4 s in plain functions, for one of 1500 many minutes
 MAX_FULL = 200
 LOADED = "loaded_"  # begins the name of a kernel with F_ext, which is another one
 

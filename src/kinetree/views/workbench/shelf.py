@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -35,7 +35,7 @@ from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
-from kinetree.views.workbench.quantities import compile_in_thread
+from kinetree.views.workbench.quantities import MAX_FULL, compile_in_thread, is_large
 from kinetree.views.workbench.state import Request, number, numbers, record, sequence, text
 
 BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
@@ -136,7 +136,7 @@ class Shelf:
                 self._compiling[opened] = compile_in_thread(opened.robot, self.closing)
 
     @contextmanager
-    def turn(self, key: str) -> Iterator[None]:
+    def turn(self, key: str) -> Generator[None, None, None]:
         """Compute for a robot; BusyError after TURN_WAIT_S of others, or at the end.
 
         A request whose client has left is computed to its end, so their number has a limit.
@@ -293,6 +293,11 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 robot, drawn, _ = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
+        if is_large(robot.model) and robot.model.constraints is not None:
+            raise InputError(
+                f"The robot of {main} has constraints and {len(robot.model.links)} links; the "
+                f"workbench closes the loops of up to {MAX_FULL}. Use kinetree.load in Python."
+            )
         own = Robot(without_places(robot.model, private))  # not the report: its file is removed
         remarks = tuple(without_folder(x, private) for x in drawn.remarks)
         return Opened(key, own, stage_of(own, drawn=replace(drawn, remarks=remarks)), main)
