@@ -8,7 +8,7 @@ import pytest
 from measure import clipped, low_contrast, overlapping, until
 
 import kinetree as kt
-from kinetree.views.workbench import view
+from kinetree.views.workbench import quantities, view
 
 SCENE = "window.kinetree.bench.scene"
 READY = "!!(window.kinetree && window.kinetree.ready && window.kinetree.bench.readings)"
@@ -145,6 +145,22 @@ def test_readings_are_those_of_the_library(panda):
     M = robot.mass_matrix(state["q"])
     np.testing.assert_allclose(panda.values(".cell-button"), M.ravel(), rtol=1e-12)
     panda.page.locator("[data-name=q]").click()
+
+
+def test_a_large_robot_has_a_sentence_in_place_of_its_matrix(benches, monkeypatch):
+    bench = benches("planar_2r", fresh=True)
+    bench.shows("torque", "matrix", "hand")
+    bench.settled()
+    assert bench.page.locator(".cell-button").count() == 4
+    monkeypatch.setattr(quantities, "MAX_FULL", 1)
+    bench.change(q=[0.3, 0.4])
+    bench.settled()
+    assert bench.page.locator(".cell-button").count() == 0
+    assert bench.page.get_by_text("computes no mass matrix").count() == 2
+    monkeypatch.undo()
+    bench.change(q=[0.3, 0.5])
+    bench.settled()
+    assert bench.page.locator(".cell-button").count() == 4
 
 
 def test_every_change_is_undone_and_done_again(panda):

@@ -29,7 +29,7 @@ from kinetree.views.workbench.motions import (
     saved,
 )
 from kinetree.views.workbench.presets import default_preset
-from kinetree.views.workbench.quantities import quantity
+from kinetree.views.workbench.quantities import MAX_FULL, is_large, quantity
 from kinetree.views.workbench.readings import readings
 from kinetree.views.workbench.runs import asked_law, simulated
 from kinetree.views.workbench.shelf import BUILT_IN, Shelf, decoded
@@ -234,6 +234,7 @@ API: dict[str, Callable[[Shelf, Request], Answer]] = {
     "save": answer_save,
 }
 
+LARGE = ("readings", "equations", "save")  # that large robots have, without a motion
 ROBOT = ("robot", "gravity", "payload")
 STATE = (*ROBOT, "q", "dq", "ddq", "push")
 ENTRIES: dict[str, tuple[str, ...]] = {  # that a request may have, by its name
@@ -263,4 +264,14 @@ def answer(shelf: Shelf, name: str, request: Request) -> object:
                 f"the request {name} has an entry {entry[:40]!r}; expected only "
                 f"{', '.join(expected) or 'an empty record'}.{nearest(entry, expected)}"
             )
-    return API[name](shelf, request)
+    if "robot" not in request:
+        return API[name](shelf, request)
+    key = text(request["robot"], "robot")
+    model = shelf.find(key).robot.model
+    if is_large(model) and (name not in LARGE or request.get("motion") is not None):
+        raise InputError(
+            f"the robot has {model.n} degrees of freedom and {len(model.links)} links; the "
+            f"workbench answers {name} for up to {MAX_FULL}. Use Python for larger robots."
+        )
+    with shelf.turn(key):
+        return API[name](shelf, request)

@@ -33,6 +33,9 @@ NAMES = (
 CONSTRAINED_NAMES = (
     "constraint_errors", "constraint_jacobian", "constraint_bias", "constrained_inverse_dynamics",
 )  # fmt: skip
+# degrees of freedom, and links: for a chain of 200 the matrices and ellipsoids of the readings take
+# 2 to 4 s in plain functions, for one of 1500 many minutes
+MAX_FULL = 200
 LOADED = "loaded_"  # begins the name of a kernel with F_ext, which is another one
 
 
@@ -94,6 +97,11 @@ def _called(robot: Robot, name: str, *arguments: Array) -> Quantity:
     kernel: Quantity = getattr(robot, name)
     kernel(*arguments)
     return kernel
+
+
+def is_large(model: Model) -> bool:
+    """Return True if only quantities whose work grows with n, not n^2 or n^3, are computed."""
+    return max(model.n, len(model.links)) > MAX_FULL
 
 
 def has_mass(model: Model) -> bool:

@@ -1,6 +1,7 @@
 """Readings of a state: joint forces by parts, mass matrix, energy, and the ellipsoids of a frame.
 
-They answer within milliseconds, so that a slider can be dragged (see quantities.py).
+They answer within milliseconds, so that a slider can be dragged (see quantities.py). Those of a
+large robot have no matrix and no ellipsoids, whose work grows with n^2 and n^3.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.views.workbench.closing import allowed_motion, closure_words
-from kinetree.views.workbench.quantities import has_mass, quantity
+from kinetree.views.workbench.quantities import MAX_FULL, has_mass, is_large, quantity
 from kinetree.views.workbench.state import State, external_wrenches
 
 ELLIPSOIDS = {"mass": ("effective mass", "kg"), "force": ("force", "N per N m of torque")}
@@ -32,29 +33,42 @@ def readings(
     frame: frame whose pose and ellipsoids are shown; None means the tool. size: longest finite axis
     of a drawn ellipsoid, m. kept: as in `allowed_motion`.
     """
+    large = is_large(state.robot.model)
+    if large and state.robot.model.constraints is not None:
+        raise InputError(f"{left_out(state.robot.model)} Joint forces with constraints need them.")
     state = allowed_motion(state, kept)
     robot, q, dq = state.robot, state.q, state.dq
     name = robot.model.tool if frame is None else frame
     found = torques(state)
-    M = np.asarray(quantity(robot, "mass_matrix")(q), float)
-    values = np.linalg.eigvalsh(M) if len(M) else np.zeros(1)
+    M = None if large else np.asarray(quantity(robot, "mass_matrix")(q), float)
+    values = np.zeros(1) if M is None or not len(M) else np.linalg.eigvalsh(M)
+    ellipsoids = {} if large else frame_ellipsoids(state, name, size)
     return {
         "tau": found.tau,
         "parts": found.parts,
         "limits": found.limits,
         "M": M,
-        "eigenvalues": [values[0], values[-1]],
+        "eigenvalues": None if large else [values[0], values[-1]],
+        "left_out": left_out(robot.model) if large else None,
         "energy": {
             "kinetic": float(quantity(robot, "kinetic_energy")(q, dq)),
             "potential": float(quantity(robot, "potential_energy")(q)),
         },
         "frame": {"name": name, "T": np.asarray(pose(robot.model, q, name), float).ravel()},
-        "ellipsoids": {kind: vars(x) for kind, x in frame_ellipsoids(state, name, size).items()},
+        "ellipsoids": {kind: vars(x) for kind, x in ellipsoids.items()},
         "com": quantity(robot, "center_of_mass")(q) if has_mass(robot.model) else None,
         "dq": dq,
         "ddq": state.ddq,
         "closure": closure_words(state),
     }
+
+
+def left_out(model: Model) -> str:
+    """The sentence for a large robot."""
+    return (
+        f"The robot has {model.n} degrees of freedom and {len(model.links)} links: from more than "
+        f"{MAX_FULL} on, the workbench computes no mass matrix and no ellipsoids. Use Python."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +125,18 @@ def constrained_torques(state: State) -> Torques:
 def motion_parts(state: State) -> dict[str, Array]:
     """Parts of the joint forces that do not depend on the push."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
+    if is_large(robot.model):  # M ddq and c as differences of joint forces, without matrices
+        bare, zero = frictionless(robot.model), np.zeros(robot.n)
+        still, coasting, moving = (
+            inverse_dynamics(bare, q, *rates) for rates in ((zero, zero), (dq, zero), (dq, ddq))
+        )
+        inertia, coriolis = moving - coasting, coasting - still
+    else:
+        inertia = quantity(robot, "mass_matrix")(q) @ ddq
+        coriolis = quantity(robot, "coriolis_forces")(q, dq)
     return {
-        "inertia": quantity(robot, "mass_matrix")(q) @ ddq,
-        "Coriolis": quantity(robot, "coriolis_forces")(q, dq),
+        "inertia": inertia,
+        "Coriolis": coriolis,
         "gravity": quantity(robot, "gravity_forces")(q),
         **({"spring": quantity(robot, "spring_forces")(q)} if robot.model.springs else {}),
         "friction": quantity(robot, "friction_forces")(dq),

@@ -28,6 +28,7 @@ from kinetree.views.workbench.guard import (
     judge,
 )
 from kinetree.views.workbench.page import Page, headers
+from kinetree.views.workbench.shelf import BusyError
 from kinetree.views.workbench.state import Request, plain
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ COMMON = {  # headers of every answer
     "X-Content-Type-Options": "nosniff",
 }
 THREAD = "kinetree workbench"  # name of the server's threads
+LONGEST_END_S = 5.0  # of the end for requests that are being answered
 PIECE_BYTES = 1 << 16  # of a body that are read at a time
 
 Respond = Callable[[str, Request], object]  # answer of a request by its name
@@ -134,14 +136,14 @@ class Server(ThreadingHTTPServer):
         """Log an error of a connection; a browser that went away is not one."""
         log.debug("A connection ended with an error.", exc_info=True)
 
-    def stop(self, seconds: float = 10.0) -> None:
-        """End the server: close all connections and wait for their threads."""
+    def stop(self) -> None:
+        """End the server: close all connections and wait a little for their threads."""
         self.shutdown()
         self._loop.join()
         with self._turn:
             for connection in self._open:
                 with_no_error(lambda c=connection: c.shutdown(socket.SHUT_RDWR))
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LONGEST_END_S
         for thread in self._serving:
             if thread is not threading.current_thread():
                 thread.join(max(end - time.monotonic(), 0.0))
@@ -304,6 +306,8 @@ def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
     try:
         request = read_json(body)
         return 200, plain(respond(name, request))
+    except BusyError as error:
+        return 503, {"error": str(error)}
     except KinetreeError as error:
         return 400, {"error": str(error)}
     except Exception as error:

@@ -12,8 +12,11 @@ import re
 import shutil
 import tempfile
 import threading
+import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -32,14 +35,16 @@ from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
-from kinetree.views.workbench.quantities import compile_in_thread
+from kinetree.views.workbench.quantities import MAX_FULL, compile_in_thread, is_large
 from kinetree.views.workbench.state import Request, number, numbers, record, sequence, text
 
 BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MAX_FILES = 400
-LONGEST_WAIT_S = 10.0  # of the end for a kernel that is being compiled
+LONGEST_WAIT_S = 5.0  # of the end for all kernels that are being compiled
+MAX_COMPUTING = 4  # requests about one robot that are computed at once; a page has about three
+TURN_WAIT_S = 5.0  # of further ones
 MAX_UPLOADS, MAX_VARIANTS = 12, 16  # robots that are kept
 MAX_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
 # degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
@@ -58,6 +63,10 @@ class Opened:
     source: str
 
 
+class BusyError(KinetreeError):
+    """Too many requests are being computed."""
+
+
 class Shelf:
     """All robots that are open, and the folder for uploads, which `close` removes."""
 
@@ -70,13 +79,18 @@ class Shelf:
         self._variants: Recent[Robot] = Recent(MAX_VARIANTS)
         self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
         self._turn = threading.Lock()  # of the dicts above
+        self._computing: Counter[str] = Counter()  # requests by the id of their robot
+        self._computed = threading.Condition()
         self._readers = threading.Semaphore(MAX_READERS)
 
     def close(self) -> None:
         """End long requests and remove the folder of the uploads."""
         self.closing.set()
+        with self._computed:
+            self._computed.notify_all()
+        end = time.monotonic() + LONGEST_WAIT_S
         for thread in list(self._compiling.values()):
-            thread.join(LONGEST_WAIT_S)
+            thread.join(max(end - time.monotonic(), 0.0))
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give(self, robot: Robot, drawn: Scene | None, source: str) -> Opened:
@@ -120,6 +134,31 @@ class Shelf:
         with self._turn:
             if opened not in self._compiling and not self.closing.is_set():
                 self._compiling[opened] = compile_in_thread(opened.robot, self.closing)
+
+    @contextmanager
+    def turn(self, key: str) -> Generator[None, None, None]:
+        """Compute for a robot; BusyError after TURN_WAIT_S of others, or at the end.
+
+        A request whose client has left is computed to its end, so their number has a limit.
+        """
+
+        def is_free() -> bool:
+            return self._computing[key] < MAX_COMPUTING
+
+        with self._computed:
+            self._computed.wait_for(lambda: is_free() or self.closing.is_set(), TURN_WAIT_S)
+            if not is_free() or self.closing.is_set():
+                raise BusyError(
+                    f"{MAX_COMPUTING} requests about this robot are being computed; try again "
+                    "when they have ended."
+                )
+            self._computing[key] += 1
+        try:
+            yield
+        finally:
+            with self._computed:
+                self._computing[key] -= 1
+                self._computed.notify_all()
 
     def robot(self, request: Request) -> Robot:
         """The robot of a request, with the gravity and the payload that it asks for."""
@@ -254,6 +293,11 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 robot, drawn, _ = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
+        if is_large(robot.model) and robot.model.constraints is not None:
+            raise InputError(
+                f"The robot of {main} has constraints and {len(robot.model.links)} links; the "
+                f"workbench closes the loops of up to {MAX_FULL}. Use kinetree.load in Python."
+            )
         own = Robot(without_places(robot.model, private))  # not the report: its file is removed
         remarks = tuple(without_folder(x, private) for x in drawn.remarks)
         return Opened(key, own, stage_of(own, drawn=replace(drawn, remarks=remarks)), main)

@@ -8,7 +8,8 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 from kinetree.views.page.stage import stage_of
-from kinetree.views.workbench.api import API
+from kinetree.views.workbench import quantities
+from kinetree.views.workbench.api import API, answer
 from kinetree.views.workbench.quantities import compile_in_thread
 from kinetree.views.workbench.shelf import BUILT_IN, Shelf
 from kinetree.views.workbench.state import plain
@@ -57,6 +58,31 @@ def onto_links(robot, request):
     F = np.zeros((len(model.links), 6))
     F[push["link"]] = np.concatenate([T[:3, :3].T @ about_link, T[:3, :3].T @ f])
     return F
+
+
+@pytest.mark.parametrize("name", ["planar_2r", "quadruped", "cart_pole"])
+def test_a_large_robot_has_the_same_joint_forces_and_no_matrix(shelf, ask, name, monkeypatch):
+    robot = shelf.find(name).robot
+    request = random_request(robot, name, 0)
+    whole = ask("readings", **request)
+    monkeypatch.setattr(quantities, "MAX_FULL", 1)
+    for costly in ("mass_matrix", "coriolis_forces"):
+        monkeypatch.delattr(quantities.algorithms, costly)
+    found = ask("readings", **request)
+    assert found["M"] is None and found["eigenvalues"] is None and found["ellipsoids"] == {}
+    assert "no mass matrix" in found["left_out"] and whole["left_out"] is None
+    near(found["tau"], whole["tau"])
+    for part in whole["parts"]:
+        near(found["parts"][part], whole["parts"][part])
+
+
+def test_a_large_robot_has_no_simulation_and_says_so(shelf, monkeypatch):
+    monkeypatch.setattr(quantities, "MAX_FULL", 1)
+    with pytest.raises(InputError, match="simulate for up to"):
+        answer(shelf, "simulate", {"robot": "planar_2r", "q": [0, 0]})
+    with pytest.raises(InputError, match="with constraints"):
+        answer(shelf, "readings", {"robot": "four_bar", "q": [0, 0, 0]})
+    assert answer(shelf, "save", {"robot": "planar_2r", "kind": "urdf"})
 
 
 @pytest.mark.parametrize("name", ["planar_2r", "panda", "quadruped", "cart_pole"])

@@ -1,6 +1,7 @@
 """Presets: what each does to its robot, limits as stops or as remarks, and runs that end."""
 
 import itertools
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -40,7 +41,9 @@ BASE = (
 )
 
 
-def run(state, name, *, stops=True, kp=None, kd=None, duration=None, target=None, longest_run=20.0):
+def run(
+    state, name, *, stops=True, kp=None, kd=None, duration=None, target=None, longest_run=math.inf
+):
     rest = closed_rest(state.robot)[0]
     law = asked_law(state, name, (kp, kd), duration, target, rest, 1.0)
     return simulated(law, state, stops=stops, closing=threading.Event(), longest_run=longest_run)

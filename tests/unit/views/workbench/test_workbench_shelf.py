@@ -9,6 +9,7 @@ from workbench_client import packed
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
+from kinetree.views.workbench import quantities
 from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench.describe import description
 from kinetree.views.workbench.quantities import THREAD
@@ -274,6 +275,19 @@ def test_a_large_upload_delays_no_other(shelf, upload, monkeypatch):
     go_on.set()
     thread.join(60)
     assert not waits
+
+
+def test_a_large_robot_with_constraints_is_not_opened(upload, monkeypatch):
+    bodies = "".join(
+        f'<body><joint name="{x}" axis="0 1 0"/><geom size="0.1" pos="0 0 1"/></body>' for x in "ab"
+    )
+    equality = '<equality><joint joint1="a" joint2="b" polycoef="0.1 1 0.2 0 0"/></equality>'
+    files = {"a.xml": f"<mujoco><worldbody>{bodies}</worldbody>{equality}</mujoco>"}
+    monkeypatch.setattr(quantities, "MAX_FULL", 1)
+    with pytest.raises(InputError, match="has constraints and 2 links"):
+        upload(files)
+    monkeypatch.undo()
+    assert upload(files).robot.model.constraints is not None
 
 
 def test_a_robot_of_many_joints_is_not_compiled(shelf, upload):

@@ -7,6 +7,7 @@ bounded.
 """
 
 import ast
+import inspect
 import math
 import operator
 import re
@@ -39,6 +40,20 @@ class Function:
 
     def __str__(self) -> str:
         return f"<function {self.name}>"
+
+
+def check_arguments(
+    function: Function, values: tuple[object, ...], named: Mapping[str, object]
+) -> None:
+    """Raise ExpressionError if a function does not take these arguments."""
+    try:
+        signature = inspect.signature(function.call)
+    except ValueError:  # some functions of Python have none
+        return
+    try:
+        signature.bind(*values, **named)
+    except TypeError as error:
+        raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +145,11 @@ class Evaluator:
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
         self.spend([*values, *named.values()])
-        return self.made(function.call(*values, **named))
+        try:
+            return self.made(function.call(*values, **named))
+        except TypeError:
+            check_arguments(function, values, named)
+            raise
 
     def made(self, value: T) -> T:
         """`value`, which was just computed; raise if it is too large, and count its cost."""

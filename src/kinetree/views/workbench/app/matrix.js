@@ -10,7 +10,8 @@ function buildMatrix(body) {
 
 const MOST_ROWS_SHOWN = 48; // a table of more cells makes the page slow
 
-function showMatrix({ M: whole, eigenvalues }) {
+function showMatrix({ M: whole, eigenvalues, left_out }) {
+  if (!whole) return showNoMatrix(panels.get("matrix"), left_out);
   const panel = panels.get("matrix"), { robot, scene } = bench, n = Math.min(whole.length, MOST_ROWS_SHOWN);
   const M = whole.slice(0, n).map((row) => row.slice(0, n));
   panel.kind.select(scene.matrix);
@@ -31,6 +32,13 @@ function showMatrix({ M: whole, eigenvalues }) {
   const units = new Set(robot.dofs.map((dof) => dof.unit));
   const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
   panel.note.textContent = `${unitText}; the colour is the size ${scene.matrix === "map" ? "against the root of both diagonal entries" : "against the largest entry"}. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.${n < whole.length ? ` M has ${whole.length} rows; the first ${n} rows and columns are shown.` : ""}`;
+}
+
+function showNoMatrix(panel, reason) {
+  panel.place.replaceChildren();
+  if (panel.names) panel.names.remove();
+  panel.madeFor = null;
+  panel.note.textContent = reason;
 }
 
 // A number with fixed decimals; only an exact zero is 0, and a rounded one has no sign.

@@ -108,6 +108,7 @@ REFUSED = {
     "math.factorial(5)": "has no 'factorial'",
     "v[7]": "list index out of range",
     "x[0]": "int has no entries",
+    "cos()": r"^math.cos\(\) cannot be called so: missing .* argument",
     "x(1)": "int 3 is not a function",
     "s.format(1)": "str has no attribute 'format'",
     "s.__class__": "str has no attribute '__class__'",
