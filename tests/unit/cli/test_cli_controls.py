@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+
 from cli_program import Program
 
 pytest.importorskip("mujoco", reason="MJCF needs mujoco")

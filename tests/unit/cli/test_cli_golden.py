@@ -10,7 +10,6 @@ same and the numbers close.
 
 import difflib
 import re
-import sys
 import tempfile
 from pathlib import Path
 
@@ -21,9 +20,6 @@ import kinetree as kt
 from cli_program import Program, Server
 from kinetree.cli.app import app
 from kinetree.motion import write_csv
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # for this file as a program
-
 
 FOLDER = Path(__file__).parent / "golden"
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")

@@ -6,6 +6,7 @@ is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp)
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
 
 
 # the defaults of kinetree.controllers.ComputedTorque, the same at every door
-_DEFAULTS = {x.name: x.default for x in fields(controllers.ComputedTorque)}
+_DEFAULTS: dict[str, Any] = {x.name: x.default for x in fields(controllers.ComputedTorque)}
 DEFAULT_GAINS = _gains(float(_DEFAULTS["kp"]), float(_DEFAULTS["kd"]))
 
 
