@@ -36,7 +36,6 @@ default_role = "code"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_preserve_defaults = True
 napoleon_use_rtype = False  # text before a colon in Returns is not a type
 nitpicky = False
 

@@ -58,7 +58,7 @@ def test_large_groups_agree_with_straight_line_code(monkeypatch, seed, chain):
     """Rotors and mimic joints tie most joints together, and fixed ones hang beyond and before."""
     model = random_model(seed, 30, types=(*SCREWS, "spherical"), chain=chain, mimic=True)
     groups = grouping.finest(model)
-    assert max(len(group.dofs) for group in groups) >= grouping.LARGE
+    assert max(len(group.dofs) for group in groups) >= grouping.TILED_DOFS
     looped, straight = both(monkeypatch, model, "forward_dynamics")
     given = states(model, 3)
     expected = straight(*given)

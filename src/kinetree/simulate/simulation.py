@@ -81,7 +81,7 @@ def simulate(
             of the error is the motion until then.
     """
     run = Run(model=model_of(robot), q0=q0, dq0=dq0, target=target, **options)
-    if target == "cuda":
+    if isinstance(target, str) and target == "cuda":  # `checked` refuses what is no text
         from kinetree.simulate.gpu.rollouts import simulated_on_gpu
 
         return simulated_on_gpu(run)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.files import loading
+from kinetree.files.description import RobotDescription
+from kinetree.files.report import Report
 
 URDF = """<robot name="gripper">
   <link name="base"/>
@@ -151,11 +154,11 @@ def test_the_report_names_all_that_changes_tau(tmp_path, gripper):
     assert "+ viscous friction 0.5" in str(robot.report)
     assert kt.load(gripper).report.effects == ()
     flat = robot.with_gravity((0, 0, 0))
-    assert "gravity (0, 0, 0)" in kt.report.Report.of(path, _empty(), flat.model).effects
+    assert "gravity (0, 0, 0)" in Report.of(path, _empty(), flat.model).effects
 
 
 def _empty():
-    return kt.loading.RobotDescription(name="x", links=(), joints=())
+    return RobotDescription(name="x", links=(), joints=())
 
 
 def test_friction_of_a_file_can_be_left_out(tmp_path):
@@ -245,7 +248,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(word, hint, gripper, mo
 def test_the_command_line_completes_the_endings_that_are_loaded():
     from kinetree.cli.arguments import ROBOT_FILES
 
-    assert ROBOT_FILES == kt.loading.ROBOT_FILES
+    assert ROBOT_FILES == loading.ROBOT_FILES
 
 
 @pytest.mark.parametrize("path", [None, 3, object()])

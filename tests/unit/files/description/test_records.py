@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kinetree import description
 from kinetree.errors import InputError, ShapeError
+from kinetree.files import description
 from kinetree.files.description import Body, Friction, Limits, Mimic, Note, Rotor
 from kinetree.model.friction import joint_friction
 
