@@ -210,7 +210,7 @@ def requirements(_: Choice) -> Iterator[Finding]:
         yield skipped("versions of packages", "kinetree runs without being installed")
         return
     for line in needed:
-        line, _, marker = line.partition(";")
+        line, marker = line.partition(";")[::2]
         match = re.match(r"([A-Za-z0-9_.-]+)\s*>=\s*([0-9.]+)\s*$", line)
         excluded = re.findall(r"sys_platform\s*!=\s*['\"]([^'\"]+)['\"]", marker)
         if match is None or re.search(r"\bextra\b", marker) or sys.platform in excluded:

@@ -138,7 +138,7 @@ def motions(_: Choice) -> Iterator[Finding]:
         controller=PD(goal, kp=kp, kd=kd), limits="ignore", progress=False,
     )  # fmt: skip
     q, dq = np.array(start), np.zeros(2)
-    for _ in range(10):
+    for _step in range(10):
         tau = kp * (goal - q) - kd * dq
         dq = dq + 0.01 * algorithms.forward_dynamics(arm.model, q, dq, tau)
         q = q + 0.01 * dq
