@@ -197,19 +197,22 @@ def law_resampling_composes(rng: np.random.Generator) -> None:
     before = {name: np.array(getattr(plan, name)) for name in ("t", *NAMES, "tau")}
     first = np.unique([plan.t[0], *draw_times(rng, plan), plan.t[-1]])
     second = draw_times(rng, plan)
-    with np.errstate(all="raise"):
-        direct, again = plan.resample(second), plan.resample(first).resample(second)
-        back = plan.resample(first).resample(plan.t)
-    for name in (*NAMES, "tau"):
-        assert np.array_equal(getattr(direct, name), getattr(again, name)), (name, bare)
-        assert np.array_equal(getattr(back, name), getattr(plan, name)), (name, bare)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "motion.npz"
-        (again if rng.integers(2) else plan.resample(first)).to_npz(path)
-        third = draw_times(rng, again)
-        found, wanted = motion.read_npz(path).resample(third), plan.resample(third)
+    with warnings.catch_warnings():
+        if bare:  # few samples of a plan with jumps do not show them, which is a warning
+            warnings.simplefilter("ignore", kt.KinetreeWarning)
+        with np.errstate(all="raise"):
+            direct, again = plan.resample(second), plan.resample(first).resample(second)
+            back = plan.resample(first).resample(plan.t)
         for name in (*NAMES, "tau"):
-            assert np.array_equal(getattr(found, name), getattr(wanted, name)), (name, "npz")
+            assert np.array_equal(getattr(direct, name), getattr(again, name)), (name, bare)
+            assert np.array_equal(getattr(back, name), getattr(plan, name)), (name, bare)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "motion.npz"
+            (again if rng.integers(2) else plan.resample(first)).to_npz(path)
+            third = draw_times(rng, again)
+            found, wanted = motion.read_npz(path).resample(third), plan.resample(third)
+            for name in (*NAMES, "tau"):
+                assert np.array_equal(getattr(found, name), getattr(wanted, name)), (name, "npz")
     for name, x in before.items():
         assert np.array_equal(getattr(plan, name), x), f"{name} was changed"
 
