@@ -17,7 +17,7 @@ from source_map import ROOT, cycles, room_graph
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- imports: begin -->", "<!-- imports: end -->"
-FRONT = ("__init__", "__main__")  # they import everything that is public; not drawn
+FRONT = ("__init__", "__main__", "files")  # import everything that is public, or nothing; not drawn
 BOX, GAP, ROW = 120, 22, 62  # width of a box, distance of boxes and of rows, px
 
 # A picture has no access to the style of the page, and follows the colours of the reader's system.
