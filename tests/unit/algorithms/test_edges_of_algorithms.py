@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.ellipsoids import inverse_ellipsoid
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError
 from kinetree.model.inputs import coordinates, frame_wrenches, link_wrenches
 from kinetree.spatial import box
 
@@ -27,13 +27,6 @@ def test_quaternions_may_be_off_by_1e_9_and_no_more(kind):
     for off in (2e-9, -2e-9, 1e-6, -1.0):
         with pytest.raises(InputError, match="the quaternion of joint 'joint' in q is"):
             coordinates(model, np.concatenate([unit * (1 + off), rest]))
-
-
-def test_a_robot_without_mass_has_no_centre_of_mass():
-    builder = kt.Builder("ghost").link("base").link("body")
-    model = builder.joint("joint", "revolute", "base", "body").build_model()
-    with pytest.raises(ModelError, match="'ghost' has no mass, so it has no centre of mass"):
-        algorithms.center_of_mass(model, [0.0])
 
 
 def test_an_ellipsoid_has_infinite_axes_where_nothing_moves():

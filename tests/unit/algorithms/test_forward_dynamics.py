@@ -5,7 +5,6 @@ import pytest
 
 from kinetree import Builder, robots
 from kinetree import algorithms as kt
-from kinetree.errors import ShapeError
 from kinetree.files.description import Mimic, Rotor
 from kinetree.model.samples import random_body, random_direction
 from robot_states import EPS, random_state, relative
@@ -67,9 +66,3 @@ def test_articulated_bodies_take_joints_that_share_a_degree_of_freedom_together(
     assert kt.forward_dynamics_by_articulated_bodies(model, [0.1], [1], [3]) == pytest.approx(
         kt.forward_dynamics(model, [0.1], [1], [3])
     )
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_joint_forces_of_the_wrong_length_are_named(way):
-    with pytest.raises(ShapeError, match="tau has 1 entry but 'double pendulum' needs 2"):
-        way(robots.double_pendulum().model, [0, 0], [0, 0], [1])
