@@ -15,8 +15,8 @@ from closed_loops import (
 )
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless
+from kinetree.constraints import Loop
 from kinetree.errors import ModelError
-from kinetree.files.description.constraints import Loop
 
 SEEDS = range(12)
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import algorithms as kt
-from kinetree.algorithms.joints.friction import frictionless
 from precise_robots import TINY, derivative, precise, precise_state
 from robot_states import EPS, any_robot, random_state, relative, screw_robot, size
 
@@ -34,19 +33,6 @@ def test_the_rate_of_M_less_twice_C_is_skew_symmetric(seed):
     N = dM - 2 * C
     # both are sums of terms of the size of M dq, which may cancel
     assert size(N + N.T) < ROUNDING * size(kt.mass_matrix(model, q)) * size(dq)
-
-
-@settings(max_examples=40)
-@given(SEEDS)
-def test_coriolis_forces_are_those_of_the_recursion(seed):
-    model = any_robot(seed)
-    q, dq, _ = random_state(model, seed).motion
-    bare = frictionless(model).with_gravity((0, 0, 0))
-    c = kt.bias_forces(bare, q, dq)
-    C = kt.coriolis_matrix(model, q, dq)
-    scale = size(kt.mass_matrix(model, q)) * size(dq) ** 2  # of the terms, which may cancel
-    assert size(C @ dq - c) < ROUNDING * scale
-    assert size(kt.coriolis_forces(model, q, dq) - c) < ROUNDING * scale
 
 
 @settings(max_examples=40)

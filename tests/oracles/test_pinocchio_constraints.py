@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.files.description.constraints import Hold, Loop
+from kinetree.constraints import Hold, Loop
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.spatial import inverse
 

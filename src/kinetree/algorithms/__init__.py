@@ -42,10 +42,12 @@ from kinetree.algorithms.energy import (
     potential_energy,
     total_mass,
 )
-from kinetree.algorithms.forward_dynamics import forward_dynamics
+from kinetree.algorithms.forward_dynamics import (
+    forward_dynamics,
+    forward_dynamics_by_articulated_bodies,
+)
 from kinetree.algorithms.frame_motion import frame_acceleration, frame_velocity
 from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
-from kinetree.algorithms.inverse_mass_matrix import inverse_mass_matrix
 from kinetree.algorithms.joints.configuration import difference, integrate, neutral, random
 from kinetree.algorithms.joints.friction import friction_forces
 from kinetree.algorithms.joints.springs import spring_energy, spring_forces, spring_stiffness
@@ -59,7 +61,7 @@ from kinetree.algorithms.kinematics import (
     space_jacobian,
     space_jacobian_rate,
 )
-from kinetree.algorithms.mass_matrix import mass_matrix
+from kinetree.algorithms.mass_matrix import inverse_mass_matrix, mass_matrix
 from kinetree.algorithms.momentum_balance import momentum_balance, transposed_coriolis_forces
 from kinetree.algorithms.parameters import (
     Parameter,
@@ -101,9 +103,6 @@ if TYPE_CHECKING:
     from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
     from kinetree.algorithms.constraints.projection import project
     from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
-    from kinetree.algorithms.textbook.articulated_bodies import (
-        forward_dynamics_by_articulated_bodies,
-    )
     from kinetree.algorithms.textbook.jacobians import (
         gravity_forces_by_wrenches,
         gravity_wrenches,
@@ -208,7 +207,6 @@ __all__ = [
 # that programs start quickly
 _LATER = (
     "textbook.jacobians",
-    "textbook.articulated_bodies",
     "ellipsoids",
     "constraints.projection",
     "constraints.mobility",

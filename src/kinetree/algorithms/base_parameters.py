@@ -154,10 +154,8 @@ def independent_columns(
     The rank is where the singular values of W, columns at length 1, have their largest gap; columns
     are taken in `order` if they are independent of those before.
 
-    Args:
-        W: rows of the regressor in natural units, (rows, p).
-        order: the columns, those that should be kept first.
-        silent: columns that are shorter, over the root of the number of rows, are zero.
+    W: rows of the regressor in natural units, (rows, p). order: the columns, those that should be
+    kept first. silent: columns that are shorter, over the root of the number of rows, are zero.
 
     Returns:
         kept: indices of columns, increasing. K: (kept, p). gap: the ratio of the last singular

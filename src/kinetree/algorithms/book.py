@@ -18,10 +18,7 @@ from kinetree.spatial import cross
 def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
     """The robot at q, (nq,), over any kind of scalar, under wrenches onto its links.
 
-    Args:
-        model: the robot.
-        q: joint positions.
-        F_ext, F_tip: as in `inverse_dynamics`.
+    F_ext, F_tip: as in `inverse_dynamics`.
     """
     q = coordinates(model, q)
     loaded = F_ext is not None or F_tip is not None

@@ -152,11 +152,8 @@ def moving_bodies(
 ) -> Iterator[tuple[int, tuple[Spread, Moments]]]:
     """Composite body of every link and the spread of its points, children before parents.
 
-    Args:
-        tree: the robot.
-        spreads: those of single links, by link.
-        u: velocity of the origin of every link, as in `link_velocities`.
-        times: the multiple of the spread that is wanted, and that `spreads` have.
+    spreads: those of single links, by link. u: velocity of the origin of every link, as in
+    `link_velocities`. times: the multiple of the spread that is wanted, and that `spreads` have.
     """
 
     def onto(

@@ -11,10 +11,11 @@ the base only add to the diagonal of M.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.inverse_dynamics import LinkMotion
 from kinetree.algorithms.joints.rotors import (
     armature,
     armature_coriolis,
@@ -29,39 +30,6 @@ from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
 
 Matrix = list[list[Any]]  # (n, n), built up entry by entry
-
-
-class Change(Protocol):
-    """Change of a link's angular acceleration with a joint: y + x x omega, of any link beyond."""
-
-    @property
-    def x(self) -> Array:
-        """Change of the angular velocity that turns with the joint."""
-        ...
-
-    @property
-    def y(self) -> Array:
-        """Change of the angular acceleration besides x x omega."""
-        ...
-
-
-class ReferenceMotion(Protocol):
-    """Angular motion of a link: omega, that of a reference, omega_r, and its rate alpha."""
-
-    @property
-    def omega(self) -> Array:
-        """Angular velocity."""
-        ...
-
-    @property
-    def omega_r(self) -> Array:
-        """Angular velocity of the reference."""
-        ...
-
-    @property
-    def alpha(self) -> Array:
-        """Rate of omega_r."""
-        ...
 
 
 def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
@@ -131,12 +99,14 @@ def spin_momenta(tree: Tree, dq: Array) -> dict[int, Pair]:
 def add_drives_to_slopes(
     tree: Tree,
     omega: dict[int, Array],
-    changes: Sequence[Sequence[tuple["Change", "Change"]]],
+    changes: Sequence[Sequence[tuple[Any, Any]]],
     dq: Array,
     by_q: Matrix,
     by_dq: Matrix,
 ) -> None:
     """Add to d tau/d q and d tau/d dq; `changes` of every link's joint, with position and rate.
+
+    They have vectors x and y (derivatives/inverse_dynamics.py).
 
     A rotor needs the force w s . alpha_k at its joint and the moment w dq_e omega_k x s on its
     carrier. The angular acceleration of the carrier changes by y + x x omega_k, and
@@ -174,7 +144,7 @@ def rotor_columns(model: Model, J: Array, motion: Recursion, dq: Array, ddq: Arr
 def reference_rotor_columns(
     model: Model,
     J: Array,
-    motions: Mapping[int, ReferenceMotion],
+    motions: Mapping[int, LinkMotion],
     dq: Array,
     dq_r: Array,
     ddq_r: Array,

@@ -69,9 +69,6 @@ def forward_dynamics(
     """ddq = M^-1 (tau - h + J^T F_ext), (n,).
 
     Args:
-        q: joint positions, (nq,), rad or m, or quaternions.
-        dq: joint rates, (n,), rad/s or m/s.
-        tau: joint forces, (n,), N m or N.
         F_ext, F_tip: as in `inverse_dynamics`.
 
     Raises:
@@ -82,6 +79,28 @@ def forward_dynamics(
     )
     tree = book_tree(model, q, F_ext, F_tip)
     return tree_forward_dynamics(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
+
+
+@labelled("n")
+def forward_dynamics_by_articulated_bodies(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Array:
+    """ddq, (n,), with a number of operations that is linear in the number of links (Featherstone).
+
+    Every joint is eliminated by itself; those that follow one another, together. Arguments as in
+    `forward_dynamics`.
+    """
+    name = "forward_dynamics_by_articulated_bodies"
+    without_constraints(model, name, "Use algorithms.constrained_forward_dynamics")
+    tree = book_tree(model, q, F_ext, F_tip)
+    dq, tau = rates(model, dq, "dq"), rates(model, tau, "tau")
+    return by_articulated_bodies(tree, finest(model), dq, tau)
 
 
 def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
@@ -123,11 +142,9 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
 def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
     """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
 
-    Args:
-        tree: the robot.
-        groups: its groups, each behind the one that carries it.
-        own: force and moment that each link itself needs at ddq = 0, without those beyond it.
-        forces: joint forces less friction, springs and drives at ddq = 0, (n,).
+    groups: its groups, each behind the one that carries it. own: force and moment that each link
+    itself needs at ddq = 0, without those beyond it. forces: joint forces less friction, springs
+    and drives at ddq = 0, (n,).
     """
     beyond: Beyond = [None] * len(tree.links)
     done: list[Hinge | Joints] = []

@@ -75,10 +75,7 @@ def implicit_accelerations(
     Dry friction stops and holds joints as in `accelerations`, decided with the matrix of the step.
 
     Args:
-        tree: the robot at q.
-        dq: joint rates, (n,).
         tau: joint forces at the beginning of the step, (n,).
-        h: length of the step, s.
         stop: 1/s, about 1 / h, at which dry friction may brake.
         gains: the slopes of tau; None: tau is constant in the step.
         positions: springs and kp count, not only damping and kd.

@@ -56,10 +56,9 @@ class LeanModel:
 def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
     """The model in lean frames.
 
-    Args:
-        model: the robot; its masses may be traced scalars, its geometry must be numbers.
-        regrouped: give to the parents the moments that act on them alone. The joint forces stay the
-            same; energies and wrenches inside the robot do not.
+    model: the robot; its masses may be traced scalars, its geometry must be numbers. regrouped:
+    give to the parents the moments that act on them alone. The joint forces stay the same; energies
+    and wrenches inside the robot do not.
     """
     places = place_frames(model)
     bodies = _bodies(model, places)

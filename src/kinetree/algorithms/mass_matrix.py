@@ -1,21 +1,29 @@
-"""M(q) by composite bodies.
+"""M(q) by composite bodies, its inverse, and M^-1 times a matrix.
 
 Everything beyond joint i moves with it as one body, whose mass moments are summed from the leaves
 inward. Its momentum for unit rate of the joint is carried inward and projected on the axes of the
 ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jacobians and by n
 calls of inverse dynamics, to check against.
+
+For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
+whose zeros the elimination skips. One half of it is computed and mirrored, so that the result is
+symmetric to the last digit.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial.matrices import solve
 
 
 @labelled("n", "n")
@@ -56,6 +64,39 @@ def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) 
         f, n = link.to.pair_inward(f, n)
 
 
+@labelled("n", "n")
+def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
+    """M(q)^-1, (n, n), symmetric: accelerations for unit joint forces, armature included.
+
+    Raises:
+        SingularityError: a joint moves no inertia; the message names it.
+    """
+    M_inv = tree_inverse_mass_matrix(book_tree(model, q))
+    return np.array(M_inv.tolist()).reshape(model.n, model.n)
+
+
+def tree_inverse_mass_matrix(tree: Tree) -> Array:
+    """M^-1, (n, n)."""
+    n = tree.model.n
+    return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
+
+
+def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
+    """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
+    factor = factor_mass_matrix(tree.model, tree_mass_matrix(tree) if M is None else M)
+    return lambda B: solve(factor, B)
+
+
+def mirrored_half(X: Array) -> Array:
+    """X with the entries below the diagonal mirrored above it, (n, n).
+
+    The entries above the diagonal are then computed by no code that is compiled.
+    """
+    n = len(X)
+    rows = [[X[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
 MASS_MATRIX = Quantity(
     "mass_matrix", "q",
     (
@@ -71,4 +112,16 @@ MASS_MATRIX = Quantity(
         "robot.mass_matrix([0.1, 0.2]).round(3)",
         "array([[43.137, 10.789],\n       [10.789,  3.34 ]])",
     ),
+)  # fmt: skip
+INVERSE_MASS_MATRIX = Quantity(
+    "inverse_mass_matrix", "q",
+    (Result("M_inv", "n n", "inverse of the mass matrix, symmetric", "1/(kg m^2) or the like"),),
+    "Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.",
+    "M(q)^-1",
+    over_tree(tree_inverse_mass_matrix, 0),
+    (
+        "robot.inverse_mass_matrix([0.1, 0.2]).round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+    solves=True,
 )  # fmt: skip

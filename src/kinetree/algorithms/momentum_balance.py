@@ -47,7 +47,6 @@ def momentum_balance(
     motion dp/dt = f + J^T F_ext.
 
     Args:
-        model: the robot, without constraints.
         tau: joint forces of the drives, shape (n,), N m or N.
 
     Returns:

@@ -28,11 +28,7 @@ INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries o
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Places in pi: ten entries of each link, five of each joint, then rotors and springs.
-
-    Args:
-        links: number of links.
-    """
+    """Places in pi: ten entries of each link, five of each joint, then rotors and springs."""
 
     links: int
 
@@ -104,11 +100,11 @@ def parameters(model: Model) -> Array:
     return np.array(values)
 
 
+@documented
 def with_parameters(model: Model, pi: ArrayLike) -> Model:
     """The same geometry with other parameters, such as identified ones.
 
     Args:
-        model: the robot.
         pi: parameters in the order of `parameter_list`, shape (p,), in their own units.
 
     Raises:

@@ -31,7 +31,6 @@ from kinetree.algorithms.energy import (
 from kinetree.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from kinetree.algorithms.frame_motion import FRAME_ACCELERATION, FRAME_VELOCITY
 from kinetree.algorithms.inverse_dynamics import BIAS_FORCES, GRAVITY_FORCES, INVERSE_DYNAMICS
-from kinetree.algorithms.inverse_mass_matrix import INVERSE_MASS_MATRIX
 from kinetree.algorithms.joints.friction import FRICTION_FORCES
 from kinetree.algorithms.joints.springs import SPRING_FORCES
 from kinetree.algorithms.kinematics import (
@@ -42,7 +41,7 @@ from kinetree.algorithms.kinematics import (
     SPACE_JACOBIAN,
     SPACE_JACOBIAN_RATE,
 )
-from kinetree.algorithms.mass_matrix import MASS_MATRIX
+from kinetree.algorithms.mass_matrix import INVERSE_MASS_MATRIX, MASS_MATRIX
 from kinetree.algorithms.momentum_balance import MOMENTUM_BALANCE, TRANSPOSED_CORIOLIS_FORCES
 from kinetree.algorithms.regressor import (
     ENERGY_REGRESSOR,

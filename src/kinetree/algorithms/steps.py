@@ -140,8 +140,6 @@ def step(
     """The state after one step of length dt: q, (nq,), and dq, (n,), over any scalars.
 
     Args:
-        q: joint positions, (nq,), rad or m, or quaternions.
-        dq: joint rates, (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N, constant in the step.
         dt: length of the step, a number, s.
         F_ext: wrenches onto the links, constant in their axes, (links, 6), N m and N; None: none.

@@ -62,11 +62,6 @@ def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
     friction u - load. A joint at rest begins to slide that way if it needs more than this to be
     held, since load + c |load| grows with the load. So load friction only moves the levels. dq < 0
     is the same with signs changed.
-
-    Args:
-        model: the robot.
-        dq: joint rates, (n,).
-        tau: joint forces, (n,).
     """
     hold = slide = dry_friction(model)
     if any(joint.friction.stribeck is not None for joint in model.joints):
@@ -80,9 +75,7 @@ def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
 def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
     """Degrees of freedom with dry friction, and the friction against dq > 0 and dq < 0 by itself.
 
-    Args:
-        model: the robot.
-        dq: joint rates, (n,); None: at rest, where it is static friction.
+    dq: joint rates, (n,); None: at rest, where it is static friction.
     """
     levels: CoulombPairs = {}
     for joint in model.joints:

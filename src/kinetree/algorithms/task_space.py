@@ -27,18 +27,18 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.inverse_mass_matrix import mass_solver, mirrored_half
 from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.mass_matrix import mass_solver, mirrored_half, tree_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
 from kinetree.model.quantity import Make, Quantity, Result
@@ -94,6 +94,7 @@ class TaskSpace:
         return formulas(*(matrix(name, x) for name, x in parts))
 
 
+@documented
 def task_space(
     model: Model,
     q: StateLike,
@@ -109,12 +110,9 @@ def task_space(
     """Lambda(q) and eta(q, V) of a frame, for any number of joints.
 
     Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
         V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
             as J_bar V.
-        frame: name of the frame, the tool when None.
         expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
             as in `frame_velocity`.
         rows: which of the six coordinates (three angular, three linear) make the task; all when
@@ -198,7 +196,6 @@ def tree_task_space(
     """All terms of a task, over a Tree.
 
     Args:
-        tree: the robot at one position.
         task: the coordinates of the task.
         dq: joint rates, (n,), if V is None.
         V: twist of the task, (k,), from which the rates follow.
@@ -323,9 +320,8 @@ def task_maker(
 ) -> Make:
     """Trace the terms of a task; NaN where J has lost rank.
 
-    Args:
-        by_twist: the second argument is the twist V instead of dq.
-        option: a third argument; None: no damping, and the usual tolerance.
+    by_twist: the second argument is the twist V instead of dq. option: a third argument; None: no
+    damping, and the usual tolerance.
     """
 
     def make(

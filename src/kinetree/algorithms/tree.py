@@ -218,10 +218,9 @@ class Tree:
         A link and its x are given when all its children have been added; what x is set to then is
         what its parent gets. The order of operations decides the last bits of kernels.
 
-        Args:
-            x: what each link begins with, by link; without WORLD, nothing is carried to the base.
-            onto: x of the parent, the last argument, with that of link i.
-            after: visit a link after it has been added to its parent.
+        x: what each link begins with, by link; without WORLD, nothing is carried to the base. onto:
+        x of the parent, the last argument, with that of link i. after: visit a link after it has
+        been added to its parent.
         """
         for i in reversed(range(len(self.links))):
             if not after:

@@ -68,8 +68,6 @@ class Bodies:
     """All links of a robot at a motion, each in its own frame.
 
     Args:
-        model: the robot, without constraints.
-        x: the motion.
         dV_base: acceleration of the base without gravity, shape (6,).
         fall: minus the acceleration of gravity in the frame of every link, shape (3,) each.
         columns: of every link.
@@ -150,9 +148,7 @@ def _carried(model: Model, k: int, of_parent: Columns, T_pi: Array) -> Columns:
 def shares_of(at: Bodies, pairs: bool = True) -> Shares:
     """Every link's motion by cause: inertia, Coriolis, centrifugal, gravity, base.
 
-    Args:
-        at: the links at their motion.
-        pairs: products of rates one by one; False: all products together, all squares together.
+    pairs: products of rates one by one; False: all products together, all squares together.
     """
     found: Shares = {x: {} for x in ("inertia", "Coriolis", "centrifugal", "gravity", "base")}
     for k in at.model.links:
@@ -171,6 +167,15 @@ def shares_of(at: Bodies, pairs: bool = True) -> Shares:
         for key, own in by_key.items():
             by_key[key] = _by_link(own)
     return found
+
+
+def joint_forces(at: Bodies, shares: dict[Key, list[Share]]) -> Array:
+    """Joint forces of some shares, (n,): v . m a + omega . (I alpha + gyro), over all links."""
+    tau = np.zeros(at.model.n)
+    for x in (share for of_key in shares.values() for share in of_key):
+        moment = at.I[x.link] @ x.alpha + x.gyro
+        tau += at.v[x.link] @ (at.m[x.link] * x.a) + at.omega[x.link] @ moment
+    return tau
 
 
 def _add(found: Shares, cause: str, key: Key, own: list[Share]) -> None:

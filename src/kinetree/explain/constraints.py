@@ -43,11 +43,6 @@ def carried_forces(
 ) -> tuple[Array, Carried]:
     """Forces of the motors, (n,), and those of the constraints, for a motion that they allow.
 
-    Args:
-        model: the robot, with constraints.
-        x: the motion.
-        F_ext, F_tip: as in `explain`.
-
     Raises:
         InputError: the constraints forbid the motion, or the motors cannot make it.
     """

@@ -1,6 +1,6 @@
 """explain: inverse dynamics with the parts of every intermediate, and the forms it prints in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,6 @@ from kinetree.explain.parts import (
     vector_parts,
 )
 from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
-from kinetree.explain.simplify import exact_arguments, has_symbols, shortest
 from kinetree.explain.torque import torque_shares
 from kinetree.explain.unfold import dof_number, unfold_all, unfolding
 from kinetree.explain.words import equation, friction_equation
@@ -43,10 +42,12 @@ from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.joint import rate_names
+from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from kinetree.explain.terminal import Screen
 
+SNAP = 1e-10  # of rotations of files, as in `kinetree.symbolic`
 SPLITS: dict[str, Callable[[Recorded], tuple[Parts, list[Values]]]] = {
     "screw": screw_parts,
     "closed": closed_parts,
@@ -124,9 +125,9 @@ class Explanation:
         """
         if not has_symbols(self.model, self.arguments) and is_numeric(self.tau):
             return self
-        model, given = exact_arguments(self.model, self.arguments)
-        found = explain(model, **given, formulation=self.formulation)
-        return shortest(found, model, given["q"], [*given["dq"], *given["ddq"]])
+        model, exact = exact_arguments(self.model, self.arguments)
+        explanation = explain(model, **exact, formulation=self.formulation)
+        return shortest(explanation, model, exact["q"], [*exact["dq"], *exact["ddq"]])
 
     def text(self, width: int = 100) -> str:
         """Tables for a terminal of that width, without colours.
@@ -286,3 +287,54 @@ def _term(formulation: str, symbol: str, parts: Values, value: Array, joint: Joi
 
     found = tuple(Part(name, *words(name), np.asarray(x)) for name, x in parts.items())
     return Term(symbol, found, np.asarray(value), product=symbol == "T")
+
+
+def has_symbols(model: Model, arguments: Mapping[str, object]) -> bool:
+    """Return True if the robot or an argument is symbolic."""
+    data = (model.M_pi, model.m, model.com, model.I_com, model.gravity)
+    return not all(is_numeric(np.asarray(x)) for x in data) or any(
+        map(_symbolic, arguments.values())
+    )
+
+
+def exact_arguments(model: Model, arguments: Mapping[str, object]) -> tuple[Model, dict[str, Any]]:
+    """The robot and the arguments in exact numbers."""
+    from kinetree.symbols.exact import exact_model
+
+    return exact_model(model, SNAP)[0], {name: _exact(x) for name, x in arguments.items()}
+
+
+def shortest(
+    explanation: Explanation, model: Model, q: Array, rates: Iterable[Scalar]
+) -> Explanation:
+    """An explanation with its expressions written like the closed forms of `kinetree.symbolic`.
+
+    model, q, rates: the exact robot, q, and entries of dq and ddq that it was computed from.
+    """
+    from kinetree.symbols.parameters import weights
+    from kinetree.symbols.present import Presenter
+    from kinetree.symbols.read import Reader, register_angles
+
+    reader = Reader()
+    register_angles(reader, model, list(q))
+    symbols = [rate for rate in rates if _symbolic(rate)]
+    for symbol in symbols:
+        reader.read(symbol)
+    read = explanation.map(reader.read)  # all angles must be known before a result is written
+    presenter = Presenter(reader, [x for x in symbols if x in reader.ring.index], weights(model))
+    return read.map(presenter.present)
+
+
+def _exact(x: object) -> object:
+    """Arrays, and wrenches by the name of their frame, in exact numbers; None stays."""
+    from kinetree.symbols.exact import exact_array
+
+    if isinstance(x, dict):
+        return {name: _exact(value) for name, value in x.items()}
+    return None if x is None else exact_array(np.asarray(x))
+
+
+def _symbolic(x: object) -> bool:
+    values: Iterable[object] = x.values() if isinstance(x, dict) else [x]
+    entries = (y for value in values if value is not None for y in np.asarray(value).ravel())
+    return any(getattr(y, "free_symbols", None) for y in entries)

@@ -54,9 +54,7 @@ STYLE = """
 def html(page: Page, trees: Sequence[Node] = ()) -> str:
     """A `div` with its own style, which can be put into any page.
 
-    Args:
-        page: the explanation.
-        trees: the joint forces as trees; empty for symbols.
+    trees: the joint forces as trees; empty for symbols.
     """
     style = STYLE + highlights() + formula_style()
     title = f"<h2>{escape(page.title)}</h2>"

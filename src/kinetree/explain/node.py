@@ -225,10 +225,8 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
     Formulas, lines of code and factors that many nodes share are written once, in tables; a node
     has their numbers.
 
-    Args:
-        trees: the roots.
-        most: most nodes; None: no limit. Of larger trees the deepest levels are left out, and
-            "cut" is the number of nodes that are left out.
+    most: most nodes; None: no limit. Of larger trees the deepest levels are left out, and "cut" is
+    the number of nodes that are left out.
 
     Returns:
         "trees", "formulas" (sign, number of a template, numbers for its holes), "templates"

@@ -27,9 +27,8 @@ def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
     A zero, exact or left over by rounding beside the largest number, is written "0" and padded with
     spaces; a number with too few decimals here is "0.000".
 
-    Args:
-        values: any shape; the cells come in row-major order.
-        every_row: show at least three digits of the largest number of each row.
+    values: any shape; the cells come in row-major order. every_row: show at least three digits of
+    the largest number of each row.
     """
     numbers = known(values)
     if numbers is None:

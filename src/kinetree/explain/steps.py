@@ -31,8 +31,7 @@ PARENT = {"V": r"\mathrm{Ad}_{ip} V_{%d}", "dV": r"\mathrm{Ad}_{ip} \dot V_{%d}"
 def recursion_steps(explanation: Explanation) -> list[dict[str, Any]]:
     """Both passes, one link a step: outward V and dV of every link, then inward F and tau.
 
-    Args:
-        explanation: of numbers, in the screw form.
+    explanation: of numbers, in the screw form.
 
     Returns:
         For each step `pass`, `link`, `name`, `title` and `quantities`. A quantity has `symbol`,
@@ -144,11 +143,8 @@ def unfold_vector(
 
     V and dV unfold towards the base, F towards the last links.
 
-    Args:
-        model: the robot.
-        q, dq, ddq, F_ext, F_tip, V_base, dV_base: as in `explain`; numbers only.
-        link: number or name of the link.
-        symbol: "V", "dV" or "F".
+    q, dq, ddq, F_ext, F_tip, V_base, dV_base: as in `explain`; numbers only. link: number or name
+    of the link. symbol: "V", "dV" or "F".
     """
     if symbol not in UNFOLDED:
         raise InputError(f"symbol is {symbol!r}; expected one of {', '.join(UNFOLDED)}.")

@@ -52,7 +52,6 @@ class Unfolding:
     """Everything that the joint forces of one state unfold into, computed once for all joints.
 
     Args:
-        model: the tree of the robot.
         whole: the robot with its constraints.
         at: unit motions of the links.
         shares: the links' motion by cause.
@@ -306,10 +305,8 @@ def unfold_torque(
     rates have more than 6000 shares, Coriolis and centrifugal unfold into links. Exact zeros are
     left out.
 
-    Args:
-        model: the robot.
-        q, dq, ddq, F_ext, F_tip, V_base, dV_base, formulation: as in `explain`; numbers only.
-        dof: number or name of the degree of freedom.
+    q, dq, ddq, F_ext, F_tip, V_base, dV_base, formulation: as in `explain`; numbers only. dof:
+    number or name of the degree of freedom.
     """
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
     found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
@@ -347,10 +344,7 @@ def _sizes(model: Model, x: Motion) -> tuple[int, int]:
 def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -> Node:
     """An entry of the mass matrix: the sum over the links of J^T G J, and armature and rotors.
 
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), numbers.
-        row, column: numbers or names of degrees of freedom.
+    q: joint positions, shape (nq,), numbers. row, column: numbers or names of degrees of freedom.
     """
     i, j = dof_number(model, row), dof_number(model, column)
     model = tree_of(model)

@@ -157,25 +157,6 @@ def held_actuator(actuator: Actuator, held: Mapping[str, Array]) -> Actuator:
     return replace(actuator, joints=moving, gain=gain, bias=bias)
 
 
-def actuators_within(
-    actuators: Mapping[str, Actuator], joints: set[str], link: str
-) -> dict[str, Actuator]:
-    """The actuators whose joints are all among `joints`, the joints of the tree from `link`."""
-    found: dict[str, Actuator] = {}
-    for name, x in actuators.items():
-        outside = sorted(set(x.joints) - joints)
-        if outside and len(outside) < len(x.joints):
-            inside = ", ".join(sorted(set(x.joints) & joints))
-            raise ModelError(
-                f"actuator {name!r} acts on {inside} and on {', '.join(outside)}, which is not "
-                f"part of the tree from link {link!r}; expected all its joints in it. Lock "
-                f"{outside[0]!r} first, or remove the actuator."
-            )
-        if not outside:
-            found[name] = x
-    return found
-
-
 def renamed_actuator(actuator: Actuator, prefix: str) -> Actuator:
     """The actuator with a prefix before the names of its joints."""
     return replace(actuator, joints={prefix + x: gear for x, gear in actuator.joints.items()})

@@ -1,33 +1,41 @@
 """Description -> Model: order the links, merge fixed joints, name the frames, check everything."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isnan
+from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, is_numeric, times
 from kinetree.base.tables import counted, listing
-from kinetree.errors import NameLookupError
+from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
     JointDescription,
+    Limits,
     LinkDescription,
+    Mimic,
     Note,
     RobotDescription,
+    Rotor,
     Spring,
 )
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
-from kinetree.model.checks import check_joint, check_link, check_unphysical
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.model import WORLD, Frame, Model, free_fall
 from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
-from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body
+from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, physical_faults
 from kinetree.spatial.se3 import check_pose
 
 HOME = frozen(np.eye(4, dtype=int))
+UNPHYSICAL = ("error", "warn", "allow")
+Record = TypeVar("Record", Spring, Actuator)
 
 
 @dataclass
@@ -59,7 +67,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         unphysical: treatment of an impossible mass distribution: "error", "warn", or "allow",
             which only records it in the model's warnings.
     """
-    check_unphysical(unphysical)
+    if unphysical not in UNPHYSICAL:
+        raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
     root = check_tree(description.links, description.joints, description.name)
     parts = _walk(description, root, unphysical)
     bodies = [compose(*parts.bodies[i]) for i in range(len(parts.joints))]
@@ -68,8 +77,10 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
-    springs = build_springs(_moving_springs(description, parts), joints)
-    actuators = build_actuators(_moving_actuators(description, parts), joints)
+    springs = build_springs(_moving("spring", description.springs, description, parts), joints)
+    actuators = build_actuators(
+        _moving("actuator", description.actuators, description, parts), joints
+    )
     parts.notes += unused_limits(parts.joints)
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
@@ -149,28 +160,18 @@ def idle_drive(joint: JointDescription) -> list[Note]:
     return [Note(text, joint.where)] if names else []
 
 
-def _moving_springs(description: RobotDescription, parts: Parts) -> dict[str, Spring]:
-    """The springs that move: one whose joints are all fixed has no effect, and gets a note."""
+def _moving(
+    kind: str, records: Mapping[str, Record], description: RobotDescription, parts: Parts
+) -> dict[str, Record]:
+    """Springs or actuators that move: one whose joints are all fixed has no effect, and a note."""
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
-    moving: dict[str, Spring] = {}
-    for name, spring in description.springs.items():
-        ends = [name] if spring.joints is None else list(spring.joints)
+    moving: dict[str, Record] = {}
+    for name, record in records.items():
+        ends = [name] if record.joints is None else list(record.joints)
         if ends and fixed.issuperset(ends):
-            parts.notes.append(Note(f"spring {name!r} has no effect: its joints are fixed"))
+            parts.notes.append(Note(f"{kind} {name!r} has no effect: its joints are fixed"))
         else:
-            moving[name] = spring
-    return moving
-
-
-def _moving_actuators(description: RobotDescription, parts: Parts) -> dict[str, Actuator]:
-    """The actuators that move: one whose joints are all fixed has no effect, and gets a note."""
-    fixed = {joint.name for joint in description.joints if joint.type == FIXED}
-    moving: dict[str, Actuator] = {}
-    for name, actuator in description.actuators.items():
-        if actuator.joints and fixed.issuperset(actuator.joints):
-            parts.notes.append(Note(f"actuator {name!r} has no effect: its joints are fixed"))
-        else:
-            moving[name] = actuator
+            moving[name] = record
     return moving
 
 
@@ -198,7 +199,7 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
     at_home = place.T is HOME or np.array_equal(place.T, HOME)
     for body in link.bodies:
         checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
-        fault = check_link(link.name, *checked, unphysical=unphysical)
+        fault = check_link(link.name, checked[0], checked[2], unphysical)
         if fault is not None:
             parts.warnings.append(Note(fault, link.where))
         moved = checked if at_home else move_body(*checked, place.T)
@@ -284,3 +285,52 @@ def _no_body() -> BodyParts:
 
 def _stack(entries: list[Array] | list[Scalar], shape: tuple[int, ...]) -> Array:
     return np.array(entries).reshape(len(entries), *shape) if entries else np.zeros((0, *shape))
+
+
+def check_link(name: str, m: Scalar, I_com: Array, unphysical: str) -> str | None:
+    """The fault of an impossible mass distribution as a sentence, or None; symbols are trusted."""
+    faults = physical_faults(m, I_com)
+    if not faults:
+        return None
+    message = f"link {name!r} is not a physical body: {'; '.join(faults)}."
+    if unphysical == "error":
+        raise InertiaError(f"{message} To use the numbers nevertheless, pass unphysical='warn'.")
+    if unphysical == "warn":
+        warn(message)
+    return message
+
+
+def check_joint(joint: JointDescription) -> None:
+    """Raise unless friction, limits, rotor and mimic are records of their types, limits valid."""
+    for name, kind, optional in (
+        ("friction", Friction, False),
+        ("limits", Limits, False),
+        ("rotor", Rotor, True),
+        ("mimic", Mimic, True),
+    ):
+        value = getattr(joint, name)
+        if not (isinstance(value, kind) or (optional and value is None)):
+            raise InputError(
+                f"{name} of joint {joint.name!r} is {value!r}; expected a record {kind.__name__}"
+                f"(...){' or None' if optional else ''}."
+            )
+    check_limits(joint)
+
+
+def check_limits(joint: JointDescription) -> None:
+    """Raise unless limits are numbers, lower <= upper, velocity and effort not negative."""
+    limits = joint.limits
+    for name in ("lower", "upper", "velocity", "effort"):
+        value = getattr(limits, name)
+        if not isinstance(value, Real) or isnan(value):
+            raise ModelError(f"{name} limit of joint {joint.name!r} is {value}; expected a number.")
+    if limits.lower > limits.upper:
+        raise ModelError(
+            f"joint {joint.name!r} has lower limit {limits.lower} above its upper limit "
+            f"{limits.upper}; expected lower <= upper."
+        )
+    for name in ("velocity", "effort"):
+        if getattr(limits, name) < 0:
+            raise ModelError(
+                f"{name} limit of joint {joint.name!r} is {getattr(limits, name)}; expected >= 0."
+            )

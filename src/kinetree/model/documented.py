@@ -6,7 +6,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 
 import re
 from collections.abc import Callable
-from inspect import cleandoc
+from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,22 @@ OTHERS = {
     "dV_base": "acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.",
     "frame": "name of a frame of the robot; None: the tool.",
     "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
+    "rows": (
+        "which of the six coordinates (three angular, three linear) make the task; None: all."
+    ),
+    "formulation": (
+        '"screw", "closed", "link" or "space": the form of the recursion; tau is the same to '
+        "rounding."
+    ),
+    "parent": "number of each link's parent for a tree, -1 for the base; None: a chain.",
+    "unphysical": (
+        'reaction to a mass or inertia that no body can have: "error", "warn" or "allow".'
+    ),
+    "options": (
+        "name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint "
+        "friction, armature (n,) in kg m^2 or kg, rotors, limits, drives."
+    ),
+    "losses": 'reaction to data that the format cannot represent: "warn", "error" or "allow".',
 }
 SECTION = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
 PLACE = re.compile(r"(?=^(?:Returns|Raises):$|\Z)()", re.MULTILINE)  # of a new one
@@ -38,25 +54,37 @@ ENTRY = re.compile(r"^ {4}\w.*(?:\n {5,}.*)*", re.MULTILINE)  # "a, b: text" des
 
 def documented(function: Function) -> Function:
     """Complete the `Args:` section of a function's docstring; entries that it has are kept."""
+    return _completed(function, "")
+
+
+def documented_batch(function: Function) -> Function:
+    """The same of a function that takes any leading axes of states."""
+    return _completed(function, "..., ")
+
+
+def _completed(function: Function, leading: str) -> Function:
     doc, code = cleandoc(function.__doc__ or ""), function.__code__
     section = cast(re.Match[str], SECTION.search(doc) or PLACE.search(doc))
     text, sections = doc[: section.start()], doc[section.end() :]
     entries: dict[str, str] = {}
     for entry in ENTRY.findall(section[1]):
         entries |= dict.fromkeys(entry.partition(":")[0].strip().split(", "), entry)
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    parts = dict.fromkeys(entries.get(name) or _common(name) for name in names)
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    names = code.co_varnames[:count]
+    parts = dict.fromkeys(entries.get(name) or _common(name, leading) for name in names)
     arguments = "\n".join(["Args:", *filter(None, parts)])
     function.__doc__ = "\n\n".join(x.strip("\n") for x in (text, arguments, sections) if x.strip())
     return function
 
 
-def _common(name: str) -> str:
+def _common(name: str, leading: str) -> str:
     """The entry of a parameter that means the same everywhere; empty for others."""
     meaning = OTHERS.get(name)
     if meaning is None and name in ARGUMENTS:
         x = ARGUMENTS[name]
         dims = x.dims.split()
-        shape = f"shape ({', '.join(dims)}{',' if len(dims) == 1 else ''}), " if dims else ""
+        last = "," if len(dims) == 1 and not leading else ""
+        shape = f"shape ({leading}{', '.join(dims)}{last}), " if dims else ""
         meaning = f"{x.meaning}, {shape}{x.unit}."
     return "" if meaning is None else fill(f"    {name}: {meaning}", 96, subsequent_indent=" " * 8)

@@ -52,14 +52,7 @@ def with_elastic_joint(
     after it, is the deflection; it follows the first one in q. Friction, drive, actuators and all
     limits stay with the motor: a limit of position is that of the motor, which differs from the
     link by the deflection. Springs on the joint act on the link, at the sum of both positions.
-
-    Args:
-        model: the robot.
-        joint: name of a joint of one degree of freedom that moves by itself.
-        stiffness: stiffness of the gear at the joint, above 0, N m/rad or N/m.
-        damping: damping of the deflection, N m s/rad or N s/m.
-        motor_inertia: inertia of the motor as seen by the joint, kg m^2 or kg, in place of the
-            joint's armature and rotor; None: these.
+    Arguments as in `Robot.with_elastic_joint`.
     """
     without_constraints(model, "with_elastic_joint")
     own = _checked_joint(model, read_name(joint, "joint"))

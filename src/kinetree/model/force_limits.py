@@ -16,8 +16,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.files.description.drive import Curve, Drive
-from kinetree.model.joint import Joint
-from kinetree.scalars import Scalar, maximum, minimum, where
+from kinetree.scalars import Scalar, where
 
 
 def standing_limit(drive: Drive | None) -> float:
@@ -50,16 +49,6 @@ def curve_slope(curve: Curve, speed: Scalar) -> Any:
     return value
 
 
-def joint_force_limits(joint: Joint, dq: Scalar) -> tuple[Scalar, Scalar]:
-    """Least and most force of a joint of one degree of freedom at the rate dq, on any scalar."""
-    box = min(joint.limits.effort, standing_limit(joint.drive))
-    curve = None if joint.drive is None else joint.drive.curve
-    if curve is None:
-        return -box, box
-    ahead, behind = (curve_force(curve, maximum(x, 0)) for x in (dq, -dq))
-    return -minimum(behind, box), minimum(ahead, box)
-
-
 def curve_values(curve: Curve, speed: Array) -> Array:
     """Forces of a torque-speed curve at speeds >= 0, as an array of the same shape."""
     speeds, forces = np.array(curve).T
@@ -69,10 +58,8 @@ def curve_values(curve: Curve, speed: Array) -> Array:
 def force_limits(effort: Array, drives: Sequence[Drive | None], dq: Array) -> tuple[Array, Array]:
     """Least and most joint forces at rates dq, each of the shape of dq, (..., n).
 
-    Args:
-        effort: limits at standstill, with those of the drives, (n,), N m or N.
-        drives: drive of each degree of freedom, or None.
-        dq: rates, (..., n), rad/s or m/s.
+    effort: limits at standstill, with those of the drives, (n,), N m or N. drives: drive of each
+    degree of freedom, or None. dq: rates, (..., n), rad/s or m/s.
     """
     least, most = (np.array(np.broadcast_to(x, dq.shape)) for x in (-effort, effort))
     for k, drive in enumerate(drives):

@@ -54,10 +54,8 @@ class JointFriction:
 def joint_friction(friction: Friction, joint: str, follows: str | None = None) -> JointFriction:
     """Friction as described, checked, with one coefficient or two as pairs for both directions.
 
-    Args:
-        friction: the record of the user.
-        joint: name of the joint in messages.
-        follows: name of the joint that it follows, None if it moves by itself.
+    friction: the record of the user. joint: name of the joint in messages. follows: name of the
+    joint that it follows, None if it moves by itself.
     """
     if not isinstance(friction, Friction):
         raise InputError(

@@ -155,11 +155,9 @@ def six_vector(value: ArrayLike | None, name: str) -> Array:
 def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> list[Array]:
     """Wrench from the world onto every link, in {i}.
 
-    Args:
-        model: the robot.
-        F_ext: wrenches onto the links, (links, 6), in the link frames.
-        F_tip: the book's wrench, exerted BY the tool on the world, (6,), in the tool frame; or a
-            mapping from frame names to such wrenches.
+    F_ext: wrenches onto the links, (links, 6), in the link frames. F_tip: the book's wrench,
+    exerted BY the tool on the world, (6,), in the tool frame; or a mapping from frame names to such
+    wrenches.
     """
     if F_ext is None:
         F = [zeros(6) for _ in model.links]

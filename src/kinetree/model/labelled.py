@@ -50,9 +50,8 @@ def labelled(
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Let a function take labelled states, and complete its `Args:` (documented.py).
 
-    Args:
-        dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes
-            the axis of a model); or one tuple of letters for each of several results.
+    dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
+    axis of a model); or one tuple of letters for each of several results.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:

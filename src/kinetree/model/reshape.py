@@ -6,6 +6,7 @@ frame, its inertia merged into the link that carries it.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from kinetree.base.containers import SERIES, check_units, label_kind
 from kinetree.base.options import optional_name
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.files.description.records import JointDescription, Note, RobotDescription, Spring
-from kinetree.model.actuators import actuators_within, held_actuator, renamed_actuator
+from kinetree.model.actuators import held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model, link_names
@@ -25,6 +27,7 @@ from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
+Record = TypeVar("Record", Spring, Actuator)
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
@@ -36,11 +39,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     Joints that follow a locked one are locked with it. A spring between a locked joint and others
     stays on the others, its rest position shifted; an actuator likewise. An actuator whose joints
     are all locked is left out, and a note names it.
-
-    Args:
-        model: the robot.
-        values: joint name -> its position, as in q: a number (rad or m) or the coordinates of a
-            spherical, planar or free joint (quaternions first, w x y z). Limits are not enforced.
+    A position is as in q, quaternions first (w x y z); limits are not enforced.
     """
     without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
@@ -126,10 +125,6 @@ def subtree(model: Model, link: str) -> Model:
     as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
     A rotor that drives one of the joints from a link that is left out is put on the base. A spring
     or actuator between joints of the part and joints that are left out raises ModelError.
-
-    Args:
-        model: the robot.
-        link: name of a link that moves, or of the base (which gives the whole robot).
     """
     without_constraints(model, "subtree", AFTERWARDS)
     names, root = link_names(model), _link_number(model, link)
@@ -140,7 +135,6 @@ def subtree(model: Model, link: str) -> Model:
     inside = {names[i] for i in (root, *kept)}
     description = describe_model(model)
     inner = {model.joints[i].name for i in kept}
-    springs = _springs_within(description, inner, link)
     joints = [_carried(model, root, description.joints[i], inside) for i in kept]
     frames = [frame for frame in description.frames if frame.link in inside]
     known = inside | {frame.name for frame in frames}
@@ -158,8 +152,8 @@ def subtree(model: Model, link: str) -> Model:
             frames=tuple(frames),
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
-            springs=springs,
-            actuators=actuators_within(description.actuators, inner, link),
+            springs=_within("spring", description.springs, inner, link),
+            actuators=_within("actuator", description.actuators, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
         ),
@@ -195,23 +189,23 @@ def _check_followers(model: Model, kept: list[int], link: str) -> None:
             )
 
 
-def _springs_within(
-    description: RobotDescription, joints: set[str], link: str
-) -> dict[str, Spring]:
-    """The springs whose joints are all among `joints`."""
-    found: dict[str, Spring] = {}
-    for name, spring in description.springs.items():
-        ends = {name} if spring.joints is None else set(spring.joints)
+def _within(
+    kind: str, records: Mapping[str, Record], joints: set[str], link: str
+) -> dict[str, Record]:
+    """Springs or actuators whose joints are all among `joints`, those of the tree from `link`."""
+    kept: dict[str, Record] = {}
+    for name, record in records.items():
+        ends = {name} if record.joints is None else set(record.joints)
         outside = sorted(ends - joints)
         if outside and len(outside) < len(ends):
             raise ModelError(
-                f"spring {name!r} acts between {', '.join(sorted(ends & joints))} and "
+                f"{kind} {name!r} acts on {', '.join(sorted(ends & joints))} and on "
                 f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
-                f"all its joints in it. Lock {outside[0]!r} first, or remove the spring."
+                f"all its joints in it. Lock {outside[0]!r} first, or remove the {kind}."
             )
         if not outside:
-            found[name] = spring
-    return found
+            kept[name] = record
+    return kept
 
 
 def _carried(
@@ -246,14 +240,7 @@ def with_tool(
 ) -> Model:
     """Return the robot with a new frame, which becomes its tool, and the body of that tool.
 
-    Args:
-        model: the robot.
-        name: of the new frame.
-        at: its position (3,) or pose (4, 4) in `frame`.
-        frame: a frame of the robot; None is the tool that it has.
-        m: mass of the tool in kg; None: it weighs nothing.
-        com: centre of mass in the new frame, m.
-        I_com: inertia about the centre in the new frame's axes, kg m^2; None: a point mass.
+    Arguments as in `Robot.with_tool`.
     """
     if not isinstance(name, str):
         raise InputError(
@@ -283,12 +270,6 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
 
     q is that of `model`, then that of `other`. Gravity is that of `model`, the tool that of
     `other`. The base of `other` stays as a frame.
-
-    Args:
-        model: the robot that carries.
-        other: the robot that is carried.
-        frame: frame of `model` that the base frame of `other` is put at; None is the tool.
-        prefix: written before every name of `other`, where names would clash.
     """
     for robot in (model, other):
         without_constraints(robot, "attach", AFTERWARDS)

@@ -14,6 +14,7 @@ from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
+from kinetree.model.documented import documented, documented_batch
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
@@ -31,6 +32,7 @@ Formulation = Literal["screw", "closed", "link", "space"]
 class Analysis(RobotCore):
     """Analysis of a robot at one state."""
 
+    @documented_batch
     def task_space(
         self,
         q: StateLike,
@@ -49,14 +51,10 @@ class Analysis(RobotCore):
         axes are states. `robot.compile("task_space", ...)` returns the kernel itself.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
             dq: joint rates, shape (..., n), rad/s or m/s; None: from V, or at rest.
             V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
             expressed: "body", "space" or "aligned": the axes and reference point of twist and
                 wrench, as in `frame_velocity`.
-            rows: which of the six coordinates (three angular, three linear) make the task; None:
-                all.
             damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
                 root.
             tolerance: J is singular if its smallest singular value is not above this; in the units
@@ -83,6 +81,7 @@ class Analysis(RobotCore):
             tolerance=tolerance,
         )  # fmt: skip
 
+    @documented_batch
     def task_space_derivatives(
         self,
         q: StateLike,
@@ -95,11 +94,7 @@ class Analysis(RobotCore):
         """Derivatives of J, Lambda and eta of a frame, for any leading axes.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
             expressed: "body" or "space", as in `task_space`.
-            rows: which of the six coordinates make the task; None: all.
         """
         from kinetree.engine.kernels.task_space import task_space_derivatives
 
@@ -107,26 +102,24 @@ class Analysis(RobotCore):
             self.model, q, dq, frame=frame, expressed=expressed, rows=rows
         )
 
+    @documented
     def mass_ellipsoid(
         self, q: StateLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
         """Effective masses at a frame, kg (angular: kg m^2), as an ellipsoid in {s}.
 
         Args:
-            q: joint positions, shape (nq,), rad or m.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
             part: "linear" or "angular": translations or rotations of the frame.
         """
         return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
 
+    @documented
     def force_ellipsoid(
         self, q: StateLike, frame: str | None = None, *, part: Part = "linear"
     ) -> Ellipsoid:
         """Forces at a frame that joint forces of unit norm balance, as an ellipsoid in {s}.
 
         Args:
-            q: joint positions, shape (nq,), rad or m.
-            frame: name of a link, a tool or a fixed frame of the robot; None: the tool.
             part: "linear" or "angular": forces or moments at the frame.
         """
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
@@ -150,6 +143,7 @@ class Analysis(RobotCore):
         """
         return algorithms.base_parameters(self.model, groups=groups, seed=seed)
 
+    @documented
     def newton_euler(
         self,
         q: StateLike,
@@ -164,20 +158,6 @@ class Analysis(RobotCore):
     ) -> Recursion:
         """Inverse dynamics at one state, with every intermediate by name.
 
-        Args:
-            q: joint positions, shape (nq,), rad or m.
-            dq: joint rates, shape (n,), rad/s or m/s.
-            ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (l, 6), N m and N; None: no wrench. See `wrenches`.
-            F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool
-                frame, N m and N; or {frame: wrench}; None: no wrench.
-            V_base: twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at
-                rest.
-            dV_base: acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.
-            formulation: "screw", "closed", "link" or "space": the form of the recursion; tau is the
-                same to rounding.
-
         Returns:
             A record with tau (n,) and, of every link, poses, twists, accelerations and wrenches.
         """
@@ -186,6 +166,7 @@ class Analysis(RobotCore):
             formulation=formulation,
         )  # fmt: skip
 
+    @documented
     def explain(
         self,
         q: StateLike,
@@ -199,20 +180,6 @@ class Analysis(RobotCore):
         formulation: Formulation = "screw",
     ) -> Explanation:
         """Inverse dynamics at one state, with the parts that make every intermediate.
-
-        Args:
-            q: joint positions, shape (nq,), rad or m.
-            dq: joint rates, shape (n,), rad/s or m/s.
-            ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
-                shape (l, 6), N m and N; None: no wrench. See `wrenches`.
-            F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool
-                frame, N m and N; or {frame: wrench}; None: no wrench.
-            V_base: twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at
-                rest.
-            dV_base: acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.
-            formulation: "screw", "closed", "link" or "space": the form of the recursion; tau is the
-                same to rounding.
 
         Returns:
             A document that prints as a table, and as LaTeX or HTML.
@@ -255,6 +222,7 @@ class Analysis(RobotCore):
             )
         return bounds_of(self.model).forces(rates)
 
+    @documented_batch
     def linearize(
         self,
         q: StateLike,
@@ -269,9 +237,6 @@ class Analysis(RobotCore):
         With dt, the system after dt seconds: x' = A x + B u.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            tau: joint forces, shape (..., n), N m or N.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
                 wrench.
             dt: length of a time step, s; None: continuous time.

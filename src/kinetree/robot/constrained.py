@@ -14,6 +14,7 @@ from kinetree.base.options import names, numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.files.description.constraints import Constraint
+from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
@@ -83,6 +84,7 @@ class Constrained(RobotCore):
 
         return mobility(self.model)
 
+    @documented_batch
     def project(self, q: StateLike, *, keep: Sequence[str] = (), tolerance: float = 1e-10) -> Array:
         """A position near q at which all constraints are satisfied, by Newton's method.
 
@@ -91,7 +93,6 @@ class Constrained(RobotCore):
         are tried, always the same ones.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
             keep: names of joints that stay where they are.
             tolerance: largest entry of Phi to accept, rad or m.
 
@@ -128,12 +129,11 @@ class Constrained(RobotCore):
         found = np.array(closed).reshape(given.shape)
         return alignment.label(found, [coordinate_axis(self.model)], "project")
 
+    @documented_batch
     def project_rates(self, q: StateLike, dq: StateLike, *, keep: Sequence[str] = ()) -> Array:
         """The rates nearest to dq, measured by the mass matrix, that the constraints allow.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
             keep: names of joints whose rates stay as they are; the others follow.
 
         Returns:
@@ -153,15 +153,13 @@ class Constrained(RobotCore):
         alignment = Alignment([(q, axes[0], "q"), (dq, axes[1], "dq")])
         return self._nearest(alignment, keep, "rates")
 
+    @documented_batch
     def project_accelerations(
         self, q: StateLike, dq: StateLike, ddq: StateLike, *, keep: Sequence[str] = ()
     ) -> Array:
         """The accelerations nearest to ddq, measured by M, that the constraints allow.
 
         Args:
-            q: joint positions, shape (..., nq), rad or m.
-            dq: joint rates, shape (..., n), rad/s or m/s.
-            ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
             keep: names of joints whose accelerations stay as they are; the others follow.
 
         Returns:
@@ -183,7 +181,7 @@ class Constrained(RobotCore):
 
     def _nearest(self, alignment: Alignment, keep: Sequence[str], what: str) -> Array:
         """Rates or accelerations of a batch of states, one after the other."""
-        from kinetree.algorithms.constraints.nearest import kept_entries, nearest_motion
+        from kinetree.algorithms.constraints.projection import kept_entries, nearest_motion
 
         model, n = self.model, self.model.n
         jacobian = kernel(model, "constraint_jacobian")  # refuses robots without constraints

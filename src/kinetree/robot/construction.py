@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack
 from kinetree.base.arrays import ArrayLike
 from kinetree.files.description import Actuator, Drive, Friction, Spring
 from kinetree.model import build_model, model_of
+from kinetree.model.documented import documented
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
@@ -22,6 +23,7 @@ class Construction(RobotCore):
     """Robots from tables, changed robots, and robots as text."""
 
     @classmethod
+    @documented
     def from_screws(
         cls,
         S: ArrayLike,
@@ -40,11 +42,6 @@ class Construction(RobotCore):
             M: poses of the link frames in {s}, shape (n, 4, 4), positions in m; an entry n + 1 is
                 the tool.
             G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
-            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
-                "allow".
-            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.files.description.tables.screws import describe_screws
 
@@ -52,6 +49,7 @@ class Construction(RobotCore):
         return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
+    @documented
     def from_transforms(
         cls,
         M: ArrayLike,
@@ -71,11 +69,6 @@ class Construction(RobotCore):
             G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
             S: screw axes in the parents' frames, shape (n, 6), rad and m for a unit of q; or
             A: screw axes in the links' own frames, shape (n, 6), rad and m for a unit of q.
-            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
-                "allow".
-            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.files.description.tables.screws import describe_transforms
 
@@ -83,6 +76,7 @@ class Construction(RobotCore):
         return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
+    @documented
     def from_dh(
         cls,
         table: ArrayLike,
@@ -109,10 +103,6 @@ class Construction(RobotCore):
             types: "revolute" or "prismatic", one for all or one per row.
             tool: pose of the tool in the last DH frame, shape (4, 4), position in m; None: that
                 frame.
-            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
-                "allow".
-            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.files.description.tables.dh import describe_dh
 
@@ -123,6 +113,7 @@ class Construction(RobotCore):
         return cls(build_model(found, unphysical=unphysical))
 
     @classmethod
+    @documented
     def from_points(
         cls,
         P: ArrayLike,
@@ -152,11 +143,6 @@ class Construction(RobotCore):
             pitch: of helical joints, m/rad, a number or shape (n,).
             R: orientation of each link frame in {s}, rotations of shape (n, 3, 3); None: parallel
                 to {s}.
-            parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-            unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or
-                "allow".
-            options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each
-                joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
         """
         from kinetree.files.description.tables.points import describe_points
 
@@ -333,11 +319,11 @@ class Construction(RobotCore):
 
         return type(self)(reshape.attach(self.model, model_of(other), frame, prefix))
 
+    @documented
     def to_urdf(self, *, losses: Losses = "warn", infinity: float = 1e30) -> str:
         """Write the robot as URDF text, which `kt.load_string` reads back as the same robot.
 
         Args:
-            losses: reaction to data that the format cannot represent: "warn", "error" or "allow".
             infinity: number to write for an infinite limit where readers of URDF need one, in the
                 unit of the limit (rad, m, rad/s, N m ...).
         """
@@ -345,12 +331,9 @@ class Construction(RobotCore):
 
         return to_urdf(self.model, losses=losses, infinity=infinity)
 
+    @documented
     def to_mjcf(self, *, losses: Losses = "warn") -> str:
-        """Write the robot as MJCF text, which `kt.load_string` reads back as the same robot.
-
-        Args:
-            losses: reaction to data that the format cannot represent: "warn", "error" or "allow".
-        """
+        """Write the robot as MJCF text, which `kt.load_string` reads back as the same robot."""
         from kinetree.files.write import to_mjcf
 
         return to_mjcf(self.model, losses=losses)

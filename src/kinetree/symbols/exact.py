@@ -30,9 +30,7 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
     """The same robot in exact numbers, and notes on rotations that were changed.
 
-    Args:
-        model: the robot; symbols stay as they are.
-        snap: largest distance of a rotation's entry from a simple root that replaces it.
+    snap: largest distance of a rotation's entry from a simple root that replaces it.
     """
     notes: list[Note] = []
 

@@ -29,12 +29,10 @@ Values = dict[Expression, Expression]  # symbol -> the number that it replaces
 def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tuple[Model, Values]:
     """Replace some numbers of an exact model by symbols; returns the numbers, too.
 
-    Args:
-        model: an exact model; its symbols stay as they are.
-        parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g),
-            "friction" (b1, f1; fs1 and vs1 of Stribeck, fa1, fk1 and fo1 of a sigmoid, mu1 of load
-            friction), "drives" (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1
-            for the stiffness, rest1 for the rest position, numbered as springs are), or "all".
+    parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g), "friction"
+    (b1, f1; fs1 and vs1 of Stribeck, fa1, fk1 and fo1 of a sigmoid, mu1 of load friction), "drives"
+    (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1 for the stiffness, rest1 for the rest
+    position, numbered as springs are), or "all".
     """
     kinds = _kinds(parameters)
     values: Values = {}

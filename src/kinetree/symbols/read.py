@@ -13,13 +13,14 @@ short.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.base.arrays import Array
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
-from kinetree.model import WORLD, Frame, Joint, JointFriction, Model
+from kinetree.model import WORLD, Model
 from kinetree.spatial import spatial_inertia
 from kinetree.spatial.inertia import Moments, moments_of
 from kinetree.symbols.ring import MAX_EXPONENT, Entry, Expression, Polynomial, Ring
@@ -324,41 +325,13 @@ def polynomial_model(model: Model, reader: Reader) -> Model:
     """
 
     def read(x: Array) -> Array:
-        out = np.empty(x.shape, object)
-        for index, entry in np.ndenumerate(x):
-            out[index] = reader.read(entry)
-        return out
+        entries = np.empty(x.size, object)
+        entries[:] = [reader.read(entry) for entry in x.ravel()]
+        return entries.reshape(x.shape)
 
-    def scalar(x: Expression) -> Expression:
-        return reader.read(x)
-
-    def joint(x: Joint) -> Joint:
-        return replace(
-            x,
-            screw=None if x.screw is None else read(x.screw),
-            scale=1 if x.scale == 1 else scalar(x.scale),
-            offset=0 if x.offset == 0 else scalar(x.offset),
-            armature=scalar(x.armature),
-            friction=JointFriction(),
-        )
-
-    result = model.replace(
-        M_pi=read(model.M_pi),
-        m=read(model.m),
-        com=read(model.com),
-        I_com=read(model.I_com),
-        gravity=read(model.gravity),
-        base=(scalar(model.base[0]), read(model.base[1]), read(model.base[2])),
-        joints=tuple(joint(x) for x in model.joints),
-        rotors=tuple(
-            replace(x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=read(x.s))
-            for x in model.rotors
-        ),
-        springs=(),
-        frames={name: Frame(x.link, read(x.T_if)) for name, x in model.frames.items()},
-    )
+    result = without_passive_forces(model).astype(reader.read)
     bodies = [_body(model, i) for i in model.links]
-    moments = tuple(Moments(scalar(x.m), read(x.h), read(x.Sigma)) for x, _ in bodies)
+    moments = tuple(Moments(read(np.array(x.m))[()], read(x.h), read(x.Sigma)) for x, _ in bodies)
     G = np.array([read(G) for _, G in bodies], object).reshape(-1, 6, 6)
     _set_bodies(result, moments, G)
     return result

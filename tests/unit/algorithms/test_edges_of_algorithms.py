@@ -6,8 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.ellipsoids import inverse_ellipsoid
-from kinetree.algorithms.textbook.articulated_bodies import solve_pivoted
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError
 from kinetree.model.inputs import coordinates, frame_wrenches, link_wrenches
 from kinetree.spatial import box
 
@@ -28,22 +27,6 @@ def test_quaternions_may_be_off_by_1e_9_and_no_more(kind):
     for off in (2e-9, -2e-9, 1e-6, -1.0):
         with pytest.raises(InputError, match="the quaternion of joint 'joint' in q is"):
             coordinates(model, np.concatenate([unit * (1 + off), rest]))
-
-
-def test_a_robot_without_mass_has_no_centre_of_mass():
-    builder = kt.Builder("ghost").link("base").link("body")
-    model = builder.joint("joint", "revolute", "base", "body").build_model()
-    with pytest.raises(ModelError, match="'ghost' has no mass, so it has no centre of mass"):
-        algorithms.center_of_mass(model, [0.0])
-
-
-def test_a_small_system_is_solved_with_zeros_on_its_diagonal():
-    assert solve_pivoted([[0.0, 1.0], [1.0, 0.0]], [2.0, 3.0]) == [3.0, 2.0]
-    rng = np.random.default_rng(0)
-    A, y = rng.normal(size=(4, 4)), rng.normal(size=4)
-    A[0, 0] = 1e-18  # without pivoting, nothing would be left of the first row
-    x = solve_pivoted(A.tolist(), y.tolist())
-    assert np.allclose(A @ x, y, 0, 1e-13)
 
 
 def test_an_ellipsoid_has_infinite_axes_where_nothing_moves():

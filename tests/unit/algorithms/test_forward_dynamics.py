@@ -5,7 +5,6 @@ import pytest
 
 from kinetree import Builder, robots
 from kinetree import algorithms as kt
-from kinetree.errors import ModelError, ShapeError
 from kinetree.files.description import Mimic, Rotor
 from kinetree.model.samples import random_body, random_direction
 from robot_states import EPS, random_state, relative
@@ -59,15 +58,11 @@ def test_rotors_on_any_link_are_honoured(seed, carrier):
         assert relative(other, tau) < 100 * EPS
 
 
-def test_articulated_bodies_refuse_mimic_joints_and_say_what_to_use():
+def test_articulated_bodies_take_joints_that_share_a_degree_of_freedom_together():
     builder = Builder().link("base").link("a", 1, (1, 0, 0)).link("b", 1, (1, 0, 0))
     builder.joint("ja", "revolute", "base", "a")
-    builder.joint("jb", "revolute", "base", "b", mimic=Mimic("ja"))
-    with pytest.raises(ModelError, match=r"'jb' mimics another joint.*Use forward_dynamics"):
-        kt.forward_dynamics_by_articulated_bodies(builder.build_model(), [0], [0], [0])
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_joint_forces_of_the_wrong_length_are_named(way):
-    with pytest.raises(ShapeError, match="tau has 1 entry but 'double pendulum' needs 2"):
-        way(robots.double_pendulum().model, [0, 0], [0, 0], [1])
+    builder.joint("jb", "revolute", "base", "b", mimic=Mimic("ja", -2.0))
+    model = builder.build_model()
+    assert kt.forward_dynamics_by_articulated_bodies(model, [0.1], [1], [3]) == pytest.approx(
+        kt.forward_dynamics(model, [0.1], [1], [3])
+    )

@@ -6,7 +6,6 @@ import pytest
 from kinetree import algorithms, robots
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.frame_motion import EXPRESSED, tree_frame_jacobian
-from kinetree.errors import InputError, NameLookupError
 from kinetree.spatial import Ad
 from precise_robots import TINY, derivative, precise, precise_state
 from robot_states import EPS, any_robot, random_state, size
@@ -75,13 +74,3 @@ def test_a_frame_of_the_base_does_not_move():
             (algorithms.frame_acceleration, x.motion),
         ):
             assert not function(model, *motion, model.base_name, expressed=axes).any()
-
-
-def test_unknown_frames_and_axes_are_named():
-    model = robots.planar_2r().model
-    with pytest.raises(NameLookupError, match="no frame 'hand'; its frames are"):
-        algorithms.frame_velocity(model, [0, 0], [0, 0], "hand")
-    with pytest.raises(InputError, match="'world'; expected body, space or aligned"):
-        algorithms.frame_acceleration(model, [0, 0], [0, 0], [0, 0], expressed="world")
-    with pytest.raises(InputError, match="'aligned'; expected body or space"):
-        algorithms.task_space_derivatives(model, [1, 2], [0, 0], expressed="aligned", rows=(3, 4))

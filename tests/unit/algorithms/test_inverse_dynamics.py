@@ -5,7 +5,6 @@ import pytest
 
 from kinetree import algorithms as kt
 from kinetree import robots
-from kinetree.errors import InputError, NameLookupError, ShapeError
 
 REST = [0.0, 0.0]
 
@@ -47,21 +46,3 @@ def test_the_space_record_is_written_in_the_absolute_frame(arm):
     assert record.frame == "space"
     assert record.a_c[1] == pytest.approx([0, -9 * 0.4, 0])
     assert record.V[1] == pytest.approx(kt.newton_euler(arm, q, [0, 3.0], REST).V[1])
-
-
-def test_an_unknown_formulation_is_named(arm):
-    with pytest.raises(InputError, match="'lagrange'; choose screw, closed, link, space"):
-        kt.inverse_dynamics(arm, REST, REST, REST, formulation="lagrange")
-
-
-def test_wrong_shapes_and_numbers_are_named(arm):
-    with pytest.raises(ShapeError, match="dq has 3 entries but 'planar 2R' needs 2: joint1"):
-        kt.inverse_dynamics(arm, REST, [0, 0, 0], REST)
-    with pytest.raises(InputError, match=r"q\[1\] is nan"):
-        kt.inverse_dynamics(arm, [0, np.nan], REST, REST)
-    with pytest.raises(ShapeError, match=r"F_ext must have shape \(2, 6\), found \(6,\)"):
-        kt.inverse_dynamics(arm, REST, REST, REST, np.zeros(6))
-    with pytest.raises(ShapeError, match="V_base must have shape"):
-        kt.inverse_dynamics(arm, REST, REST, REST, V_base=[0, 0, 0])
-    with pytest.raises(NameLookupError, match="no frame 'hand'; its frames are base, link1"):
-        kt.inverse_dynamics(arm, REST, REST, REST, F_tip={"hand": np.zeros(6)})

@@ -5,7 +5,6 @@ import pytest
 
 from kinetree import algorithms as kt
 from kinetree import robots
-from kinetree.errors import NameLookupError
 
 
 def test_columns_of_the_space_jacobian_are_the_screws_of_the_joints():
@@ -32,8 +31,3 @@ def test_the_base_does_not_move():
         assert np.array_equal(jacobian(model, [0.4, 1.0], "base"), np.zeros((6, 2)))
     for rate in (kt.body_jacobian_rate, kt.space_jacobian_rate):
         assert np.array_equal(rate(model, [0.4, 1.0], [1, 2], "base"), np.zeros((6, 2)))
-
-
-def test_an_unknown_frame_is_named():
-    with pytest.raises(NameLookupError, match="no frame 'hand'; its frames are base, link1"):
-        kt.body_jacobian(robots.planar_2r().model, [0, 0], "hand")

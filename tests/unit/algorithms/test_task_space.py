@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import algorithms as kt
 from kinetree import robots
-from kinetree.errors import InputError, ShapeError, SingularityError
+from kinetree.errors import SingularityError
 from kinetree.model.samples import random_model
 from robot_states import EPS, random_state, relative, size
 
@@ -119,13 +119,3 @@ def test_damping_passes_through_singular_poses_and_fades_elsewhere():
     # Lambda^-1 grows by damping^2, so Lambda changes by damping^2 |Lambda|^2 at most
     assert size(damped.Lambda - free.Lambda) <= 1e-12 * size(free.Lambda) ** 2
     assert size(damped.Lambda - free.Lambda) > 0
-
-
-def test_wrong_arguments_are_named():
-    model, x = arm(6)
-    with pytest.raises(InputError, match="'tool'; expected body, space or aligned"):
-        kt.task_space(model, x.q, expressed="tool")
-    with pytest.raises(InputError, match="not both"):
-        kt.task_space(model, x.q, x.dq, V=np.zeros(6))
-    with pytest.raises(ShapeError, match="V must have shape"):
-        kt.task_space(model, x.q, V=np.zeros(5))

@@ -11,13 +11,12 @@ from kinetree import algorithms
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
 from kinetree.algorithms.energy import tree_momentum
-from kinetree.algorithms.joints.tangents import exp_quaternion, integrate, inverse_rate
+from kinetree.algorithms.joints.tangents import integrate, inverse_rate
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.regressor import moments_of, numbers_of, reference_forces
 from kinetree.algorithms.textbook.jacobians import coriolis_matrix_by_jacobians
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import WORLD
-from kinetree.model.samples import random_model
 from kinetree.spatial import Ad, box, inverse, translation
 from robot_states import EPS, any_robot, random_state, size
 
@@ -151,13 +150,6 @@ def test_positions_move_along_the_exponential(kind, angle):
         assert abs(size(moved[:4]) - 1) <= 2 * EPS
 
 
-@pytest.mark.parametrize("angle", ANGLES)
-def test_a_rotation_vector_becomes_its_quaternion(angle):
-    w = np.array([0.6, 0.0, -0.8]) * angle
-    expected = [np.cos(angle / 2), *(np.array([0.6, 0, -0.8]) * np.sin(angle / 2))]
-    assert np.allclose(exp_quaternion(w), expected, 0, 2 * EPS)
-
-
 @pytest.mark.parametrize("kind", [SPHERICAL, FREE, PLANAR])
 def test_the_rate_of_exponential_coordinates_is_right_to_third_order(kind):
     """exp(u(t)) with du/dt from `inverse_rate` moves with the body rate v, up to u^4."""
@@ -172,10 +164,3 @@ def test_the_rate_of_exponential_coordinates_is_right_to_third_order(kind):
         rate = np.linalg.inv(expm(twist_of(kind, u))) @ (ahead - behind) / (2 * h)
         left.append(size(rate - twist_of(kind, v)))
     assert left[0] < 5e-4 and left[1] < left[0] / 12
-
-
-def test_joints_of_one_degree_of_freedom_add():
-    model = random_model(4, 5, types=("revolute", "prismatic"))
-    q, v = np.random.default_rng(0).normal(size=(2, model.n))
-    assert np.array_equal(integrate(model, q, v), q + v)
-    assert np.array_equal(inverse_rate(model, q, v), v)

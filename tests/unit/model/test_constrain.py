@@ -7,8 +7,8 @@ import pytest
 
 import kinetree as kt
 from closed_loops import slider_crank, slider_crank_position, slider_crank_tree
+from kinetree.constraints import Couple, Hold, Loop, Rod
 from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 
 BAD = {
     "no frame": (Loop("pin", "tp"), NameLookupError, "frame 'tp'.*its frames are .*tip.*with_tool"),

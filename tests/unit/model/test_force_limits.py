@@ -6,8 +6,9 @@ import pytest
 import sympy
 
 import kinetree as kt
+from kinetree.algorithms.joints.actuation import drive_forces
 from kinetree.model.bounds import bounds_of, with_limits
-from kinetree.model.force_limits import force_share, joint_force_limits
+from kinetree.model.force_limits import force_share
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 60), (6, 10)]
@@ -37,7 +38,8 @@ def test_the_curve_limits_the_force_in_the_direction_of_motion(dq, least, most):
 def test_scalars_of_any_kind_give_the_numbers_of_arrays(scalar):
     model = driven(effort=75, peak=65).model
     for dq in np.linspace(-7, 7, 29):
-        own = [float(x) for x in joint_force_limits(model.joints[0], scalar(dq))]
+        least, most = (drive_forces(model, [scalar(dq)], [x])[0] for x in (-1000, 1000))
+        own = np.clip([float(least), float(most)], -75, 75)
         arrays = bounds_of(model).forces(np.array([dq]))
         assert own == pytest.approx([float(x[0]) for x in arrays], rel=1e-14)
 

@@ -137,7 +137,7 @@ def test_a_part_keeps_its_springs_and_refuses_to_cut_one():
     robot = arm(slide=kt.Spring(5, 0.2), tie=kt.Spring(1, 0, {"knee": 1, "slide": 2}))
     part = robot.subtree("upper")
     assert forces(part, Q[1:]) == pytest.approx(forces(robot)[1:])
-    with pytest.raises(ModelError, match=r"between slide and knee.*Lock .knee. first"):
+    with pytest.raises(ModelError, match=r"acts on slide and on knee.*Lock .knee. first"):
         robot.subtree("lower")
 
 

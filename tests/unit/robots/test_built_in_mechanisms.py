@@ -45,31 +45,6 @@ def test_degrees_of_freedom_and_motors_are_as_counted(closed):
     assert found.sufficient
 
 
-def test_inverse_dynamics_undoes_forward_dynamics(closed):
-    _, robot, q, dq = closed
-    rng = np.random.default_rng(4)
-    tau = np.zeros(robot.n)
-    motors = [robot.model.dof_names.index(x) for x in robot.mobility.actuated]
-    tau[motors] = rng.normal(size=len(motors))
-    ddq = robot.forward_dynamics(q, dq, tau)
-    again = robot.inverse_dynamics(q, dq, ddq)
-    np.testing.assert_allclose(robot.forward_dynamics(q, dq, again), ddq, rtol=1e-9, atol=1e-8)
-    if len(motors) == robot.mobility.degrees_of_freedom:
-        np.testing.assert_allclose(again, tau, atol=1e-9)
-
-
-def test_power_of_the_motors_is_the_rate_of_energy(closed):
-    _, robot, q, dq = closed
-    tau = np.linspace(-1, 2, robot.n)
-    ddq = robot.forward_dynamics(q, dq, tau)
-    h, energies = 1e-5, []
-    for t in (-h, h):
-        at = robot.integrate(q, dq * t + ddq * t * t / 2), dq + ddq * t
-        energies.append(robot.kinetic_energy(*at) + robot.potential_energy(at[0]))
-    rate = (energies[1] - energies[0]) / (2 * h)
-    assert rate == pytest.approx(tau @ dq, rel=1e-5, abs=1e-6)
-
-
 def test_the_slider_stands_where_the_triangle_of_crank_and_rod_ends():
     robot = robots.slider_crank()
     for angle in np.linspace(0.3, 6.0, 7):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetree import algorithms, robots
+from kinetree.spatial import check_physical
 
 angles = st.floats(-10, 10)
 PUMA_STATE = np.array([0, np.pi / 4, np.pi, 0, np.pi / 4, 0])
@@ -85,8 +86,12 @@ def test_the_scara_moves_in_its_plane_and_its_quill_up_and_down(q):
 
 
 @pytest.mark.parametrize("name", robots.__all__)
-def test_every_robot_has_a_name_a_tool_and_a_positive_mass_matrix(name):
-    model = getattr(robots, name)().model
+def test_every_robot_has_physical_links_a_tool_and_a_positive_mass_matrix(name):
+    model, again = (getattr(robots, name)().model for _ in range(2))
+    for i in model.links if name not in ("puma_560", "spatial_3r") else ():  # used as printed
+        check_physical(model.m[i], model.com[i], model.I_com[i], model.link_names[i])
+    for field in ("m", "com", "I_com", "M_pi"):
+        assert np.array_equal(getattr(model, field), getattr(again, field))
     assert model.name and model.tool in model.frames
     q = algorithms.random(model, np.random.default_rng(0))
     M = np.asarray(algorithms.mass_matrix(model, q), float)

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree.errors import InputError, ShapeError
@@ -61,6 +61,7 @@ def largest(x):
 
 
 @pytest.mark.parametrize("angle", near_zero + ordinary + near_pi)
+@settings(max_examples=6)
 @given(axis=directions)
 def test_exp_equals_the_power_series_to_four_eps(angle, axis):
     w = axis * angle
@@ -68,6 +69,7 @@ def test_exp_equals_the_power_series_to_four_eps(angle, axis):
 
 
 @pytest.mark.parametrize("angle", near_zero[1:])
+@settings(max_examples=6)
 @given(axis=directions)
 def test_small_rotations_keep_every_digit_of_the_rotation_vector(angle, axis):
     w = axis * angle

@@ -74,10 +74,7 @@ def misalignment(
 ) -> Misalignment | None:
     """Equations that are nearly redundant around all positions; None: there are none.
 
-    Args:
-        model: the robot, of floats, with constraints.
-        closed: positions on the constraints.
-        least: pivots up to this one do not count.
+    closed: positions on the constraints. least: pivots up to this one do not count.
     """
     plain, given = plain_floats(model), constraints_of(model, "mobility")
     around = opened(plain, placed(plain), closed)

@@ -21,7 +21,7 @@ from kinetree.algorithms.constraints.dynamics import (
     tree_impulse,
     tree_reduced,
 )
-from kinetree.algorithms.constraints.nearest import kept_entries, nearest_motion
+from kinetree.algorithms.constraints.projection import kept_entries, nearest_motion
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.errors import InputError
@@ -34,39 +34,26 @@ from kinetree.model.labelled import labelled
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 
+@documented
 def constraint_errors(model: Model, q: StateLike) -> Array:
-    """Phi(q), (m,): how far each equation is from being satisfied, rad or m.
-
-    Args:
-        model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """Phi(q), (m,): how far each equation is from being satisfied, rad or m."""
     constraints_of(model, "constraint_errors")
     q = coordinates(model, q)
     return tree_constraints(book_tree(model, q), placed(model), q).Phi
 
 
+@documented
 def constraint_jacobian(model: Model, q: StateLike) -> Array:
-    """J(q), (m, n): dPhi/dt = J dq.
-
-    Args:
-        model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-    """
+    """J(q), (m, n): dPhi/dt = J dq."""
     constraints_of(model, "constraint_jacobian")
     q = coordinates(model, q)
     J = tree_constraints(book_tree(model, q), placed(model), q).J
     return np.array(J.tolist()).reshape(J.shape)
 
 
+@documented
 def constraint_bias(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Gamma = dJ/dt dq, (m,): d^2 Phi/dt^2 = J ddq + gamma.
-
-    Args:
-        model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
+    """Gamma = dJ/dt dq, (m,): d^2 Phi/dt^2 = J ddq + gamma."""
     constraints_of(model, "constraint_bias")
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     return tree_constraints(book_tree(model, q), placed(model), q, dq).gamma
@@ -85,7 +72,6 @@ def constrained_forward_dynamics(
     """ddq, the forces lambda of all equations, and the residual J ddq + gamma.
 
     Args:
-        model: the robot, with constraints.
         F_ext, F_tip: as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics")
@@ -108,7 +94,6 @@ def constrained_inverse_dynamics(
     """Forces of the motors and of the constraints for a motion, with residuals.
 
     Args:
-        model: the robot, with constraints.
         F_ext, F_tip: as in `inverse_dynamics`.
 
     Raises:
@@ -150,12 +135,11 @@ def _check_motion(model: Model, q: Array, dq: Array, ddq: Array, found: MotorFor
         )
 
 
+@documented
 def constraint_impulse(model: Model, q: StateLike, dq: StateLike) -> Impulse:
     """Rates after the constraints close without rebound, the impulses, and the residual J dq.
 
     Args:
-        model: the robot, with constraints.
-        q: joint positions, shape (nq,), rad or m.
         dq: joint rates before, shape (n,), rad/s or m/s.
     """
     constraints_of(model, "constraint_impulse")
@@ -169,7 +153,6 @@ def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[s
     """The rates nearest to dq, measured by M, that the constraints allow, (n,).
 
     Args:
-        model: the robot, with constraints.
         keep: names of joints whose rates stay as they are.
 
     Raises:
@@ -189,7 +172,6 @@ def project_accelerations(
     """The accelerations nearest to ddq, measured by M, that the constraints allow, (n,).
 
     Args:
-        model: the robot, with constraints.
         keep: names of joints whose accelerations stay as they are.
 
     Raises:
@@ -201,11 +183,11 @@ def project_accelerations(
     return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
 
 
+@documented
 def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
     """M_r, h_r and N of the independent rates: M_r y'' + h_r = N^T tau, dq = N y'.
 
     Args:
-        model: the robot, with constraints.
         q: joint positions on the constraints, shape (nq,), rad or m.
         dq: joint rates that the constraints allow, shape (n,), rad/s or m/s.
 
@@ -226,7 +208,6 @@ def constrained_forward_dynamics_derivatives(
     """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
 
     Args:
-        model: the robot, with constraints.
         F_ext: wrenches onto the links, as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics_derivatives")

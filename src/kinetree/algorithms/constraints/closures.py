@@ -49,9 +49,7 @@ class Constrained:
 def placed(model: Model, frames: Sequence[Array] | None = None) -> tuple[Closure | Coupling, ...]:
     """The constraints of a model, in the link frames of a tree.
 
-    Args:
-        model: the robot.
-        frames: the tree's frame of each link, seen from that of the model, (4, 4); None: the same.
+    frames: the tree's frame of each link, seen from that of the model, (4, 4); None: the same.
     """
     items = () if model.constraints is None else model.constraints.items
     if frames is None:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
+from kinetree.algorithms.constraints.closures import Constrained, item_dofs, tree_constraints
 from kinetree.algorithms.constraints.dynamics import Items, Kkt
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
@@ -31,7 +31,6 @@ from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.model import Model
-from kinetree.model.constraints import Closure
 from kinetree.model.inputs import zeros
 from kinetree.spatial.duals import Dual
 
@@ -43,13 +42,8 @@ def constrained_forward_derivatives(
 ) -> tuple[Array, Array, Array]:
     """d ddq/d q, d ddq/d dq and d ddq/d tau, each (n, n); q is moved along tangent vectors.
 
-    Args:
-        tree_at: makes the tree at a position, for dual numbers; loads do not matter.
-        tree: the tree at q, with its loads.
-        items: the constraints in the frames of the tree.
-        q: positions.
-        dq: rates.
-        tau: joint forces.
+    tree_at: makes the tree at a position, for dual numbers; loads do not matter. tree: that at q,
+    with its loads. items: the constraints in the frames of the tree.
     """
     model = tree.model
     tree = tree.with_loads_in_frames()
@@ -59,7 +53,7 @@ def constrained_forward_derivatives(
     if kkt.dependent:  # other forces with the same sum change with q in other ways
         lam = kkt.shared(lam)[kkt.rows]
     by_q, by_dq = tree_derivatives(tree, dq, ddq)
-    moving = moving_dofs(tree, items)
+    moving = sorted({d for item in items for d in item_dofs(tree, item)})
     force, motion = np.zeros((model.n, model.n), object), np.zeros((len(lam), model.n), object)
     turned = np.zeros((len(lam), model.n), object)
     kept = kkt.rows
@@ -75,18 +69,6 @@ def constrained_forward_derivatives(
     da_dv = kkt.accelerate(-by_dq, -turned)[0]
     one, none = np.eye(model.n, dtype=int), np.zeros((len(lam), model.n), int)
     return da_dq, da_dv, kkt.accelerate(one, none)[0]
-
-
-def moving_dofs(tree: Tree, items: Items) -> list[int]:
-    """Entries of dq that move a constraint."""
-    found: set[int] = set()
-    for item in items:
-        if not isinstance(item, Closure):
-            found |= {term.dof for term in item.terms}
-            continue
-        ways = [set(tree.path_inward(link)) for link in (item.link_a, item.link_b)]
-        found |= {d for i in ways[0] ^ ways[1] for d in tree.links[i].dofs}
-    return sorted(found)
 
 
 def _acceleration(found: Constrained, kept: list[int], ddq: Array) -> Array:

@@ -50,6 +50,7 @@ from kinetree.model.constrain import (
     tree_of,
 )
 from kinetree.model.constraints import Constraints
+from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
 from kinetree.scalars import Scalar
 
@@ -100,12 +101,9 @@ class Mobility:
         return "\n".join(lines)
 
 
+@documented
 def mobility(model: Model) -> Mobility:
-    """Degrees of freedom, redundant equations and independent rates of a constrained robot.
-
-    Args:
-        model: the robot, with constraints.
-    """
+    """Degrees of freedom, redundant equations and independent rates of a constrained robot."""
     given = constraints_of(model, "mobility")
     names, dofs = given.row_names, model.dof_names
     return Mobility(

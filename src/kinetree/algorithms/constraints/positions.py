@@ -190,10 +190,8 @@ def eased_positions(model: Model, tilt: Misalignment, near: Array | None) -> Sam
 
     Their errors are the gap; `Samples.accepted` tells whether rounding of a source explains it.
 
-    Args:
-        model: the robot, of floats, with constraints.
-        tilt: the equations that are nearly redundant.
-        near: a position near which the constraints can be closed; None: not known.
+    tilt: the equations that are nearly redundant. near: a position near which the constraints can
+    be closed; None: not known.
 
     Returns:
         The positions, or None where too few are found.
@@ -293,10 +291,8 @@ def home_position(model: Model, samples: Sequence[ClosedPosition], near: Array |
     it is closed; the position near which the robot was constrained; the position of rest, closed;
     the samples. If there is none, the one that is farthest from singular positions.
 
-    Args:
-        model: the robot, of floats, with its constraints and all their choices.
-        samples: closed positions.
-        near: a position near which the constraints can be closed; None: not known.
+    model: the robot, of floats, with its constraints and all their choices. near: a position near
+    which the constraints can be closed; None: not known.
     """
     evaluate, given = textbook(model), constraints_of(model, "home_position")
     parts = separate_parts(model)

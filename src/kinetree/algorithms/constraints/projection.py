@@ -1,9 +1,16 @@
-"""Close the constraints: a position with Phi(q) = 0 near a given one, by Newton's method.
+"""Positions, rates and accelerations that the constraints allow, near given ones.
+
+A position with Phi(q) = 0 is found by Newton's method.
 
 Each step is the shortest tangent vector v with J v = -Phi in the sense of least squares (rows that
 depend on others up to a threshold are left out, so that redundant rows and singular positions do no
 harm). A step is shortened to half a radian or half a metre, and halved while it does not reduce
 |Phi|. A stretched mechanism has no slope towards closing, so positions nearby are tried as well.
+
+Rates or accelerations x are changed to x + v with J (x + v) = wanted, v zero for the joints that
+are kept, and v^T M v least over the others (Gauss). With the columns J_f of these and
+M_ff = L^T D L, v = L^-1 D^-1/2 y, where y is the shortest solution of
+J_f L^-1 D^-1/2 y = wanted - J x (row_space.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,16 +26,19 @@ from kinetree.algorithms.constraints.closures import (
     tree_constraints,
     ways,
 )
-from kinetree.algorithms.constraints.nearest import kept_entries
+from kinetree.algorithms.constraints.dynamics import eliminated_rows
+from kinetree.algorithms.constraints.regularity import RANK
 from kinetree.algorithms.constraints.row_space import dots, least_squares
 from kinetree.algorithms.joints.configuration import integrate, moved_along, neutral
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.tables import listing
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of
+from kinetree.model.constrain import constraints_of, dofs_named
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled
+from kinetree.spatial.matrices import factor, solve_outward
 
 Evaluate = Callable[[Array], tuple[Array, Array]]  # q to Phi (m,) and J (m, n), of floats
 
@@ -40,6 +50,7 @@ SLOW = 0.9  # of |Phi|^2: a step that leaves more of it is slow; near a solution
 SLOW_STEPS = 8  # slow steps in a row after which the constraints count as open
 ATTEMPTS = 20  # positions around, from which it is tried again
 NEAR = 0.3  # their distance, rad or m
+LEFT = 1e-9  # of the terms of J x: what may be left of an equation for rates or accelerations
 CUTOFF = 1e-9  # rows closer to the span of others than this part of the longest are left out
 
 
@@ -66,7 +77,6 @@ def project(
     tried: always the same ones, so that the result is the same everywhere.
 
     Args:
-        model: the robot, with constraints.
         keep: names of joints that stay where they are.
         tolerance: largest entry of Phi to accept, rad or m.
 
@@ -151,9 +161,7 @@ def close_parts(model: Model, q: Array, parts: Sequence[Part], cutoff: float = C
 def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) -> Evaluate:
     """Phi and J of floats by the functions of this folder; links without constraints stay.
 
-    Args:
-        model: the robot, with constraints.
-        items: some of the constraints; None: all.
+    items: some of the constraints; None: all.
     """
     model = plain_floats(model)
     items = placed(model) if items is None else items
@@ -181,7 +189,6 @@ def close(
     """Newton's method from q; the best position found, closed or not.
 
     Args:
-        model: the robot.
         q: the position to start from, (nq,).
         evaluate: Phi and J at a position.
         fixed: entries of dq that stay where they are.
@@ -242,3 +249,50 @@ def unclosed(model: Model, given: Constraints, found: Closed, keep: Sequence[str
         f"{given.row_names[row]!r}, rad or m). Start nearer to a closed position"
         + (", or keep fewer joints." if keep else ", or check lengths and frames.")
     )
+
+
+def kept_entries(model: Model, keep: Sequence[str]) -> list[int]:
+    """Entries of dq of the joints that are kept."""
+    if isinstance(keep, str):
+        raise InputError(f"keep is {keep!r}; expected names of joints, such as [{keep!r}].")
+    return sorted({d for name in keep for d in dofs_named(model, name, "keep")})
+
+
+def nearest_motion(
+    model: Model, J: Array, M: Array, x: Array, wanted: Array, kept: Sequence[int], what: str
+) -> Array:
+    """x, (n,), with the entries that are not kept changed as little as possible.
+
+    x: rates or accelerations, (n,). wanted: J x of motions that the constraints allow, (m,). what:
+    "rates" or "accelerations", for the message.
+
+    Raises:
+        InputError: the constraints do not allow what is kept.
+    """
+    given = constraints_of(model, f"project_{what}")
+    free = [d for d in range(model.n) if d not in kept]
+    rows, before = list(given.kept), x
+    x = np.array(x, float)
+    missing = wanted - dots(J, x)
+    if free and float(np.abs(missing).max(initial=0)) > 0:
+        names = [model.dof_names[d] for d in free]
+        M_ff = factor(M[np.ix_(free, free)], [f"joint {name!r}" for name in names])
+        root = np.sqrt(np.array(M_ff.D, float))
+        scales = np.sqrt(np.array(given.scales))
+        measured = eliminated_rows(M_ff, J[rows][:, free])[0].astype(float) / root
+        y = least_squares(measured / scales[:, None], missing[rows] / scales, RANK)
+        x[free] = x[free] + solve_outward(M_ff, y * root)
+    left = np.abs(dots(J, x) - wanted)
+    sizes = dots(np.abs(J), np.abs(x) + np.abs(before)) + np.abs(wanted)
+    tolerance = (LEFT + 10 * given.gap) * (sizes + float(sizes.max(initial=0)))
+    worst = int(np.argmax(left - tolerance))
+    if left[worst] > tolerance[worst]:
+        kept_names = listing([model.dof_names[d] for d in kept], 8) if kept else "no joint"
+        raise InputError(
+            f"the constraints of {model.name!r} allow no {what} with {kept_names} kept: constraint "
+            f"{given.owner(worst)!r} would open with {left[worst]:.3g} (row "
+            f"{given.row_names[worst]!r}). Keep fewer joints, at most as many as the robot has "
+            f"degrees of freedom ({model.n - len(given.basis)}), and joints that can move "
+            "independently of each other; or leave the singular position."
+        )
+    return x

@@ -62,10 +62,9 @@ def check_honoured(model: Model, quantity: Quantity) -> None:
 def over_constraints(function: Callable[..., Any], rates: int, name: str) -> Make:
     """Trace a function of a tree, its constraints, q and some rates, in lean frames.
 
-    Args:
-        function: takes the tree, the constraints, q and `rates` further arguments.
-        rates: the number of arguments besides q and F_ext, which may follow them.
-        name: name of the quantity, for the error of a robot without constraints.
+    function: takes the tree, the constraints, q and `rates` further arguments. rates: the number of
+    arguments besides q and F_ext, which may follow them. name: name of the quantity, for the error
+    of a robot without constraints.
     """
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:

@@ -85,13 +85,7 @@ def measured(M: Factor, J: Array) -> Array:
 
 
 def check_regular(model: Model, found: Constraints, closed: Sequence[ClosedPosition]) -> None:
-    """Raise OnlySingularError unless first derivatives decide the motion at some position.
-
-    Args:
-        model: the tree, of floats.
-        found: its constraints.
-        closed: closed positions.
-    """
+    """Raise OnlySingularError unless first derivatives decide the motion at some position."""
     items = placed(model.replace(constraints=found))
     sizes = _row_sizes(model, items, closed)
     spaces = [row_space(at.measured / sizes[:, None], RANK, RANK) for at in closed]
@@ -182,10 +176,7 @@ def weakest(model: Model, q: Array) -> tuple[str, float]:
 def margin(given: Constraints, J: Array, M: Array) -> Array:
     """The smallest eigenvalue of A = J M^-1 J^T, relative to its typical diagonal.
 
-    Args:
-        given: the constraints, with their choices.
-        J: the Jacobian of all rows, shape (..., m, n).
-        M: the mass matrix, shape (..., n, n).
+    J: the Jacobian of all rows, shape (..., m, n). M: the mass matrix, shape (..., n, n).
     """
     rows, rank = list(given.kept), len(given.basis)
     measured = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J[..., rows, :], -1, -2))

@@ -52,10 +52,8 @@ def dots(A: Array, x: Array) -> Array:
 def row_space(A: Array, cutoff: float, least: float = 0.0) -> RowSpace:
     """The space of the rows of A, (m, n).
 
-    Args:
-        A: the matrix, of floats.
-        cutoff: rows whose rest is shorter than this part of the longest row count as dependent.
-        least: rows whose rest is shorter than this count as dependent too.
+    A: the matrix, of floats. cutoff: rows whose rest is shorter than this part of the longest row
+    count as dependent. least: rows whose rest is shorter than this count as dependent too.
     """
     m, n = A.shape
     left = np.array(A, float)

@@ -70,7 +70,6 @@ class Proximal:
     """A symmetric positive matrix A, (m, m), factored once for any number of right sides.
 
     Args:
-        A: the matrix.
         scales: typical values of its diagonal, (m,).
         names: names of its rows, for messages.
         dependent: whether A has less than full rank everywhere.
@@ -227,10 +226,7 @@ def solve_general(B: Array, C: Array, names: Sequence[str] = ()) -> tuple[Array,
     straight-line code cannot raise an error. Exact numbers are eliminated with pivots that are
     not zero. Rows of B beyond k agree with the others.
 
-    Args:
-        B: the matrix.
-        C: the right sides.
-        names: names of the entries of X, for the error that plain floats raise.
+    names: names of the entries of X, for the error that plain floats raise.
     """
     if not has_floats(B):
         return _eliminate(B, C, names), 1

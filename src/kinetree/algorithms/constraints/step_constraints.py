@@ -71,9 +71,8 @@ class StepConstraints:
     def bound(self, free: Sequence[Any], fixed: Array) -> "StepConstraints":
         """The constraints that joints with a given x leave to the others.
 
-        Args:
-            free: 0 for a joint that is bound and 1 for the others, (n,).
-            fixed: x of joints that are bound, 0 for the others, (n,).
+        free: 0 for a joint that is bound and 1 for the others, (n,). fixed: x of joints that are
+        bound, 0 for the others, (n,).
         """
         J = [[x if is_zero(x) else x * f for x, f in zip(row, free, strict=True)] for row in self.J]
         wanted = self.wanted - self.J @ fixed

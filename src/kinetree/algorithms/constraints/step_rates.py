@@ -106,11 +106,7 @@ def implicit_constrained_rate(
     """The rate (dq, a) of a step, (2n,), and (ddq, lambda, Phi) now, (n + 2m,).
 
     Args:
-        tree: the robot at q.
-        items: its constraints in the frames of the tree.
-        state: joint positions and rates.
         tau: joint forces at the beginning of the step, (n,).
-        h: length of the step, s.
         stop: 1/s, about 1 / h, at which dry friction may brake.
         gains: the slopes of tau; None: tau is constant in the step.
         positions: springs and kp count, not only damping and kd.

@@ -57,13 +57,7 @@ def constrained_rate(
 ) -> tuple[Array, Array]:
     """The rate (dq, ddq) of a state, (2n,), and (lambda, Phi) of all rows, (2m,).
 
-    Args:
-        tree: the robot at q.
-        items: its constraints in the frames of the tree.
-        q: joint positions, (nq,).
-        dq: joint rates, (n,).
-        tau: joint forces, (n,).
-        T: time constant in which errors of the constraints decay, s; None: they stay.
+    T: time constant in which errors of the constraints decay, s; None: they stay.
     """
     found = tree_constraints(tree, items, q, dq)
     kkt = Kkt(tree, found)
@@ -78,12 +72,8 @@ def closed_state(
 ) -> tuple[Array, Array]:
     """The position and the rates on the constraints that are nearest to a state next to them.
 
-    Args:
-        place: gives the tree at a position.
-        items: the constraints in the frames of the tree.
-        q: joint positions, (nq,).
-        dq: joint rates, (n,).
-        dry: entries of dq with dry friction; those of them that are 0 stay, and so do their q.
+    place: gives the tree at a position. dry: entries of dq with dry friction; those of them that
+    are 0 stay, and so do their q.
     """
     if dry:
         return _closed_around(place, items, q, dq, dry)
@@ -166,9 +156,7 @@ def closing(model: Model, place: Place, items: Items) -> Close:
 def check_stepping(model: Model, changes: Collection[str] = ()) -> None:
     """Raise if steps of a robot with constraints would be wrong.
 
-    Args:
-        model: the robot.
-        changes: names of robot data that are arguments of the motion.
+    changes: names of robot data that are arguments of the motion.
     """
     if model.constraints is None:
         return

@@ -52,14 +52,9 @@ def actuate(
 ) -> Actuated:
     """Forces of all actuators.
 
-    Args:
-        model: the robot.
-        q: joint positions, (nq,).
-        dq: joint rates, (n,).
-        u: controls, one for each actuator, not yet clamped.
-        a: activations, one for each actuator that has one.
-        h: length of the step, s, for actuators that act early; activations are within their ranges
-            then, or act once as they are. None: there is no step, and activations are clamped.
+    u: controls, one for each actuator, not yet clamped. a: activations, one for each actuator that
+    has one. h: length of the step, s, for actuators that act early; activations are within their
+    ranges then, or act once as they are. None: there is no step, and activations are clamped.
     """
     inputs = _inputs(model, u, a, h)
     forces: list[Any] = []
@@ -92,11 +87,8 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     An actuator whose force is clamped, by its own range or by that of its joint, has no slope. As
     in MuJoCo, the range of a joint does not count for actuators on several joints.
 
-    Args:
-        model: the robot.
-        actuated: the actuators at work.
-        across: an actuator on joints of different branches, such as two fingers, has slopes between
-            them. Without, as in MuJoCo's implicitfast, the slopes have the zeros of M.
+    across: an actuator on joints of different branches, such as two fingers, has slopes between
+    them. Without, as in MuJoCo's implicitfast, the slopes have the zeros of M.
     """
     kp, kd = no_gains(model.n), no_gains(model.n)
     for x, given, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
@@ -120,8 +112,6 @@ def control_gains(
     the value at the beginning of the step acts.
 
     Args:
-        model: the robot.
-        actuated: the actuators at work.
         u: controls of the law, (u,).
         slopes: d u/d (q, dq), (u, 2n), q along tangent vectors.
         h: length of the step, s, for actuators that act early.

@@ -61,11 +61,11 @@ def start_position(model: Model) -> Array:
     return rest_position(model) if given is None else np.array(given.home)
 
 
+@documented
 def random(model: Model, rng: np.random.Generator) -> Array:
     """A random position within the limits, or within half a turn or half a metre without limits.
 
     Args:
-        model: the robot.
         rng: a NumPy generator.
     """
     q = np.zeros(model.nq)
@@ -87,13 +87,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
 
 
 def random_positions(model: Model, rng: np.random.Generator, count: int) -> Array:
-    """Random positions, (count, nq): those of `count` calls of `random`.
-
-    Args:
-        model: the robot.
-        rng: a NumPy generator.
-        count: number of positions.
-    """
+    """Random positions, (count, nq): those of `count` calls of `random`."""
     own = _own(model)
     if not all(joint.type in SCREW_TYPES for joint in own):
         return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)

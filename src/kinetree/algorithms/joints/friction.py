@@ -132,10 +132,7 @@ def load_friction_forces(model: Model, dq: Array, load: Array) -> Array:
 
     c is one number if the load drives the joint, load dq > 0, and another if it brakes it.
 
-    Args:
-        model: the robot.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        load: joint forces without any friction, shape (n,), N m or N.
+    load: joint forces without any friction, shape (n,), N m or N.
     """
     forces: list[Any] = [0] * model.n
     for d, pair in load_coefficients(model).items():
@@ -188,10 +185,8 @@ def without_load_friction(model: Model) -> Model:
 def refuse_load_friction(model: Model, what: str, instead: str) -> None:
     """Raise InputError if a joint has load friction, whose tau is not affine in ddq.
 
-    Args:
-        model: the robot.
-        what: the computation that cannot have it, the beginning of the message.
-        instead: the way out, a sentence.
+    what: the computation that cannot have it, the beginning of the message. instead: the way out, a
+    sentence.
     """
     rubbing = [joint.name for joint in model.joints if not is_zero(joint.friction.load)]
     if rubbing:

@@ -22,9 +22,7 @@ def screw_recursion(model: Model, x: Motion) -> Recursion:
     F_i  = G_i dV_i - ad(V_i)^T G_i V_i - F_ext_i + sum over children c of Ad_ci^T F_c
     tau_i = A_i^T F_i
 
-    Args:
-        model: the robot.
-        x: the checked motion; gravity is an upward acceleration of the base.
+    x: the checked motion; gravity is an upward acceleration of the base.
     """
     T_si = {WORLD: np.eye(4, dtype=int)}
     V, dV = {WORLD: x.V_base}, {WORLD: x.dV_base}

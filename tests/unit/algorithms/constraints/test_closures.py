@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
+from kinetree.constraints import Couple, Hold, Loop, Rod
 from kinetree.model.constrain import resolve
 from kinetree.model.constraints import Constraints
 from kinetree.model.samples import ALL_TYPES, random_model

@@ -6,9 +6,9 @@ import pytest
 import sympy
 
 import kinetree as kt
-from closed_loops import four_bar_tree, slider_crank_tree, tied_robot
+from closed_loops import slider_crank_tree, tied_robot
 from kinetree import algorithms
-from kinetree.files.description.constraints import Loop
+from kinetree.constraints import Loop
 from precise_robots import numbers, precise
 
 RATES = [sympy.Rational(3, 2), sympy.Rational(-2, 5), sympy.Rational(1, 3)]
@@ -23,89 +23,6 @@ def angle(numerator, denominator):
 def exact(model):
     """The model in fractions, as its decimal numbers read."""
     return model.astype(lambda x: sympy.Rational(str(x)))
-
-
-def slider_crank_by_lagrange(q, dq, tau):
-    """ddq from the Lagrangian of the same bodies with two multipliers, written out here."""
-    t = sympy.Symbol("t")
-    a, b, x = (sympy.Function(name)(t) for name in "abx")
-    r, l, g = sympy.Rational(3, 10), sympy.Rational(4, 5), sympy.Rational(981, 100)
-    arm = r / 2 * sympy.Matrix([sympy.cos(a), sympy.sin(a)])
-    knee = 2 * arm
-    along = sympy.Matrix([sympy.cos(a + b), sympy.sin(a + b)])
-    bar, tip = knee + l / 2 * along, knee + l * along
-    block = sympy.Matrix([x, 0])
-    bodies = (sympy.Rational(6, 5), arm, a), (sympy.Rational(7, 10), bar, a + b), (2, block, 0)
-    return by_lagrange((a, b, x), bodies, tip - block, g, q, dq, tau)
-
-
-def four_bar_by_lagrange(q, dq, tau):
-    """The same for the four-bar as a chain of three bars whose end is at (1, 0)."""
-    t = sympy.Symbol("t")
-    a, b, c = (sympy.Function(name)(t) for name in "abc")
-    tenth, g = sympy.Rational(1, 10), sympy.Rational(981, 100)
-
-    def turned(angle, x, y):
-        s, k = sympy.sin(angle), sympy.cos(angle)
-        return sympy.Matrix([k * x - s * y, s * x + k * y])
-
-    knee = turned(a, 3 * tenth, 0)
-    middle = knee + turned(a + b, sympy.Rational(45, 100), sympy.Rational(5, 100))
-    elbow = knee + turned(a + b, 9 * tenth, 0)
-    out = elbow + turned(a + b + c, -sympy.Rational(35, 100), 0)
-    tip = elbow + turned(a + b + c, -7 * tenth, 0)
-    first = sympy.Rational(6, 5), turned(a, sympy.Rational(15, 100), 0), a
-    bodies = first, (7 * tenth, middle, a + b), (2, out, a + b + c)
-    return by_lagrange((a, b, c), bodies, tip - sympy.Matrix([1, 0]), g, q, dq, tau)
-
-
-def by_lagrange(names, bodies, closure, g, q, dq, tau):
-    """Accelerations from d/dt dL/d(dq) - dL/dq = tau + J^T lambda and the closure twice derived."""
-    t = sympy.Symbol("t")
-    inertia = sympy.Rational(3, 100)
-    L = 0
-    for m, place, turn in bodies:
-        v = place.diff(t)
-        spin = sympy.diff(turn, t) if turn != 0 else 0
-        L += m * v.dot(v) / 2 + inertia * spin**2 / 2 - m * g * place[1]
-    ddq = sympy.symbols("u0:3")
-    lam = sympy.symbols("w0:2")
-    J = closure.jacobian(list(names))
-    equations = []
-    for k, x in enumerate(names):
-        left = sympy.diff(sympy.diff(L, x.diff(t)), t) - sympy.diff(L, x)
-        equations.append(left - tau[k] - sum(J[i, k] * lam[i] for i in range(2)))
-    equations += list(closure.diff(t, 2))
-    at = [(x.diff(t, 2), u) for x, u in zip(names, ddq, strict=True)]
-    at += [(x.diff(t), v) for x, v in zip(names, dq, strict=True)]
-    at += list(zip(names, q, strict=True))
-    plain = [sympy.expand_trig(e.subs(at)) for e in equations]
-    found = sympy.solve([sympy.nsimplify(sympy.simplify(e)) for e in plain], [*ddq, *lam])
-    return [sympy.simplify(found[u]) for u in ddq]
-
-
-@pytest.mark.parametrize("which", ["slider_crank", "four_bar"])
-def test_accelerations_are_those_of_lagrange_multipliers_exactly(which):
-    """The equations hold at any state; this one has rational sines, and need not be closed."""
-    if which == "slider_crank":
-        tree, ends, lagrange = slider_crank_tree(), ("pin", "tip"), slider_crank_by_lagrange
-        q = [angle(3, 4), angle(-5, 12), sympy.Rational(9, 10)]
-    else:
-        tree, ends, lagrange = four_bar_tree("ground"), ("anchor", "tip"), four_bar_by_lagrange
-        q = [angle(3, 4), angle(-5, 12), angle(4, 3)]
-    # equations are in the axes of {a}, which must not turn to be those of Lagrange off the closure
-    model = exact(tree.constrained({"loop": Loop(*ends, "point")}).model)
-    found = algorithms.constrained_forward_dynamics(model, q, RATES, FORCES)
-    expected = lagrange(q, RATES, FORCES)
-    assert [sympy.simplify(x - y) for x, y in zip(found.ddq, expected, strict=True)] == [0] * 3
-    assert [sympy.simplify(x) for x in found.residual] == [0] * 3
-    M = sympy.Matrix(algorithms.mass_matrix(model, q))
-    h = sympy.Matrix(algorithms.bias_forces(model, q, RATES))
-    J = sympy.Matrix(algorithms.constraint_jacobian(model, q))
-    left = M * sympy.Matrix(found.ddq) + h - sympy.Matrix(FORCES) - J.T * sympy.Matrix(found.lam)
-    assert sympy.simplify(left) == sympy.zeros(3, 1)
-    gamma = sympy.Matrix(algorithms.constraint_bias(model, q, RATES))
-    assert sympy.simplify(J * sympy.Matrix(found.ddq) + gamma) == sympy.zeros(3, 1)
 
 
 def bar_inertia(m, length):

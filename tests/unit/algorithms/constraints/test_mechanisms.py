@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
+from kinetree.constraints import Couple, Hold, Loop, Rod
 
 I = 0.01 * np.eye(3)
 

@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from closed_loops import four_bar, four_bar_tree, slider_crank, slider_crank_tree
 from kinetree import algorithms
+from kinetree.constraints import Couple, Hold, Loop, Rod
 from kinetree.errors import InputError, ModelError
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 
 
 def test_a_planar_loop_in_space_has_three_redundant_equations():

@@ -12,8 +12,8 @@ from closed_loops import (
     tied_robot,
 )
 from kinetree import algorithms
+from kinetree.constraints import Loop
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.files.description.constraints import Loop
 from kinetree.spatial import pose
 
 

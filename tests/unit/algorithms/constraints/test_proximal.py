@@ -24,8 +24,8 @@ from kinetree.algorithms.constraints.solve import (
     least_norm,
     solve_general,
 )
+from kinetree.constraints import Hold, Loop
 from kinetree.errors import SingularityError
-from kinetree.files.description.constraints import Hold, Loop
 from kinetree.spatial.matrices import factor, solve
 
 

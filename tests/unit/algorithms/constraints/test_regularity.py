@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from closed_loops import tied_robot
 from kinetree import algorithms
+from kinetree.constraints import Couple, Loop, Rod
 from kinetree.errors import InputError, ModelError, SingularityError
-from kinetree.files.description.constraints import Couple, Loop, Rod
 
 
 def bars(base, *, turn=0.0, kind="axis", **options):

@@ -68,17 +68,6 @@ def test_discrete_steps_are_the_exponential_and_its_integral():
     np.testing.assert_allclose(A @ B_d, (A_d - np.eye(6)) @ B, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-8, 0.1, 3.0, 40.0])
-def test_the_exponential_is_that_of_fifty_digits(scale, fifty_digits):
-    import mpmath
-
-    X = np.random.default_rng(1).normal(size=(5, 5)) * scale / 5
-    exact = mpmath.expm(mpmath.matrix(X.tolist()), method="taylor")
-    expected = np.array(exact.tolist(), float)
-    slack = 1e-15 * max(1.0, np.abs(X).sum()) * 8
-    assert relative(exponential(X), expected) < slack
-
-
 def test_batches_of_linearizations():
     robot = kt.robots.panda()
     rng = np.random.default_rng(3)

@@ -6,7 +6,6 @@ import pytest
 from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.algorithms.joints.configuration import random_positions
-from kinetree.errors import InputError
 from kinetree.model.samples import ALL_TYPES, random_model
 
 
@@ -26,13 +25,6 @@ def test_neutral_is_where_every_joint_stands_at_zero():
     assert kt.neutral(shifted).tolist() == [-0.5]
 
 
-def test_random_positions_respect_the_limits():
-    model = random_model(5, 20)  # limits of -2 and 2
-    q = np.array([kt.random(model, np.random.default_rng(k)) for k in range(20)])
-    assert np.abs(q).max() <= 2
-    assert np.ptp(q) > 3
-
-
 def test_a_body_turned_by_a_quarter_moves_along_its_own_axes():
     model = single("free")
     quarter = [np.sqrt(0.5), 0, 0, np.sqrt(0.5), 1, 2, 3]  # about z
@@ -47,11 +39,6 @@ def test_a_planar_joint_counts_its_turns():
     far = kt.integrate(model, [0, 0, 0], [7.0, 0, 0])
     assert far.tolist() == [7, 0, 0]
     assert kt.difference(model, [0, 0, 0], far) == pytest.approx([7, 0, 0])
-
-
-def test_a_quaternion_that_is_not_of_length_one_is_refused():
-    with pytest.raises(InputError, match=r"quaternion of joint 'j'.*length 2"):
-        kt.forward_kinematics(single("spherical"), [2, 0, 0, 0])
 
 
 def test_integration_keeps_every_digit_of_precise_numbers():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetree import algorithms as kt
-from kinetree.errors import ShapeError, SingularityError
+from kinetree.errors import SingularityError
 from kinetree.model.samples import random_body
 from kinetree.spatial import spatial_inertia
 from robot_states import EPS, relative
@@ -38,8 +38,3 @@ def test_a_body_of_no_extent_cannot_be_turned():
     G = spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
     with pytest.raises(SingularityError, match="rotation about"):
         kt.body_acceleration(G, np.zeros(6), np.ones(6))
-
-
-def test_shapes_are_named():
-    with pytest.raises(ShapeError, match="V must have shape"):
-        kt.body_wrench(np.eye(6), np.zeros(5), np.zeros(6))
