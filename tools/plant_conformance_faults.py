@@ -41,14 +41,14 @@ FAULTS = (
     Fault(
         "a coefficient of sine differs in its last bit",
         "engine/compiler/sincos.py", '"-0x1.5555555555548p-3"', '"-0x1.5555555555549p-3"',
-        "motions",
+        "numbers",
     ),
     Fault(
         "a fused multiply-add is rounded twice",
         "engine/llvm/body.py",
         '"fma": "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})"',
         '"fma": "  %p{i}_ = fmul {T} {a}, {b}\\n  %n{i} = fadd {T} %p{i}_, {c}"',
-        "motions",
+        "numbers",
     ),
     Fault(
         "the last vector of a batch has one state too few",
@@ -92,7 +92,7 @@ FAULTS = (
     Fault(
         "a mass of the Panda has two digits exchanged",
         "robots/arms.py", "3.228604, 3.587895", "3.228604, 3.587985",
-        "motions",
+        "numbers",
     ),
     Fault(
         "gravity has the wrong sign in the direct form",
@@ -106,14 +106,14 @@ FAULTS = (
         "engine/call/threads.py",
         "return [slice(start, min(start + length, size)) for", 
         "return [slice(start, min(start + length + 1, size)) for",
-        "threads",
+        "calls",
     ),
     Fault(
         "pieces of a batch leave out one state",
         "engine/call/threads.py",
         "return [slice(start, min(start + length, size)) for",
         "return [slice(start, min(start + length, size - 1)) for",
-        "threads",
+        "calls",
     ),
     Fault(
         "errors of commands end with exit code 0",
@@ -143,7 +143,7 @@ FAULTS = (
     Fault(
         "exported numbers have 15 digits",
         "engine/export/program.py", "return repr(float(value))", 'return f"{float(value):.15g}"',
-        "export",
+        "numbers",
     ),
 )  # fmt: skip
 HASH, BYTE = "a stored hash of the table was changed", "a byte of the user's cache was changed"

@@ -283,11 +283,11 @@ def conformance() -> str:
     references = {
         "printed numbers\nof a course and a book": ("numbers", "commands"),
         "direct form\nof the algorithms": ("kernels",),
-        "stored bits\nthe same on all machines": ("bits", "motions", "export"),
-        "a call with one state": ("calls", "threads", "processes"),
+        "stored bits\nthe same on all machines": ("bits",),
+        "a call with one state": ("calls",),
         "a result without a cache": ("cache",),
     }
-    verdict = flow.box(560, 240, "verdict\none screen, exit code", kind="hot")
+    verdict = flow.box(560, 160, "verdict\none screen, exit code", kind="hot")
     y = 0.0
     for words, groups in references.items():
         source = flow.box(0, y + 23 * (len(groups) - 1), words, kind="main", width=210)

@@ -1,7 +1,8 @@
 """Checks that users run: of their own robot, and of this installation of kinetree."""
 
 from kinetree.testing.check import check_robot
-from kinetree.testing.conformance import Conformance, ConformanceFailure, Finding, run_conformance
+from kinetree.testing.conformance import run_conformance
+from kinetree.testing.record import Conformance, ConformanceFailure, Finding
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 
 __all__ = [

@@ -5,24 +5,27 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 from kinetree.errors import KinetreeError
 from kinetree.testing.conformance import GROUPS, Finding, run_conformance
-from kinetree.testing.conformance.record import FAILED
 
 CONFORMS, FAILS, WRONG_USAGE, NO_OUTPUT, INTERRUPTED, NO_READER = 0, 1, 2, 74, 130, 141
 PROGRAM = "python -m kinetree.testing"
-PROGRESS_WIDTH = 78  # columns of the line of progress
+OPTIONS = {
+    "--all": "compare the whole table of bits (takes minutes)",
+    "--cuda": "also check CUDA kernels (needs CuPy and a GPU)",
+    "--json": "print everything as JSON, for bug reports; it has no user names and no paths",
+    "--help": "show this text",
+}
 
 
 class OneSentenceParser(argparse.ArgumentParser):
     """A parser whose errors are one sentence on stderr."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with code 2."""
-        complain(f"{message}. See {PROGRAM} --help.")
-        sys.exit(WRONG_USAGE)
+        """Raise an error that names the way to the help."""
+        raise KinetreeError(f"{message}. See {PROGRAM} --help.")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,41 +42,18 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,  # which hides that the output cannot be written
     )
-    options.add_argument(
-        "--only", action="append", choices=list(GROUPS), metavar="GROUP",
-        help="run one group of checks; may be repeated",
-    )  # fmt: skip
-    for name, effect in {
-        "--all": "compare the whole table of bits (takes minutes)",
-        "--cuda": "also check CUDA kernels (needs CuPy and a GPU)",
-        "--json": "print everything as JSON, for bug reports; it has no user names and no paths",
-    }.items():
+    effect = "run one group of checks; may be repeated"
+    options.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP", help=effect)
+    for name, effect in OPTIONS.items():
         options.add_argument(name, action="store_true", help=effect)
-    options.add_argument("--help", "-h", action="store_true", help="show this text")
     return options
 
 
-class Progress:
-    """A line on the terminal with the number of checks and the last one; nothing elsewhere."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self.count, self.failed = 0, 0
-        shown = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-        self.stream = stream if shown else None
-
-    def __call__(self, finding: Finding) -> None:
-        """Show that a check is done."""
-        self.count += 1
-        self.failed += finding.outcome == FAILED
-        failed = f", {self.failed} FAILED" if self.failed else ""
-        self.show(f"{self.count} checks{failed}, {finding.group}: {finding.name}")
-
-    def show(self, text: str) -> None:
-        """Write the line; "" clears it."""
-        if self.stream is not None:
-            plain = text.encode("ascii", "replace").decode()[:PROGRESS_WIDTH]
-            self.stream.write(f"\r{plain:{PROGRESS_WIDTH}}" + "\r" * (not plain))
-            self.stream.flush()
+def show_progress(finding: Finding) -> None:
+    """Show the last check on a terminal; nothing elsewhere."""
+    if sys.stderr.isatty():
+        plain = f"{finding.group}: {finding.name}".encode("ascii", "replace").decode()
+        sys.stderr.write(f"\r{plain[:78]:78}\r")
 
 
 def complain(text: str) -> None:
@@ -93,25 +73,19 @@ def main(words: Sequence[str] | None = None) -> int:
         return NO_OUTPUT
     try:
         options = parser().parse_args(words)
-    except SystemExit:  # after wrong options
-        return WRONG_USAGE
-    if options.help:
-        print(parser().format_help())
-        return CONFORMS
-    progress = Progress(sys.stderr)
-    try:
+        if options.help:
+            print(parser().format_help())
+            return CONFORMS
+        progress = None if sys.stderr is None else show_progress  # pyright: ignore[reportUnnecessaryComparison]
         record = run_conformance(
             options.only, everything=options.all, cuda=options.cuda, progress=progress
         )
     except KinetreeError as error:  # such as a wrong value of KINETREE_TARGET
-        progress.show("")
         complain(str(error))
         return WRONG_USAGE
     except KeyboardInterrupt:
-        progress.show("")
         complain("interrupted")
         return INTERRUPTED
-    progress.show("")
     print(json.dumps(record.document(), indent=1) if options.json else record)
     return CONFORMS if record.ok else FAILS
 

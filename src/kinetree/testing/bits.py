@@ -22,6 +22,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.lean import lean_model
+from kinetree.algorithms.quantities import DECLARED
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.kernels.compile import trace_quantity
@@ -35,32 +36,12 @@ from kinetree.testing.bits_robots import Draw, built_in_robots, drawn_robot
 Bits = Literal["llvm", "cuda", "interpreted"]
 
 MODEL = "model"  # the first column of the table
-QUANTITIES = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "mass_matrix",
-    "bias_forces",
-    "gravity_forces",
-    "coriolis_matrix",
-    "mass_matrix_rate",
-    "kinetic_energy",
-    "potential_energy",
-    "center_of_mass",
-    "momentum",
-    "centroidal_momentum",
-    "friction_forces",
-    "link_poses",
-    "pose",
-    "body_jacobian",
-    "space_jacobian_rate",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-    "regressor",
-)
+TABLE = "bits.txt"
+LINES = files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines()
+QUANTITIES = tuple(LINES[1].split()[4:])  # the header is: # type robot model QUANTITY ...
 TARGETS = ("llvm", "cuda", "interpreted")
 COUNT = 200  # robots
 STATES = 8
-TABLE = "bits.txt"
 FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
 
 
@@ -160,20 +141,18 @@ def found_hash(
     """
     if column == MODEL:
         return model_bits(robot.model)
-    given = states(robot.model, dtype)
+    state = states(robot.model, dtype)
+    arrays = [state[name] for name in DECLARED[column].inputs]
     if target == "interpreted":
-        graph = trace_quantity(robot.model, column)
-        return digest(interpret(graph, *(given[port.name] for port in graph.inputs)))
+        return digest(interpret(trace_quantity(robot.model, column), *arrays))
     if target == "cuda":
         cupy: Any = need("cupy", "cuda", "comparing the bits of CUDA kernels")
         kernel = robot.compile(column, target="cuda")
-        arrays = [cupy.asarray(given[port.name]) for port in kernel.graph.inputs]
-        return digest(tuple(cupy.asnumpy(x) for x in _several(kernel(*arrays))))
+        return digest([cupy.asnumpy(x) for x in _several(kernel(*map(cupy.asarray, arrays)))])
     kernel = robot.compile(column)
-    arrays = [given[port.name] for port in kernel.graph.inputs]
     together = digest(_several(kernel(*arrays)))
     rows = [_several(kernel(*(x[k] for x in arrays))) for k in range(STATES)]
-    alone = digest(tuple(np.array(x) for x in zip(*rows, strict=True)))
+    alone = digest([np.array(x) for x in zip(*rows, strict=True)])
     return alone if together == expected else together
 
 
@@ -183,27 +162,20 @@ def _several(result: Any) -> tuple[Any, ...]:
 
 def digest(arrays: Sequence[Array]) -> str:
     """Return 8 hexadecimal digits of the SHA-256 of arrays; -0.0 counts as 0.0, NaN as one NaN."""
-    found = hashlib.sha256()
+    whole = hashlib.sha256()
     for x in arrays:
         kind = "<f4" if np.asarray(x).dtype == np.float32 else "<f8"
         plain = np.ascontiguousarray(x, kind) + 0  # -0 + 0 = 0
-        found.update(np.where(np.isnan(plain), np.nan, plain).astype(kind).tobytes())
-    return found.hexdigest()[:8]
+        whole.update(np.where(np.isnan(plain), np.nan, plain).astype(kind).tobytes())
+    return whole.hexdigest()[:8]
 
 
 def model_bits(model: Model) -> str:
     """Return the hash of the numbers of a model, and of the constants that its kernels contain."""
-    lean = lean_model(model)
-    found = hashlib.sha256()
+    whole = hashlib.sha256()
     for x in _model_numbers(model):
-        found.update(digest([np.asarray(x, np.float64)]).encode())
-    for link in lean.links:
-        body = link.body
-        for x in (link.place.R, link.place.p, link.place.turn, link.A, body.m, body.h, body.Sigma):
-            found.update(digest([np.asarray(x, np.float64)]).encode())
-    for rotor in lean.rotors:
-        found.update(digest([np.asarray(rotor.s, np.float64)]).encode())
-    return found.hexdigest()[:8]
+        whole.update(digest([np.asarray(x, np.float64)]).encode())
+    return whole.hexdigest()[:8]
 
 
 def _model_numbers(model: Model) -> Iterator[Any]:
@@ -218,6 +190,11 @@ def _model_numbers(model: Model) -> Iterator[Any]:
         yield from ((spring.stiffness, spring.rest), spring.arms)
     for frame in model.frames.values():
         yield frame.T_if
+    lean = lean_model(model)
+    for link in lean.links:
+        yield from (link.place.R, link.place.p, link.place.turn, link.A)
+        yield from (link.body.m, link.body.h, link.body.Sigma)
+    yield from (rotor.s for rotor in lean.rotors)
 
 
 def states(model: Model, dtype: str = "float64") -> dict[str, Array]:
@@ -232,8 +209,7 @@ def states(model: Model, dtype: str = "float64") -> dict[str, Array]:
         name: np.array([[draw.number(2048, 1024) for _ in range(model.n)] for _ in range(STATES)])
         for name in ("dq", "ddq", "tau")
     }
-    found = {"q": q, **rates}
-    return {name: x.reshape(STATES, -1).astype(dtype) for name, x in found.items()}
+    return {name: x.reshape(STATES, -1).astype(dtype) for name, x in ({"q": q} | rates).items()}
 
 
 def _position(model: Model, draw: Draw) -> list[float]:
@@ -257,15 +233,8 @@ def stored_table(dtype: str = "float64") -> dict[str, dict[str, str]]:
     """Return the hashes by robot and column, of results in a number type."""
     if dtype not in ("float64", "float32"):
         raise InputError(f"dtype is {dtype!r}; expected 'float64' or 'float32'.")
-    found: dict[str, dict[str, str]] = {}
-    for line in files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        kind, name, *hashes = line.split()
-        if kind == dtype:
-            columns = (MODEL, *QUANTITIES)
-            found[name] = dict(zip(columns, hashes, strict=True))
-    return found
+    rows = (line.split() for line in LINES if line.startswith(dtype))
+    return {name: dict(zip((MODEL, *QUANTITIES), rest, strict=True)) for _, name, *rest in rows}
 
 
 def float32_names() -> list[str]:
@@ -278,9 +247,9 @@ def float32_names() -> list[str]:
 SMALL = ("panda", "ur5e", "planar_2r", "cart_pole", "scara")
 
 
-def _check_known(given: Iterable[str], known: Iterable[str], kind: str) -> None:
+def _check_known(names: Iterable[str], known: Iterable[str], kind: str) -> None:
     known = list(known)
-    for name in given:
+    for name in names:
         if name not in known:
             listed = ", ".join(known[:30]) + (", ..." if len(known) > 30 else "")
             raise NameLookupError(f"the table of bits has no {kind} {name!r}; it has {listed}.")

@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import load_friction_forces
+from kinetree.algorithms.quantities import DECLARED
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import SingularityError
@@ -218,21 +219,22 @@ def formulation(case: Case, name: str) -> Measured:
     return rounding(case, tau - case.tau, case.forces + case.pushes)
 
 
-def other_mass_matrix(case: Case, name: str) -> Measured:
+def other_mass_matrix(case: Case, way: str) -> Measured:
     """Compare M of another algorithm with that of composite bodies."""
-    return rounding(case, getattr(algorithms, name)(case.model, case.q) - case.M, size(case.M))
+    other = getattr(algorithms, f"mass_matrix_by_{way.lower().replace(' ', '_')}")
+    return rounding(case, other(case.model, case.q) - case.M, size(case.M))
 
 
-def other_forward_dynamics(case: Case, name: str) -> Measured:
+def other_accelerations(case: Case, way: str) -> Measured:
     """Compare ddq of another algorithm with that of composite bodies."""
     follower = next((joint.name for joint in case.model.joints if joint.follows is not None), None)
-    if follower is not None and name.endswith("articulated_bodies"):
+    if follower is not None and way == "articulated bodies":
         raise NotApplicable(
             f"joint {follower!r} follows another, which this algorithm does not support"
         )
-    ddq = algorithms.forward_dynamics(case.model, case.q, case.dq, case.tau, case.F_ext)
-    other = getattr(algorithms, name)(case.model, case.q, case.dq, case.tau, case.F_ext)
-    return inverting(case, other - ddq)
+    state = case.model, case.q, case.dq, case.tau, case.F_ext
+    other = getattr(algorithms, f"forward_dynamics_by_{way.replace(' ', '_')}")
+    return inverting(case, other(*state) - algorithms.forward_dynamics(*state))
 
 
 CHECKS = [
@@ -252,54 +254,32 @@ CHECKS = [
         for name in algorithms.FORMULATIONS
     ),
     *(
-        Check(
-            AGREEMENT,
-            f"M: {way} = composite bodies",
-            partial(other_mass_matrix, name=f"mass_matrix_by_{way.lower().replace(' ', '_')}"),
-        )
+        Check(AGREEMENT, f"M: {way} = composite bodies", partial(other_mass_matrix, way=way))
         for way in ("Jacobians", "inverse dynamics")
     ),
     *(
         Check(
-            AGREEMENT,
-            f"ddq: {way} = composite bodies",
-            partial(other_forward_dynamics, name=f"forward_dynamics_by_{way.replace(' ', '_')}"),
-            inverts=True,
+            AGREEMENT, f"ddq: {way} = composite bodies", partial(other_accelerations, way=way), True
         )
         for way in ("inverse dynamics", "articulated bodies")
     ),
 ]
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A kernel: its arguments, and the size of its terms; None: it inverts M."""
-
-    arguments: tuple[str, ...]
-    scale: Callable[[Case], float] | None
-
-
-KERNELS = {
-    "inverse_dynamics": Compared(("q", "dq", "ddq"), lambda case: case.forces),
-    "inverse_dynamics with F_ext": Compared(
-        ("q", "dq", "ddq", "F_ext"), lambda case: case.forces + case.pushes
-    ),
-    "forward_dynamics": Compared(("q", "dq", "tau_alone"), None),
-    "mass_matrix": Compared(("q",), lambda case: size(case.M)),
-    "coriolis_matrix": Compared(
-        ("q", "dq"), lambda case: size(case.M) * (case.turning + size(case.dq))
-    ),
-    "gravity_forces": Compared(("q",), lambda case: case.weights),
-    "bias_forces": Compared(("q", "dq"), lambda case: case.forces),
-    "spring_forces": Compared(("q",), lambda case: size(case.joint_springs)),
-    "body_jacobian": Compared(
-        ("q",), lambda case: size(algorithms.body_jacobian(case.model, case.q))
-    ),
-    "space_jacobian": Compared(
-        ("q",), lambda case: size(algorithms.space_jacobian(case.model, case.q))
-    ),
-    "kinetic_energy": Compared(("q", "dq"), lambda case: size(case.M) * size(case.dq) ** 2),
-    "potential_energy": Compared(("q",), lambda case: case.heights),
+# kernels that are compared, with the size of their terms; None: it inverts M
+KERNELS: dict[str, Callable[[Case], float] | None] = {
+    "inverse_dynamics": lambda case: case.forces,
+    "inverse_dynamics with F_ext": lambda case: case.forces + case.pushes,
+    "forward_dynamics": None,
+    "mass_matrix": lambda case: size(case.M),
+    "coriolis_matrix": lambda case: size(case.M) * (case.turning + size(case.dq)),
+    "gravity_forces": lambda case: case.weights,
+    "bias_forces": lambda case: case.forces,
+    "spring_forces": lambda case: size(case.joint_springs),
+    "body_jacobian": lambda case: size(algorithms.body_jacobian(case.model, case.q)),
+    "space_jacobian": lambda case: size(algorithms.space_jacobian(case.model, case.q)),
+    "kinetic_energy": lambda case: size(case.M) * size(case.dq) ** 2,
+    "potential_energy": lambda case: case.heights,
 }
 
 
@@ -309,24 +289,22 @@ def kernel_checks(robot: Robot, cases: Sequence[Case], names: Sequence[str]) -> 
 
     def measure(case: Case, name: str) -> Measured:
         """Compare a kernel, called for one state and for all, with the direct evaluation."""
-        quantity, compared = name.partition(" ")[0], KERNELS[name]
-        arguments = [getattr(case, argument) for argument in compared.arguments]
+        quantity, _, wrenches = name.partition(" with ")
+        inputs = (*DECLARED[quantity].inputs, *wrenches.split())
+        columns = [[x.tau_alone if y == "tau" else getattr(x, y) for x in cases] for y in inputs]
+        arguments = [column[case.index] for column in columns]
         direct = getattr(algorithms, quantity)(case.model, *arguments)
         alone = getattr(robot, quantity)(*arguments)
         if np.shape(alone) != np.shape(direct):
             raise TypeError(f"the kernel gave shape {np.shape(alone)}, expected {np.shape(direct)}")
         if name not in batches:
-            columns = [np.array([getattr(x, a) for x in cases]) for a in compared.arguments]
-            batches[name] = getattr(robot, quantity)(*columns)
+            batches[name] = getattr(robot, quantity)(*map(np.array, columns))
         error = max(size(alone - direct), size(batches[name][case.index] - direct))
-        if compared.scale is None:
-            return inverting(case, error)
-        return rounding(case, error, compared.scale(case))
+        scale = KERNELS[name]
+        return inverting(case, error) if scale is None else rounding(case, error, scale(case))
 
     return [
-        Check(
-            KERNEL_GROUP, f"robot.{name}", partial(measure, name=name), KERNELS[name].scale is None
-        )
+        Check(KERNEL_GROUP, f"robot.{name}", partial(measure, name=name), KERNELS[name] is None)
         for name in names
     ]
 

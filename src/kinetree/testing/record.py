@@ -5,15 +5,16 @@ import os
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kinetree.base.tables import counted
 from kinetree.errors import KinetreeError
+from kinetree.testing.report import FAILED, PASSED, SKIPPED
 
-PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 MAX_SHOWN = 8  # failures that the text shows; JSON has all
 MAX_TEXT = 600  # characters of an expected or found text that are kept
 WIDTH = 79
@@ -21,7 +22,7 @@ REPORT = "Please report it and attach the output of `python -m kinetree.testing 
 
 
 @dataclass(frozen=True)
-class Choice:
+class Options:
     """Options of a run.
 
     Args:
@@ -62,20 +63,26 @@ class Finding:
     seconds: float = 0.0
 
 
-Part = Callable[[Choice], Iterator[Finding]]
-
-
-def compared(
-    name: str, fine: bool, expected: object, found: object, advice: str = REPORT
-) -> Finding:
-    """Return the finding of a check; `fine` is True if it passed."""
-    outcome = PASSED if fine else FAILED
-    return Finding(name, outcome, _short(expected), _short(found), "" if fine else advice)
+def public(finding: Finding) -> dict[str, Any]:
+    """Return all fields, without the names of this user and of the folders of this machine."""
+    fields = asdict(finding) | {"seconds": round(finding.seconds, 4)}
+    return {name: without_paths(x) for name, x in fields.items()}
 
 
 def equal(name: str, expected: object, found: object, advice: str = REPORT) -> Finding:
     """Return the finding of a check that passes if both values are equal."""
-    return compared(name, expected == found, expected, found, advice)
+    expected_text, found_text = (
+        x if len(x) <= MAX_TEXT else f"{x[:MAX_TEXT]} ..." for x in (str(expected), str(found))
+    )
+    if expected == found:
+        return Finding(name, PASSED, expected_text, found_text)
+    return Finding(name, FAILED, expected_text, found_text, advice)
+
+
+def within(name: str, error: float, limit: float, advice: str = REPORT) -> Finding:
+    """Return the finding of a check that passes if an error is at most a limit."""
+    text = f"error <= {limit:.1e}"
+    return equal(name, text, text if error <= limit else f"error {error:.1e}", advice)
 
 
 def skipped(name: str, reason: str) -> Finding:
@@ -85,69 +92,41 @@ def skipped(name: str, reason: str) -> Finding:
 
 def broken(name: str, error: BaseException) -> Finding:
     """Return the finding of a check that raised an error, which names the line of kinetree."""
-    place = ""
-    trace = error.__traceback__
+    place, trace = "", error.__traceback__
     while trace is not None:
-        code = trace.tb_frame.f_code
-        if "kinetree" in code.co_filename:
-            place = f" ({Path(code.co_filename).name}, line {trace.tb_lineno})"
+        file = trace.tb_frame.f_code.co_filename
+        if "kinetree" in file:
+            place = f" ({Path(file).name}, line {trace.tb_lineno})"
         trace = trace.tb_next
-    return compared(name, False, "no error", f"{type(error).__name__}: {error}{place}")
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} ..."
+    return equal(name, "no error", f"{type(error).__name__}: {error}{place}")
 
 
 @cache
-def private_texts() -> tuple[tuple[str, str], ...]:
+def _private_texts() -> list[tuple[str, str]]:
     """Return texts that name this user or folders of this machine, and what replaces them."""
-    temporary = tempfile.gettempdir()
-    texts = {
-        str(Path(__file__).resolve().parents[2]): "<kinetree>",
-        os.getcwd(): "<current folder>",
-    }
+    texts = {str(Path(__file__).resolve().parents[1]): "<kinetree>", os.getcwd(): "<folder>"}
     # also the usual ones, where a variable chooses another
-    for folder in (os.path.realpath(temporary), temporary, "/tmp", "/var/tmp"):
+    for folder in (tempfile.gettempdir(), os.path.realpath(tempfile.gettempdir()), "/var/tmp"):
         texts[folder] = "<temporary folder>"
     texts |= {sys.prefix: "<Python>", sys.base_prefix: "<Python>"}
     try:
         texts |= {str(Path.home()): "<home>", getpass.getuser(): "<user>"}
     except (RuntimeError, KeyError, OSError, ImportError):  # an account without a name or a folder
         pass
-    # the longest first, so that a folder inside of another keeps its own name; "root" and other
-    # short names stand inside of ordinary words
-    kept = [x for x in texts.items() if len(x[0]) > 4 or x[0] == "/tmp"]
-    return tuple(sorted(kept, key=lambda x: -len(x[0])))
+    # "root" and other short names stand inside of ordinary words
+    texts = {x: public for x, public in texts.items() if len(x) > 4} | {
+        "/tmp": "<temporary folder>"
+    }
+    # the longest first, so that a folder inside of another keeps its own name
+    return sorted(texts.items(), key=lambda x: -len(x[0]))
 
 
-def without_paths(text: str) -> str:
-    """Return a text without the names of this user and of the folders of this machine."""
-    for private, public in private_texts():
-        text = text.replace(private, public)
-    return text
-
-
-@dataclass(frozen=True)
-class GroupSummary:
-    """Numbers of a group: checks that ran, failures, skipped checks, and seconds."""
-
-    name: str
-    title: str
-    checks: int
-    failed: int
-    skipped: int
-    seconds: float
-    reason: str = ""
-
-    def __str__(self) -> str:
-        if self.checks == 0:
-            line = f"  {self.name:10}  {'-':>6}  skipped: {self.reason}"
-            return line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..."
-        verdict = f"{self.failed} FAILED" if self.failed else "fine"
-        some = f", {self.skipped} skipped" if self.skipped else ""
-        return f"  {self.name:10}  {self.checks:6}  {self.seconds:5.1f} s  {verdict}{some}"
+def without_paths(value: Any) -> Any:
+    """Return a text without the names of this user and of folders of this machine."""
+    if isinstance(value, str):
+        for private, public in _private_texts():
+            value = value.replace(private, public)
+    return value
 
 
 @dataclass(frozen=True)
@@ -188,23 +167,29 @@ class Conformance:
         """Number of checks that ran; skipped ones do not count."""
         return len(self.findings) - len(self.skipped)
 
-    def summaries(self) -> list[GroupSummary]:
-        """Return the numbers of each group."""
-        summaries: list[GroupSummary] = []
-        for name, title in self.groups.items():
-            findings = [x for x in self.findings if x.group == name]
-            skips = [x.found for x in findings if x.outcome == SKIPPED]
-            failed = sum(x.outcome == FAILED for x in findings)
-            seconds = round(sum(x.seconds for x in findings), 3)
-            reason = skips[0] if skips else "no checks"
-            checks = len(findings) - len(skips)
-            summaries.append(GroupSummary(name, title, checks, failed, len(skips), seconds, reason))
-        return summaries
-
     def raise_if_failed(self) -> None:
         """Raise ConformanceFailure, with the record as its message, if the run was not fine."""
         if not self.ok:
             raise ConformanceFailure(str(self))
+
+    def summaries(self) -> list[dict[str, Any]]:
+        """Return the numbers of each group, by name: checks, failed, skipped, seconds."""
+        rows: list[dict[str, Any]] = []
+        for name, title in self.groups.items():
+            group = [x for x in self.findings if x.group == name]
+            skips = [x.found for x in group if x.outcome == SKIPPED]
+            rows.append(
+                {
+                    "name": name,
+                    "title": title,
+                    "checks": len(group) - len(skips),
+                    "failed": sum(x.outcome == FAILED for x in group),
+                    "skipped": len(skips),
+                    "seconds": round(sum(x.seconds for x in group), 3),
+                    "reason": without_paths(skips[0]) if skips else "",
+                }
+            )
+        return rows
 
     def document(self) -> dict[str, object]:
         """Return everything as plain values for a JSON file, without user names and paths."""
@@ -216,61 +201,50 @@ class Conformance:
             "skipped": len(self.skipped),
             "seconds": round(self.seconds, 3),
             "machine": {name: without_paths(x) for name, x in self.machine.items()},
-            "groups": [asdict(x) | {"reason": without_paths(x.reason)} for x in self.summaries()],
-            "findings": [asdict(public(x)) for x in self.findings],
+            "groups": self.summaries(),
+            "findings": [public(x) for x in self.findings],
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), *map(str, self.summaries()), "", *self._verdict()])
+        return "\n".join(self._text())
 
-    def _head(self) -> Iterable[str]:
+    def _text(self) -> Iterator[str]:
         facts = self.machine
         yield f"kinetree {facts['kinetree']} on {facts['system']}, {facts['processor']}"
         yield f"Python {facts['Python']}, NumPy {facts['NumPy']}, {facts['kernels']}"
         yield ""
         yield f"  {'group':10}  {'checks':>6}  {'time':>7}"
-
-    def _verdict(self) -> Iterable[str]:
-        failures = [public(x) for x in self.failures]
-        for finding in failures[:MAX_SHOWN]:
-            yield from _lines(finding)
-        if len(failures) > MAX_SHOWN:
-            yield f"and {counted(len(failures) - MAX_SHOWN, 'more failure')}: --json lists all"
-            yield ""
+        for x in self.summaries():
+            verdict = f"{x['failed']} FAILED" if x["failed"] else "fine"
+            some = f", {x['skipped']} skipped" if x["skipped"] else ""
+            numbers = f"{x['checks']:6}  {x['seconds']:5.1f} s  {verdict}{some}"
+            reason = textwrap.shorten(x["reason"], WIDTH - 32, placeholder=" ...")
+            yield f"  {x['name']:10}  {numbers if x['checks'] else f'     -  skipped: {reason}'}"
+        yield ""
+        for finding in self.failures[:MAX_SHOWN]:
+            yield from _failure_lines(finding)
+        if len(self.failures) > MAX_SHOWN:
+            more = counted(len(self.failures) - MAX_SHOWN, "more failure")
+            yield f"and {more}: --json lists all\n"
         numbers = f"{counted(self.checks, 'check')} in {self.seconds:.0f} s"
-        if self.skipped:
-            numbers += f", {len(self.skipped)} skipped"
+        numbers += f", {len(self.skipped)} skipped" if self.skipped else ""
         part = "" if self.complete else " in the chosen groups"
         if self.ok:
             yield f"{numbers}: this installation conforms{part}."
         elif not self.checks:
             yield f"{numbers}: nothing was checked{part}."
         else:
-            failed = counted(len(failures), "check")
-            yield f"{numbers}: {failed} FAILED."
+            yield f"{numbers}: {counted(len(self.failures), 'check')} FAILED."
             yield "Do not rely on results of this installation before the cause is known."
 
 
-def public(finding: Finding) -> Finding:
-    """Return a finding without user names and paths."""
-    return replace(
-        finding,
-        expected=without_paths(finding.expected),
-        found=without_paths(finding.found),
-        advice=without_paths(finding.advice),
-        seconds=round(finding.seconds, 4),
-    )
-
-
-def _lines(finding: Finding) -> Iterable[str]:
-    """Lines of a failure, in the width of a terminal; texts of several lines keep their lines."""
+def _failure_lines(finding: Finding) -> Iterator[str]:
+    """Lines of a failure, in the width of a terminal."""
+    fields = public(finding)
     yield f"FAILED  {finding.group}: {finding.name}"
-    for label, text in (("expected", finding.expected), ("found", finding.found)):
-        rows = [
-            row for line in text.splitlines() or [""] for row in textwrap.wrap(line, 67) or [""]
-        ]
-        for k, row in enumerate(rows):
-            yield f"  {label if k == 0 else '':8}  {row}".rstrip()
-    for row in textwrap.wrap(finding.advice, 77):
-        yield f"  {row}"
+    for label in ("expected", "found"):
+        rows = [part for x in fields[label].splitlines() for part in textwrap.wrap(x, 67)]
+        for k, row in enumerate(rows or [""]):
+            yield f"  {'' if k else label:8}  {row}".rstrip()
+    yield from textwrap.wrap(fields["advice"], 77, initial_indent="  ", subsequent_indent="  ")
     yield ""

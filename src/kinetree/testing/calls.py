@@ -1,6 +1,6 @@
-"""One result for every way of calling: batch sizes, memory layouts, `out=`, threads, processes.
+"""Ways of calling a kernel: batch sizes, memory layouts, `out=`, threads and processes.
 
-Every way must give the bits of a call with one state.
+Every way must give the bits of calls with one state.
 """
 
 import hashlib
@@ -17,15 +17,14 @@ import numpy as np
 from kinetree import robots
 from kinetree.base.arrays import Array
 from kinetree.engine.call.threads import GRAIN, PIECES, cut, threads
-from kinetree.testing.conformance import processes
-from kinetree.testing.conformance.machine import has_llvm
-from kinetree.testing.conformance.record import Choice, Finding, compared, equal, skipped
+from kinetree.testing.machine import has_llvm, run_python, starts_processes
+from kinetree.testing.record import Finding, Options, equal, skipped
 
-KERNELS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy")
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy")
 LARGEST_BATCH = 1000  # states
 INTERPRETED_BATCH = 40  # states, where kernels are interpreted
 SHARED_BATCH = 20_011  # states that several threads share; a prime, so that pieces end unevenly
-THREAD_COUNTS = (1, 2, 3, 4, 7)
+THREAD_COUNTS = (1, 2, 3, 7)
 SINGLE_CALLS = "the bits of single calls"
 Arrays = tuple[Array, ...]
 
@@ -48,7 +47,7 @@ def differing(found: Array, expected: Array) -> str:
     """Return the first entry at which two arrays differ in a bit, "" if they are equal."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{found.dtype} of shape {found.shape}"
-    words = np.uint64 if expected.dtype == np.float64 else np.uint32
+    words = f"u{expected.dtype.itemsize}"
     a, b = (np.ascontiguousarray(x).view(words) for x in (found, expected))
     places = np.argwhere(np.atleast_1d(a != b))
     if not len(places):
@@ -68,23 +67,23 @@ def alone(kernel: Any, arguments: Arrays) -> Array:
     return np.array([kernel(*(x[k] for x in arguments)) for k in range(len(arguments[0]))])
 
 
-def batch_sizes(_: Choice) -> Iterator[Finding]:
+def batch_sizes(_: Options) -> Iterator[Finding]:
     """Check batches of every size, in float64 and float32."""
     most = LARGEST_BATCH if has_llvm() else INTERPRETED_BATCH
-    for name in KERNELS:
+    for name in QUANTITIES:
         for dtype in ("float64", "float32"):
             kernel, arguments = panda(name, most, dtype)
             single = alone(kernel, arguments)
-            wrong = ""
-            for size in range(1, most + 1):
-                # from another state at every size, so that lanes and tails change places
-                part = slice(most - size, most)
-                differs = differing(kernel(*(x[part] for x in arguments)), single[part])
-                if differs:
-                    wrong = f"with {size} states, {differs}"
-                    break
+            # from another state at every size, so that lanes and tails change places
+            parts = (slice(most - size, most) for size in range(1, most + 1))
+            wrong = (
+                differing(kernel(*(x[part] for x in arguments)), single[part]) for part in parts
+            )
+            first = next(
+                (f"with {k} states, {text}" for k, text in enumerate(wrong, 1) if text), ""
+            )
             title = f"{name}, {dtype}: batches of 1 to {most} states"
-            yield compared(title, not wrong, SINGLE_CALLS, wrong or SINGLE_CALLS)
+            yield equal(title, SINGLE_CALLS, first or SINGLE_CALLS)
 
 
 def spread(x: Array) -> Array:
@@ -96,44 +95,42 @@ def spread(x: Array) -> Array:
 
 def misaligned(x: Array) -> Array:
     """Return the same array at an address that is not a multiple of 8."""
-    memory = np.zeros(x.nbytes + 8, np.uint8)
-    moved = memory[3 : 3 + x.nbytes].view(x.dtype).reshape(x.shape)
+    moved = np.zeros(x.nbytes + 8, np.uint8)[3 : 3 + x.nbytes].view(x.dtype).reshape(x.shape)
     moved[...] = x
     return moved
 
 
-LAYOUTS: dict[str, Callable[[Array], Array]] = {
+LAYOUTS: dict[str, Callable[[Array], Any]] = {
     "columns first in memory": np.asfortranarray,
     "every second row and column": spread,
     "at an odd address": misaligned,
     "bytes in the opposite order": lambda x: x.astype(x.dtype.newbyteorder()),
     "two leading axes": lambda x: x.reshape(5, 12, -1),
+    "lists of numbers": lambda x: x.tolist(),
 }
 
 
-def layouts(_: Choice) -> Iterator[Finding]:
+def layouts(_: Options) -> Iterator[Finding]:
     """Check arrays with other strides, orders, alignments and shapes, also of `out=`."""
-    for name in KERNELS[:3]:
+    for name in QUANTITIES[:3]:
         kernel, arguments = panda(name, 60)
         single = alone(kernel, arguments)
         for title, change in LAYOUTS.items():
-            found = np.asarray(kernel(*map(change, arguments)))
-            yield same(f"{name}: {title}", found.reshape(single.shape), single)
-        lists = kernel(*(x[0].tolist() for x in arguments))
-        yield same(f"{name}: lists of numbers", lists, single[0])
+            result = np.asarray(kernel(*map(change, arguments)))
+            yield same(f"{name}: {title}", result.reshape(single.shape), single)
     kernel, arguments = panda("inverse_dynamics", 60)
     single = alone(kernel, arguments)
     wide = np.full((120, 2 * single.shape[1]), np.nan)
+    expected = wide.copy()
+    expected[::2, ::2] = single
     kernel(*arguments, out=wide[::2, ::2])
-    yield same("out= with every second row and column", wide[::2, ::2], single)
-    untouched = bool(np.isnan(wide[1::2]).all() and np.isnan(wide[:, 1::2]).all())
-    yield equal("numbers between the rows of out= stay", True, untouched)
+    yield same("out= with every second row and column", wide, expected)
     both = arguments[2].copy()
     kernel(*arguments[:2], both, out=both)
     yield same("out= is an argument", both, single)
 
 
-def first_answers(_: Choice) -> Iterator[Finding]:
+def first_answers(_: Options) -> Iterator[Finding]:
     """Check that a large kernel gives the same bits before and after it is compiled."""
     if not has_llvm():
         yield skipped("answers before a kernel is compiled", "kernels are interpreted")
@@ -147,56 +144,33 @@ def first_answers(_: Choice) -> Iterator[Finding]:
     yield same("quadruped, forward_dynamics: before and after it is compiled", before, after)
 
 
-def thread_counts(_: Choice) -> Iterator[Finding]:
-    """Check large batches on several numbers of threads, and the pieces of a batch."""
-    for name in KERNELS[:2]:
-        kernel, arguments = panda(name, SHARED_BATCH if has_llvm() else INTERPRETED_BATCH)
-        with threads(1):
-            one = kernel(*arguments)
-        some = slice(None, None, 97)
-        single = alone(kernel, tuple(x[some] for x in arguments))
-        yield same(f"{name}: one thread", one[some], single)
-        for count in THREAD_COUNTS[1:]:
-            out = np.full_like(one, np.nan)
-            with threads(count):
-                kernel(*arguments, out=out)
-            yield same(f"{name}: {count} threads", out, one)
-    for count in THREAD_COUNTS:
-        wrong: list[str] = []
-        for size in (1, GRAIN - 1, GRAIN, GRAIN + 1, 1000, 4096, SHARED_BATCH):
-            seen = np.zeros(size, int)
-            for part in cut(size, count * PIECES):
-                seen[part] += 1
-            at = int(np.argmax(seen != 1))
-            if seen[at] != 1:
-                wrong.append(f"state {at} of {size} in {seen[at]} pieces")
-        once = "every state in one piece"
-        yield equal(f"{count} threads: states of the pieces", once, "; ".join(wrong) or once)
-
-
-def concurrent_use(_: Choice) -> Iterator[Finding]:
-    """Check a kernel that eight threads call, and kernels that four threads compile, at once."""
-    kernel, arguments = panda("inverse_dynamics", 8 * 50)
+def thread_counts(_: Options) -> Iterator[Finding]:
+    """Check large batches on several numbers of threads, calls at once, and pieces of a batch."""
+    kernel, arguments = panda("inverse_dynamics", SHARED_BATCH if has_llvm() else INTERPRETED_BATCH)
     single = alone(kernel, arguments)
-    parts = [tuple(x[50 * k : 50 * k + 50] for x in arguments) for k in range(8)]
-
-    def compiled(name: str) -> Array:
-        robot = robots.ur5e()
-        return getattr(robot, name)(*states(20, 2 if name == "bias_forces" else 1, robot.n))
-
-    names = ("mass_matrix", "gravity_forces", "bias_forces", "body_jacobian")
+    for count in THREAD_COUNTS:
+        out = np.full_like(single, np.nan)
+        with threads(count):
+            kernel(*arguments, out=out)
+        yield same(f"inverse_dynamics: {count} threads", out, single)
+        wrong = [
+            size
+            for size in (1, GRAIN - 1, GRAIN, GRAIN + 1, 1000, 4096, SHARED_BATCH)
+            if [k for part in cut(size, count * PIECES) for k in range(size)[part]]
+            != list(range(size))
+        ]
+        title = f"{count} threads: sizes of batches with a state in no piece or in two"
+        yield equal(title, [], wrong)
+    parts = [tuple(x[k : k + 5] for x in arguments) for k in range(0, 40, 5)]
     try:
-        with ThreadPoolExecutor(8) as pool:
+        with ThreadPoolExecutor(len(parts)) as pool:
             called = np.concatenate(list(pool.map(lambda part: alone(kernel, part), parts)))
-            together = list(pool.map(compiled, names))
     except RuntimeError as problem:  # a Python without threads
         if sys.platform != "emscripten":
             raise
         yield skipped("calls by several threads", str(problem))
         return
-    yield same("inverse_dynamics: called by 8 threads at once", called, single)
-    for name, found in zip(names, together, strict=True):
-        yield same(f"ur5e, {name}: compiled by 4 threads at once", found, compiled(name))
+    yield same("inverse_dynamics: called by 8 threads at once", called, single[:40])
 
 
 def bits() -> str:
@@ -209,38 +183,31 @@ def bits() -> str:
     return digest.hexdigest()[:16]
 
 
-def print_forked() -> None:
+def print_bits(fork: bool) -> None:
     """Print the hash in this process, in its forked child, and in this process again."""
     warnings.simplefilter("ignore")  # Python warns of forks while there are threads
     print(bits(), flush=True)
-    child = os.fork()
-    if child == 0:
-        try:
-            print(bits(), flush=True)
-        finally:
+    if fork:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        print(bits(), flush=True)
+        if not child:
             os._exit(0)
-    os.waitpid(child, 0)
-    print(bits())
 
 
-def other_processes(_: Choice) -> Iterator[Finding]:
+def other_processes(_: Options) -> Iterator[Finding]:
     """Check that a new process, its forked child, and the process afterwards have the same bits."""
-    if not processes.available():
+    if not starts_processes():
         yield skipped("other processes", "this Python starts no processes")
         return
-    expected = bits()
-    fork = hasattr(os, "fork") and sys.platform != "darwin"
-    call = "print_forked()" if fork else "print(bits())"
+    fork = hasattr(os, "fork") and sys.platform != "darwin"  # where a fork is safe
+    words = ["-c", f"from {__name__} import print_bits; print_bits({fork})"]
     with tempfile.TemporaryDirectory() as folder:
-        ended = processes.run(["-c", f"from {__name__} import *; {call}"], folder)
-    names = ("a new process", "its forked child", "a process after it forked")
-    found = [*ended.out.split(), *[ended.how] * 3]
-    for name, text in zip(names[: 3 if fork else 1], found, strict=False):
-        yield equal(f"bits of {name}", expected, text)
-    if not fork:
-        yield skipped("bits of a forked process", "this system has no safe fork")
+        ended = run_python(words, folder)
+    count = 3 if fork else 1
+    title = "bits of a new process, its forked child, and itself afterwards"
+    yield equal(title, [bits()] * count, ended.out.split() or ended.how)
 
 
-CALLS = (batch_sizes, layouts, first_answers)
-THREADS = (thread_counts, concurrent_use)
-PROCESSES = (other_processes,)
+PARTS = (batch_sizes, layouts, first_answers, thread_counts, other_processes)
