@@ -56,23 +56,13 @@ class Band:
         return (self.count - 1 - self.start) // self.step + 1
 
     def window(self, a: int, b: int) -> tuple[int, int]:
-        """First sample, and the one after the last, that rows a to b - 1 of the stretch need.
-
-        Args:
-            a: first row.
-            b: the row after the last.
-        """
+        """First sample, and the one after the last, that rows a to b - 1 of the stretch need."""
         low = max(0, self.start + a * self.step - self.reach)
         high = min(self.count, self.start + (b - 1) * self.step + self.reach + 1)
         return self.first + low, self.first + high
 
     def weights(self, a: int, b: int) -> Array:
-        """Weights of the samples of `window` in rows a to b - 1, (b - a, samples), sum 1.
-
-        Args:
-            a: first row.
-            b: the row after the last.
-        """
+        """Weights of the samples of `window` in rows a to b - 1, (b - a, samples), sum 1."""
         low, high = (x - self.first for x in self.window(a, b))
         first = self.start + a * self.step
         shape = self.reach, self.step, self.cutoff, b - a, low - first, high - first
@@ -86,13 +76,13 @@ def _weights(reach: int, step: int, cutoff: float, rows: int, low: int, high: in
     kernel = np.sinc(2 * cutoff * s) * np.i0(
         const.KAISER_SHAPE * np.sqrt(1 - (s / (reach + 1)) ** 2)
     )
-    found = np.zeros((rows, high - low))
+    weights = np.zeros((rows, high - low))
     for k in range(rows):
         a, b = max(low, k * step - reach), min(high, k * step + reach + 1)
-        own = kernel[a - k * step + reach : b - k * step + reach]
-        found[k, a - low : b - low] = own / own.sum()
-    found.setflags(write=False)
-    return found
+        cut = kernel[a - k * step + reach : b - k * step + reach]
+        weights[k, a - low : b - low] = cut / cut.sum()
+    weights.setflags(write=False)
+    return weights
 
 
 def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
@@ -112,21 +102,13 @@ def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
         and const.FORCE_BAND * data.cutoff < const.FINEST_CUTOFF / data.dt
     ):
         cutoff = const.FORCE_BAND * data.cutoff
-    if cutoff is None:
-        return _unfiltered(data)
     edges = [0, *np.flatnonzero(np.diff(data.t) > const.STRETCH_GAP * data.dt) + 1, len(data)]
     return tuple(_band(data.t, int(a), int(b), cutoff) for a, b in pairwise(edges))
 
 
-def _unfiltered(data: Recording) -> tuple[Band, ...]:
-    """Stretches of which every sample is a row."""
-    edges = [0, *np.flatnonzero(np.diff(data.t) > const.STRETCH_GAP * data.dt) + 1, len(data)]
-    return tuple(Band(int(a), int(b - a)) for a, b in pairwise(edges))
-
-
-def _band(t: Array, a: int, b: int, cutoff: float) -> Band:
+def _band(t: Array, a: int, b: int, cutoff: float | None) -> Band:
     """The filter of samples a to b - 1, which have a step of their own."""
-    if b - a < 2:
+    if cutoff is None or b - a < 2:
         return Band(a, b - a)
     dt = float((t[b - 1] - t[a]) / (b - 1 - a))
     check_cutoff(cutoff, dt)
@@ -136,12 +118,7 @@ def _band(t: Array, a: int, b: int, cutoff: float) -> Band:
 
 
 def blocks_of(bands: tuple[Band, ...], size: int) -> Iterator[tuple[Band, int, int]]:
-    """Blocks of rows, each a band with its first row and the one after the last.
-
-    Args:
-        bands: the filters.
-        size: most samples of a block.
-    """
+    """Blocks of at most `size` samples: a band, its first row and the one after the last."""
     for band in bands:
         length = max(1, (size - 2 * band.reach) // band.step)
         for a in range(0, band.rows, length):
@@ -153,42 +130,31 @@ def filtered(band: Band, a: int, b: int, samples: Array) -> Array:
     if band.reach == 0:
         return samples
     flat = samples.reshape(len(samples), -1)
-    found = np.empty((b - a, flat.shape[1]))
-    for rows, own, weights in _groups(band, a, b):
-        np.matmul(weights, flat[own], out=found[rows])
-    return found.reshape(b - a, *samples.shape[1:])
+    result = np.empty((b - a, flat.shape[1]))
+    for rows, needed, weights in _groups(band, a, b):
+        np.matmul(weights, flat[needed], out=result[rows])
+    return result.reshape(b - a, *samples.shape[1:])
 
 
 @lru_cache(maxsize=256)
 def _groups(band: Band, a: int, b: int) -> list[tuple[slice, slice, Array]]:
     """Groups of rows a to b - 1: their places, those of their samples in `window`, and weights."""
     low, _ = band.window(a, b)
-    found: list[tuple[slice, slice, Array]] = []
+    groups: list[tuple[slice, slice, Array]] = []
     for c in range(a, b, const.ROW_GROUP):
         d = min(c + const.ROW_GROUP, b)
         first, last = band.window(c, d)
-        found.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
-    return found
+        groups.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
+    return groups
 
 
 def rows_of(bands: tuple[Band, ...], x: Array) -> Array:
-    """All rows, (rows, ...), of samples x, (T, ...).
-
-    Args:
-        bands: the filters of the recording.
-        x: samples, shape (T, ...), in any unit.
-    """
+    """All rows, (rows, ...), of samples x, (T, ...), with the filters of their recording."""
     return np.concatenate(
         [filtered(band, 0, band.rows, x[slice(*band.window(0, band.rows))]) for band in bands]
     )
 
 
 def in_band(data: Recording, x: Array, cutoff: float | None = None) -> Array:
-    """Rows, (rows, ...), of samples x, (T, ...), of a recording.
-
-    Args:
-        data: the recording.
-        x: samples, shape (T, ...), in any unit.
-        cutoff: frequency of the low-pass, Hz; None: the recording's own.
-    """
+    """Rows, (rows, ...), of samples x, (T, ...), of a recording; cutoff as in `bands_of`."""
     return rows_of(bands_of(data, cutoff), x)

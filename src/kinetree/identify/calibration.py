@@ -29,10 +29,7 @@ Z = NormalDist().inv_cdf(0.975)
 def calibrated(blocks: Blocks, found: Fit, method: Method) -> Fit:
     """The fit with standard errors that cover, and with the parameters whose errors are uneven.
 
-    Args:
-        blocks: rows of the fit, columns of shapes included.
-        found: the fit.
-        method: kind of least squares.
+    blocks: rows of the fit, columns of shapes included.
     """
     T, n = found.residual.shape
     if T > const.CALIBRATED_ROWS:

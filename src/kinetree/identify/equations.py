@@ -63,11 +63,7 @@ class Equations:
         return rows_of(self.bands, x)
 
     def at(self, shapes: Array) -> "Equations":
-        """The same equations with columns at other shapes.
-
-        Args:
-            shapes: values, shape (s,), each in its unit.
-        """
+        """The same equations with columns at other shapes, (s,), each in its unit."""
         return replace(self, sought=self.sought.at(shapes))
 
     def rates(self, law: Law) -> Array:
@@ -179,13 +175,9 @@ def has_load(sought: Unknowns) -> bool:
 def make_equations(
     sought: Unknowns, data: Recording, cutoff: float | None, silent: Sequence[int] = ()
 ) -> Equations:
-    """The equations of a recording.
+    """The equations of a recording; cutoff as in `bands_of`.
 
-    Args:
-        sought: the unknowns.
-        data: the recording.
-        cutoff: as in `bands_of`.
-        silent: indices of unknowns whose columns are zero, as those of `silent_columns`.
+    silent: indices of unknowns whose columns are zero, as those of `silent_columns`.
     """
     bands, zeros, loads = bands_of(data, cutoff), np.zeros(data.tau.shape), has_load(sought)
     empty = np.zeros((0, sought.robot.n, sought.p))
@@ -247,11 +239,7 @@ class Parts:
             yield found
 
     def make(self, data: Recording) -> Equations:
-        """The equations of one piece.
-
-        Args:
-            data: a piece.
-        """
+        """The equations of one piece."""
         return make_equations(self.sought, data, self.cutoff, self.silent)
 
     def some(self) -> Equations:
@@ -262,23 +250,13 @@ class Parts:
         return joined([self.make(x) for x in self.pieces[::every]])
 
     def at(self, shapes: Array) -> "Parts":
-        """The same equations with columns at other shapes.
-
-        Args:
-            shapes: values, shape (s,), each in its unit.
-        """
+        """The same equations with columns at other shapes, (s,), each in its unit."""
         kept = [x.at(shapes) for x in self.kept]
         return replace(self, sought=self.sought.at(shapes), kept=kept)
 
 
 def parts_of(sought: Unknowns, data: Sequence[Recording], cutoff: float | None) -> Parts:
-    """The equations of recordings in parts.
-
-    Args:
-        sought: the unknowns.
-        data: the recordings.
-        cutoff: frequency of the low-pass of both sides, Hz; None: each recording's own.
-    """
+    """The equations of recordings in parts; cutoff as in `bands_of`."""
     silent = tuple(silent_columns(sought, data))
     step = [bands_of(x, cutoff)[0].step for x in data]
     rows = sum(len(x) / k for x, k in zip(data, step, strict=True))
@@ -341,8 +319,7 @@ def linear_rows(
 
     Args:
         sought: the unknowns, at the shapes that were found.
-        data: the recording.
-        cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
+        data, cutoff: as in `bands_of`.
         kept: indices of the unknowns, shapes last.
         beta: values of the unknowns of `kept`, (r,).
     """

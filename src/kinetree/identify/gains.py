@@ -19,16 +19,18 @@ and the start comes from a_j c_j - Y_j beta = f_j with a = 1 / g, which is linea
 of c as if it were noise of f.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, NameLookupError, SingularityError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
+from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit
 from kinetree.identify.loads import Body, KnownLoad, known_loads, load_forces, unloaded
@@ -93,9 +95,9 @@ class Gains:
         Args:
             n: number of degrees of freedom.
         """
-        found = np.ones(n)
-        found[list(self.dofs)] = self.values
-        return found
+        gains = np.ones(n)
+        gains[list(self.dofs)] = self.values
+        return gains
 
     def forces(self, data: Recording) -> Recording:
         """The recording with joint forces in N m or N in place of measured signals.
@@ -119,25 +121,10 @@ class Gains:
             weights: of the squares of rows, shape (rows, n), one over squared N m or N.
         """
         rows = (W * weights[..., None]).reshape(-1, W.shape[-1])
-        own = list(self.dofs)
-        across = np.einsum("tkr,tk->rk", (W * weights[..., None])[:, own], tau[:, own])
+        dofs = list(self.dofs)
+        across = np.einsum("tkr,tk->rk", (W * weights[..., None])[:, dofs], tau[:, dofs])
         D = -np.linalg.solve(rows.T @ W.reshape(rows.shape), across / self.values)
         return D @ self.covariance @ D.T
-
-
-@dataclass(frozen=True, eq=False)
-class Signals:
-    """Rows of one recording.
-
-    Args:
-        W: columns of base parameters in the robot's own units, shape (rows, n, r).
-        c: measured signals, shape (rows, n), in any unit for each joint.
-        f: known joint forces, those of the payload among them, shape (rows, n), N m or N.
-    """
-
-    W: Array
-    c: Array
-    f: Array
 
 
 def in_forces(
@@ -145,7 +132,7 @@ def in_forces(
     data: Sequence[Recording],
     payloads: Sequence[Body | None] | None,
     gains: GainChoice,
-    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    cutoff: float | None = None,
     *,
     armature: bool = True,
     springs: bool = True,
@@ -159,28 +146,28 @@ def in_forces(
         payloads: one entry for each recording, None if the robot carries nothing; None: no payload.
         gains: False if signals are joint forces; True to find gains from payloads, "description" to
             find them from the masses of the description, or known gains {joint: value}.
-        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
+        cutoff: of the low-pass of both sides, Hz, as in `bands_of`.
         armature, springs: as in `unknowns`.
         method: kind of least squares.
     """
     loads = known_loads(payloads, len(data))
-    found = None
+    drives = None
     if isinstance(gains, Mapping):
-        found = _given_gains(robot.model, gains)
+        drives = _given_gains(robot.model, gains)
     elif gains == "description":
-        found = described_gains(robot, data, loads, soft_of, method=method)
+        drives = described_gains(robot, data, loads, cutoff, method=method)
     elif gains is True:
-        _check_loads(loads)
-        rows = make_signals(robot, data, loads, soft_of, armature=armature, springs=springs)
-        found = find_gains(robot, rows, loads, method=method)
+        drives = find_gains(
+            robot, data, loads, cutoff, armature=armature, springs=springs, method=method
+        )
     elif gains is not False:
         raise InputError(
             f'gains is {gains!r}; expected True, False, "description" or the gain of each joint.'
         )
-    result: list[Recording] = []
-    for one, load in zip(data, loads, strict=True):
-        result.append(unloaded(robot, load, one if found is None else found.forces(one)))
-    return result, found
+    pairs = zip(data, loads, strict=True)
+    return [
+        unloaded(robot, load, one if drives is None else drives.forces(one)) for one, load in pairs
+    ], drives
 
 
 def _given_gains(model: Model, gains: Mapping[str, float]) -> Gains:
@@ -195,58 +182,59 @@ def _given_gains(model: Model, gains: Mapping[str, float]) -> Gains:
         if not (np.isfinite(value) and value != 0):
             raise InputError(f"the gain of {name!r} is {value}; expected a number other than 0.")
     values = np.array([float(gains.get(x, 1.0)) for x in names])
-    dofs = tuple(x.dofs[0] for x in joints)
-    return Gains(tuple(names), dofs, values, np.zeros((len(names), len(names))), "given")
+    return _gains(joints, values, np.zeros(len(names)), "given")
 
 
-def make_signals(
+def _gains(joints: Sequence[Joint], values: Array, errors: Array, origin: Origin) -> Gains:
+    """Gains of some joints with independent standard errors, (k,)."""
+    names, dofs = tuple(x.name for x in joints), tuple(x.dofs[0] for x in joints)
+    return Gains(names, dofs, values, np.diag(errors**2), origin)
+
+
+def _signals(
     robot: Robot,
     data: Sequence[Recording],
     loads: Sequence[KnownLoad | None],
-    soft_of: Callable[[Recording], Callable[[Array], Array]],
-    *,
-    armature: bool = True,
-    springs: bool = True,
-) -> list[Signals]:
-    """Rows of recordings for `find_gains`, with directional friction, which takes up offsets.
+    cutoff: float | None,
+    armature: bool,
+    springs: bool,
+) -> list[Array]:
+    """Rows of base parameters W, (rows, n, r), signals c and known forces f, (rows, n).
 
-    Args:
-        robot: as described, without payloads.
-        data: the recordings.
-        loads: payload of each.
-        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
-        armature, springs: as in `unknowns`.
+    W is in the robot's own units, and has directional friction, which takes up offsets.
     """
     sought = unknowns(robot, "directional", armature, springs)
     base = list(find_base(sought).kept)
-    found: list[Signals] = []
+    parts: list[tuple[Array, ...]] = []
     for one, load in _some(data, loads):
-        state, soft = (one.q, one.dq, one.ddq), soft_of(one)
-        f = soft(sought.known(*state) + load_forces(robot, load, one))
+        state = one.q, one.dq, one.ddq
+        known = sought.known(*state) + load_forces(robot, load, one)
         W = sought.plain(*state)
         W[..., sought.at_rest(one.q)] = 0
-        W = soft(W[..., base].reshape(len(one), -1)).reshape(*f.shape, -1)
-        found.append(Signals(W, soft(one.tau), f))
-    every = np.concatenate([x.W for x in found])
+        parts.append(tuple(in_band(one, x, cutoff) for x in (W[..., base], one.tau, known)))
+    W, c, f = (np.concatenate(x) for x in zip(*parts, strict=True))
     scale = sought.scale[base]
-    own, _ = separable(every, sought.natural.forces, scale)
-    return [replace(x, W=(x.W * scale)[..., own]) for x in found]
+    separate, _ = separable(W, sought.natural.forces, scale)
+    return [(W * scale)[..., separate], c, f]
 
 
 def find_gains(
     robot: Robot,
-    signals: Sequence[Signals],
+    data: Sequence[Recording],
     loads: Sequence[KnownLoad | None],
+    cutoff: float | None = None,
     *,
+    armature: bool = True,
+    springs: bool = True,
     method: Method = "robust",
 ) -> Gains:
     """Gains of all drives with their covariance.
 
     Args:
         robot: as described, without payloads.
-        signals: rows of each recording, from `make_signals`.
+        data: the recordings.
         loads: payload of each recording.
-        method: kind of least squares.
+        cutoff, armature, springs, method: as in `in_forces`.
 
     Raises:
         InputError: no recording with a payload, none without it, or a joint whose gain the
@@ -254,39 +242,27 @@ def find_gains(
     """
     joints = _driven(robot.model)
     _check_loads(loads)
-    W, c, f = (np.concatenate([getattr(x, key) for x in signals]) for key in ("W", "c", "f"))
+    W, c, f = _signals(robot, data, loads, cutoff, armature, springs)
     dofs = [x.dofs[0] for x in joints]
     _check_signals(joints, c)
-    forces = robot_forces(robot)
+    forces = natural_units(robot.model).forces
     # in units in which signals are as large as forces of the robot
     unit = np.ones(c.shape[1])
     unit[dofs] = np.sqrt((c[:, dofs] ** 2).mean(axis=0)) / forces[dofs]
     c = c / unit
-    found = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
-    values, errors = found.T
+    alone = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
+    values, errors = alone.T
     relative = errors / np.abs(values)
     open_ones = np.flatnonzero(~(relative < const.GAIN_ALONE))
-    if open_ones.size == len(dofs):
-        _check_gains(_gains(joints, values, np.diag(errors**2), unit))
-    if open_ones.size:
+    if 0 < open_ones.size < len(dofs):
         known = np.ones(c.shape[1])
         known[dofs] = np.where(relative < const.GAIN_ALONE, values, 1)
-        own = [dofs[k] for k in open_ones]
-        values[open_ones], errors[open_ones] = _shared(W, c / known, f, own, forces, method)
+        unknown = [dofs[k] for k in open_ones]
+        values[open_ones], errors[open_ones] = _shared(W, c / known, f, unknown, forces, method)
         # errors of the gains that were used
         common = float(np.max(relative[relative < const.GAIN_ALONE]))
         errors[open_ones] = np.hypot(errors[open_ones], common * np.abs(values[open_ones]))
-    result = _gains(joints, values, np.diag(errors**2), unit)
-    _check_gains(result)
-    return result
-
-
-def _gains(joints: Sequence[Joint], values: Array, covariance: Array, unit: Array) -> Gains:
-    """Gains in units of the recording; `unit`, (n,): those of the values."""
-    dofs = tuple(x.dofs[0] for x in joints)
-    scale = unit[list(dofs)]
-    names = tuple(x.name for x in joints)
-    return Gains(names, dofs, values * scale, covariance * np.outer(scale, scale))
+    return _determined(_gains(joints, values * unit[dofs], errors * unit[dofs], "payload"))
 
 
 def _alone(W: Array, c: Array, f: Array, force: float, method: Method) -> tuple[float, float]:
@@ -294,63 +270,46 @@ def _alone(W: Array, c: Array, f: Array, force: float, method: Method) -> tuple[
     kept, _ = separable(W, np.array([force]), np.ones(W.shape[-1]))
     rows = np.concatenate([W[..., kept], f[..., None]], axis=-1)
     try:
-        found = fit(rows, c, method, forces=force)
+        solution = fit(rows, c, method, forces=force)
     except SingularityError:
         return 1.0, np.inf
-    return float(found.beta[-1]), float(found.standard_error[-1])
+    return float(solution.beta[-1]), float(solution.standard_error[-1])
 
 
 def described_gains(
     robot: Robot,
     data: Sequence[Recording],
     loads: Sequence[KnownLoad | None],
-    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    cutoff: float | None = None,
     *,
     method: Method = "robust",
 ) -> Gains:
     """Gains with which the described bodies have the measured signals, beside friction and offsets.
 
-    Their standard errors do not have the errors of the description.
-
-    Args:
-        robot: as described, without payloads.
-        data: the recordings.
-        loads: payload of each.
-        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
-        method: kind of least squares.
+    Their standard errors do not have the errors of the description. Arguments as in `find_gains`.
     """
     joints = _driven(robot.model)
     sought = unknowns(robot, "directional", armature=False, springs=False)
     bodies = np.where(sought.S.any(axis=1), sought.S @ sought.values(robot.model), sought.fixed)
-    rubs = [k for k in range(sought.p) if not sought.loading[k]]
-    at = sought.S[:, rubs].any(axis=1)
-    rows: list[tuple[Array, Array, Array]] = []
+    friction = [k for k in range(sought.p) if not sought.loading[k]]
+    bodies = np.where(sought.S[:, friction].any(axis=1), 0, bodies)
+    parts: list[tuple[Array, ...]] = []
     for one, load in _some(data, loads):
-        state, soft = (one.q, one.dq, one.ddq), soft_of(one)
-        d = robot.regressor(*state) @ np.where(at, 0, bodies) + load_forces(robot, load, one)
-        Y = sought.plain(*state)[..., rubs]
-        Y[..., np.isin(rubs, sought.at_rest(one.q))] = 0
-        y = soft(one.tau)
-        rows.append((soft(d), y, soft(Y.reshape(len(one), -1)).reshape(*y.shape, -1)))
-    d, c, Y = (np.concatenate(x) for x in zip(*rows, strict=True))
+        state = one.q, one.dq, one.ddq
+        d = robot.regressor(*state) @ bodies + load_forces(robot, load, one)
+        Y = sought.plain(*state)[..., friction]
+        Y[..., np.isin(friction, sought.at_rest(one.q))] = 0
+        parts.append(tuple(in_band(one, x, cutoff) for x in (d, one.tau, Y)))
+    d, c, Y = (np.concatenate(x) for x in zip(*parts, strict=True))
     _check_signals(joints, c)
-    values, variances = np.zeros(len(joints)), np.zeros(len(joints))
+    values, errors = np.zeros(len(joints)), np.zeros(len(joints))
     for k, joint in enumerate(joints):
         dof = joint.dofs[0]
-        own = np.concatenate([d[:, dof, None], Y[:, dof, np.any(Y[:, dof] != 0, axis=0)]], axis=1)
-        found = fit(own[:, None], c[:, dof, None], method, forces=float(np.abs(c[:, dof]).max()))
-        values[k], variances[k] = found.beta[0], found.covariance[0, 0]
-    names = tuple(x.name for x in joints)
-    result = Gains(
-        names, tuple(x.dofs[0] for x in joints), values, np.diag(variances), "description"
-    )
-    _check_gains(result)
-    return result
-
-
-def robot_forces(robot: Robot) -> Array:
-    """The robot's own unit of each joint force, (n,)."""
-    return unknowns(robot, "known", armature=False, springs=False).natural.forces
+        rows = np.concatenate([d[:, dof, None], Y[:, dof, np.any(Y[:, dof] != 0, axis=0)]], axis=1)
+        size = float(np.abs(c[:, dof]).max())
+        solution = fit(rows[:, None], c[:, dof, None], method, forces=size)
+        values[k], errors[k] = solution.beta[0], solution.standard_error[0]
+    return _determined(_gains(joints, values, errors, "description"))
 
 
 def _shared(
@@ -360,15 +319,15 @@ def _shared(
     r, k = W.shape[-1], len(dofs)
     others = np.setdiff1d(np.arange(c.shape[1]), dofs)
 
-    def on_own(x: Array) -> Array:
+    def by_joint(x: Array) -> Array:
         """Columns, (rows, n, k), with the entries of x at each joint."""
-        found = np.zeros((*c.shape, k))
-        found[:, dofs, np.arange(k)] = x[:, dofs]
-        return found
+        columns = np.zeros((*c.shape, k))
+        columns[:, dofs, np.arange(k)] = x[:, dofs]
+        return columns
 
     y = f.copy()
     y[:, others] -= c[:, others]
-    start = fit(np.concatenate([on_own(c), -W], axis=-1), y, method, forces=forces).beta
+    start = fit(np.concatenate([by_joint(c), -W], axis=-1), y, method, forces=forces).beta
     a, beta = start[:k], start[k:]
     g, errors = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.zeros(k)
     for _ in range(const.GAIN_ROUNDS):
@@ -377,12 +336,12 @@ def _shared(
         known = W @ beta
         y = c + full * known
         y[:, others] -= (known + f)[:, others]
-        rows = np.concatenate([full[:, None] * W, on_own(known + f)], axis=-1)
-        found = fit(rows, y, method, forces=forces * np.abs(full))
-        errors, step = found.standard_error[r:], found.beta[r:] - g
+        rows = np.concatenate([full[:, None] * W, by_joint(known + f)], axis=-1)
+        solution = fit(rows, y, method, forces=forces * np.abs(full))
+        errors, step = solution.standard_error[r:], solution.beta[r:] - g
         longest = float(np.abs(step / g).max())
         share = min(1.0, (1 - 1 / const.GAIN_CHANGE) / longest) if longest > 0 else 1.0
-        beta, g = beta + share * (found.beta[:r] - beta), g + share * step
+        beta, g = beta + share * (solution.beta[:r] - beta), g + share * step
         if share == 1 and np.all(np.abs(step) < const.GAIN_SETTLED * errors):
             break
     return g, errors
@@ -397,8 +356,8 @@ def _some(
 
 def _driven(model: Model) -> list[Joint]:
     """Joints with a measured force of their own, in the order of degrees of freedom."""
-    own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
-    return sorted(own, key=lambda x: x.dofs[0])
+    driven = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
+    return sorted(driven, key=lambda x: x.dofs[0])
 
 
 def _check_loads(loads: Sequence[KnownLoad | None]) -> None:
@@ -435,18 +394,13 @@ def _check_signals(joints: Sequence[Joint], c: Array) -> None:
         )
 
 
-def _check_gains(found: Gains) -> None:
-    """Raise InputError for gains that the recordings do not determine."""
-    relative = found.standard_error / np.abs(found.values)
-    if np.all(relative < const.GAIN_OPEN):
-        return
-    names = [
-        f"{x} {g:.3g} (standard error {e:.2g})"
-        for (x, (g, e)), wide in zip(
-            found.table.items(), ~(relative < const.GAIN_OPEN), strict=True
-        )
-        if wide
-    ]
+def _determined(gains: Gains) -> Gains:
+    """The gains; InputError if the recordings do not determine one of them."""
+    wide = ~(gains.standard_error < const.GAIN_OPEN * np.abs(gains.values))
+    if not wide.any():
+        return gains
+    rows = zip(gains.table.items(), wide, strict=True)
+    names = [f"{x} {g:.3g} (standard error {e:.2g})" for (x, (g, e)), is_wide in rows if is_wide]
     raise InputError(
         f"the recordings do not determine the gains of {', '.join(names)}; expected a standard "
         f"error below {const.GAIN_OPEN:.0%}. Use a heavier payload with its centre off the "

@@ -103,11 +103,7 @@ class Rows:
 
 
 def comparison_rows(result: Identification) -> Rows:
-    """The rows of a result, its held-out samples included.
-
-    Args:
-        result: the result of `identify`.
-    """
+    """The rows of a result of `identify`, its held-out samples included."""
     data = result.train
     if result.test is not data:
         data = joined_recordings([data, result.test])
@@ -134,9 +130,7 @@ def comparison_rows(result: Identification) -> Rows:
 def weighted(W: Array, y: Array) -> tuple[Array, Array]:
     """beta, (r,), of shortest length, and the noise of each joint, (n,), by weighted least squares.
 
-    Args:
-        W: columns, shape (rows, n, r), in any units.
-        y: joint forces, shape (rows, n), N m or N.
+    W: columns, (rows, n, r), in any units. y: joint forces, (rows, n), N m or N.
     """
     R = stacked(np.concatenate([W, y[..., None]], axis=-1).transpose(1, 0, 2))
     return from_squares(R, len(y))
@@ -180,14 +174,8 @@ class Hypothesis:
 
 
 def list_hypotheses(rows: Rows) -> list[Hypothesis]:
-    """All hypotheses on the recording of a result.
-
-    Args:
-        rows: the rows of the result.
-    """
-    return [
-        *_of_motion(rows), *_of_surroundings(rows), *_of_time(rows), *_of_forces(rows)
-    ]  # fmt: skip
+    """All hypotheses on the recording of a result."""
+    return [*_of_motion(rows), *_of_surroundings(rows), *_of_time(rows), *_of_forces(rows)]
 
 
 def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
@@ -264,7 +252,7 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
 
     def places(q: Array) -> Array:
         """Centres of mass of the leaves and first moment of all links in {s}, (T, k + 1, 3)."""
-        T = rows.result.robot.link_poses(q)
+        T = rows.result.prior.link_poses(q)  # whose kernel serves all results
         x = np.einsum("tiab,ib->tia", T[..., :3, :3], com) + T[..., :3, 3]
         return np.concatenate([x[:, leaves], np.einsum("i,tia->ta", m, x)[:, None]], axis=1)
 
@@ -284,9 +272,9 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
             lambda x, s: "gravity has another direction: is the base tilted against the "
             "description?",
         )  # fmt: skip
-    for link, own in zip(leaves, J[:-1], strict=True):
+    for link, J_com in zip(leaves, J[:-1], strict=True):
         yield Hypothesis(
-            "external-force", (), rows.low_passed(-own),
+            "external-force", (), rows.low_passed(-J_com),
             lambda x, s, name=model.link_names[link]: f"a constant force acts on {name!r}: does a "
             "cable, a hose or a contact pull at it?",
         )  # fmt: skip
@@ -395,13 +383,7 @@ class Explanation:
 
 
 def fitted(rows: Rows, hypothesis: Hypothesis, error: float) -> Explanation:
-    """A hypothesis at its best phi.
-
-    Args:
-        rows: the equations of the plain model.
-        hypothesis: the hypothesis.
-        error: standard error of phi, for the sentence.
-    """
+    """A hypothesis at its best phi; `error` is its standard error, for the sentence."""
     D, at, r = hypothesis.D, hypothesis.at, rows.W.shape[-1]
     both = np.concatenate([rows.W, D], axis=-1)
     beta, sigma = weighted(both, rows.y)
@@ -432,11 +414,7 @@ def _gain(rows: Rows, sigma: Array) -> float:
 
 
 def without_small_version(rows: Rows) -> Iterator[Explanation]:
-    """Explanations that are not small changes of the recording.
-
-    Args:
-        rows: the equations of the plain model.
-    """
+    """Explanations that are not small changes of the recording."""
     result, n = rows.result, rows.y.shape[1]
     names, links = result.robot.model.dof_names, result.sought.layout.bodies
     still = np.zeros_like(rows.dq)

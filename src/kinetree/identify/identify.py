@@ -8,16 +8,13 @@ tried on stretches that it has not seen (`cross_validated`), a physically possib
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from kinetree.base.arrays import Array
 from kinetree.base.blas import one_blas_thread
 from kinetree.base.options import typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
-from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.calibration import calibrated
 from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import Identification
@@ -143,10 +140,6 @@ class Options:
         if self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 stretches at least.")
 
-    def low_pass(self, data: Recording) -> Callable[[Array], Array]:
-        """The low-pass of a recording, from samples (T, ...) to rows."""
-        return partial(rows_of, bands_of(data, self.cutoff))
-
 
 @dataclass(frozen=True)
 class Samples:
@@ -173,7 +166,9 @@ def prepared_samples(
     options: Options,
 ) -> Samples:
     """Samples in units of force, of moving joints, split and without outliers."""
-    records = _listed(data)
+    records = [data] if isinstance(data, Recording) else list(data)
+    if not records:
+        raise InputError("no recording was given; expected one at least.")
     for x in records:
         check_joints(robot.model, x)
     if options.friction != "known":
@@ -184,7 +179,7 @@ def prepared_samples(
         check_load_friction(robot.model, options.friction)
         options.report("payloads and gains of drives")
         records, drive = in_forces(
-            robot, records, payloads, gains, options.low_pass,
+            robot, records, payloads, gains, options.cutoff,
             armature=options.armature, springs=options.springs, method=options.method,
         )  # fmt: skip
         test = test if test is None or drive is None else drive.forces(test)
@@ -251,42 +246,34 @@ def settled_friction(robot: Robot, train: Recording, options: Options) -> Settle
 def with_intervals(solved: Solved, drive: Gains | None, options: Options) -> Solved:
     """The fit with intervals that cover (`calibration`), and with the errors of gains."""
     options.report("errors of simulated twins")
-    found = calibrated(solved.blocks, solved.fit, options.method)
+    fit = calibrated(solved.blocks, solved.fit, options.method)
     if drive is not None:
         W, y = (np.concatenate(x) for x in zip(*solved.blocks, strict=True))
-        spread = drive.spread(W, y, found.weights)
-        found = replace(found, covariance=found.covariance + spread)
-    return replace(solved, fit=found)
+        fit = replace(fit, covariance=fit.covariance + drive.spread(W, y, fit.weights))
+    return replace(solved, fit=fit)
 
 
 def chosen_friction(
     robot: Robot, data: Recording, options: Options
 ) -> tuple[dict[str, Choice], tuple[str, ...]]:
-    """Friction and offset of every joint, and sentences on those that were chosen.
-
-    Args:
-        robot: as described.
-        data: the recording.
-        options: of `identify`.
-    """
-    given = chosen_laws(robot.model, options.friction)
-    own = options.offsets if isinstance(options.offsets, Mapping) else {}
-    offset = bool(options.offsets) if not isinstance(options.offsets, Mapping) else False
-    found = {
-        name: Choice(name, x, own.get(name, offset), "symmetric", own.get(name, offset), {}, "")
-        for name, x in given.items()
-        if x != "auto"
-    }
-    open_joints = [name for name in given if name not in found]
+    """Friction and offset of every joint, and sentences on those that were chosen."""
+    laws = chosen_laws(robot.model, options.friction)
+    choices = dict[str, Choice]()
+    for name, law in laws.items():
+        if law != "auto":
+            offset = options.offsets
+            has = bool(offset.get(name) if isinstance(offset, Mapping) else offset)
+            choices[name] = Choice(name, law, has, "symmetric", has, {}, "")
+    open_joints = [name for name in laws if name not in choices]
     if not open_joints:
-        return found, ()
+        return choices, ()
     options.report(f"friction of {counted(len(open_joints), 'joint')}")
     rows = make_stretches(
-        robot, [data], options.low_pass, armature=options.armature, springs=options.springs,
-    )  # fmt: skip
+        robot, [data], options.cutoff, armature=options.armature, springs=options.springs
+    )
     chosen = choose_friction(robot, rows, joints=open_joints, offsets=options.offsets)
-    found |= {x.joint: x for x in chosen}
-    return found, tuple(x.reason for x in chosen if x.reason)
+    choices |= {x.joint: x for x in chosen}
+    return choices, tuple(x.reason for x in chosen if x.reason)
 
 
 def _determined(
@@ -331,14 +318,6 @@ def possible_robot(solved: Solved, options: Options) -> Estimate:
         deviation=np.concatenate([estimate.deviation, found.standard_error[-count:]]),
         learned=np.concatenate([estimate.learned, np.ones(count)]),
     )
-
-
-def _listed(data: Recording | Sequence[Recording]) -> list[Recording]:
-    """Recordings as a list."""
-    found = [data] if isinstance(data, Recording) else list(data)
-    if not found:
-        raise InputError("no recording was given; expected one at least.")
-    return found
 
 
 def _split(

@@ -46,8 +46,7 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
 
     Args:
         sought: the unknowns, at the shapes of friction laws.
-        data: the recording.
-        cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
+        data, cutoff: as in `bands_of`.
     """
     bands = bands_of(data, cutoff)
     most = min(const.LAG_SAMPLES, const.LAG_ROWS * max(band.step for band in bands))
@@ -139,12 +138,7 @@ def _between(x: Array, shift: float) -> Array:
 
 
 def without_lag(data: Recording, lag: float) -> Recording:
-    """The recording with joint forces moved to the motion they belong to, shorter by the lag.
-
-    Args:
-        data: the recording.
-        lag: time by which joint forces are late, s.
-    """
+    """The recording with joint forces moved to the motion they belong to, shorter by the lag, s."""
     if lag == 0:
         return data
     bands = bands_of(data)

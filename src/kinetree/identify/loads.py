@@ -54,12 +54,7 @@ class Body(Protocol):
 
 
 def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[KnownLoad | None]:
-    """The payload of each recording, checked.
-
-    Args:
-        payloads: one entry for each recording, None if the robot carries nothing.
-        count: number of recordings.
-    """
+    """The payload of each of `count` recordings, checked; None where the robot carries nothing."""
     if payloads is None:
         return [None] * count
     if len(payloads) != count:
@@ -79,13 +74,7 @@ def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[Know
 
 
 def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
-    """Joint forces that a known payload needs, (T, n), N m or N.
-
-    Args:
-        robot: without the payload.
-        load: the payload; None: zeros.
-        data: the motion.
-    """
+    """Joint forces that a known payload needs beside the robot without it, (T, n), N m or N."""
     if load is None:
         return np.zeros(data.tau.shape)
     if not (np.isfinite(load.m) and load.m > 0):
@@ -101,13 +90,7 @@ def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
 
 
 def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording:
-    """The recording with joint forces of the robot alone, and a note.
-
-    Args:
-        robot: without the payload.
-        load: the payload of the recording; None: the recording is returned as it is.
-        data: the recording.
-    """
+    """The recording with joint forces of the robot alone, and a note, if it has a payload."""
     if load is None:
         return data
     check_load_friction(robot.model)
@@ -120,9 +103,7 @@ def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording
 def check_load_friction(model: Model, friction: AutoChoices | None = None) -> None:
     """Raise InputError if friction depends on the load, of which a known payload is a part.
 
-    Args:
-        model: the robot.
-        friction: friction to find, for all joints or by joint; None: that of the description alone.
+    friction: friction to find, for all joints or by joint; None: that of the description alone.
     """
     joints = [x.name for x in model.joints if not is_zero(x.friction.load)]
     if isinstance(friction, Mapping):

@@ -37,11 +37,7 @@ class Noise:
     innovations: Array
 
     def gains(self, f: Array) -> Array:
-        """H, (n, k), at frequencies in periods per row.
-
-        Args:
-            f: frequencies, shape (k,), dimensionless, 0 to 0.5.
-        """
+        """H, (n, k), at frequencies f, (k,), in periods per row, 0 to 0.5."""
         found: list[Array] = []
         for a in self.coefficients:
             turns = np.exp(-2j * np.pi * np.outer(f, np.arange(1, len(a) + 1)))
@@ -57,11 +53,7 @@ class Noise:
         return int(far.max(initial=0)) + 1
 
     def whitened(self, x: Array) -> Array:
-        """Innovations of one stretch of rows, (k - p, n, ...), p the largest order; none if k <= p.
-
-        Args:
-            x: rows of both sides of equations, shape (k, n, ...), in any unit.
-        """
+        """Innovations of a stretch of rows, (k, n, ...): (k - p, n, ...), p the largest order."""
         p = max(len(a) for a in self.coefficients)
         found = x[p:].copy()
         if not len(found):
@@ -72,11 +64,7 @@ class Noise:
         return found
 
     def density(self, f: Array) -> Array:
-        """Power of the errors, (n, k), at frequencies in periods per row.
-
-        Args:
-            f: frequencies, shape (k,), dimensionless, 0 to 0.5.
-        """
+        """Power of the errors, (n, k), at frequencies f, (k,), in periods per row, 0 to 0.5."""
         return np.abs(self.gains(f)) ** 2 * np.diag(self.innovations)[:, None]
 
 

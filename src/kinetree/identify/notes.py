@@ -98,11 +98,7 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
 def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) -> list[Finding]:
     """Warnings of outliers and offsets among the errors of the fit.
 
-    Args:
-        model: the robot.
-        found: the fit.
-        method: kind of least squares.
-        t: times of the rows, shape (rows,), s; None: not known.
+    t: times of the rows, (rows,), s; None: not known.
     """
     names, listed = model.dof_names, list[Finding]()
     forces = natural_units(model).forces
@@ -166,12 +162,9 @@ Soft = Callable[[Recording, Array], Array]  # from samples of a recording to row
 
 
 def compare(robot: Robot, reading: "Reading", soft: Soft = lambda data, x: x) -> Compared:
-    """Measured joint forces of recordings beside those of a robot.
+    """Measured joint forces of recordings beside those of a robot as described.
 
-    Args:
-        robot: as described.
-        reading: of the recordings.
-        soft: filter of both sides; by default every sample is a row.
+    soft: filter of both sides; by default every sample is a row.
     """
     rows: list[tuple[Array, Array, Array]] = []
     for data in reading.parts:
@@ -205,10 +198,7 @@ def _unit(columns: Array) -> Array:
 def check_readings(robot: Robot, data: Recording, cutoff: float | None = None) -> list[Finding]:
     """Warnings of other signs, units or orders of joints that the recording may have.
 
-    Args:
-        robot: as described.
-        data: the recording.
-        cutoff: frequency of the low-pass of both sides, Hz; None: the recording's own.
+    cutoff: of the low-pass of both sides, Hz, as in `bands_of`.
     """
     parts = _stretches(data)
     plain = compare(robot, Reading("", parts), partial(in_band, cutoff=cutoff))

@@ -23,10 +23,6 @@ def without_rest(model: Model, data: Recording) -> Recording:
 
     A joint stands still within a window of time, about 0.3 s for an arm, if its way there is below
     a thousandth of a radian (or of the robot's length) and below a tenth of its longest one.
-
-    Args:
-        model: the robot.
-        data: the recording.
     """
     still = still_joints(model, data)
     rest = np.asarray(still.all(axis=1))
@@ -53,10 +49,6 @@ def still_joints(model: Model, data: Recording) -> Array:
     """Which samples of each degree of freedom lie in a window without its motion, (T, n).
 
     Joints that never move count as still.
-
-    Args:
-        model: the robot.
-        data: the recording.
     """
     still = np.zeros(data.dq.shape, bool)
     units = natural_units(model)

@@ -18,7 +18,7 @@ If a curve is chosen for any joint, the choice is made again: first with directi
 other joints, then with the friction that was chosen for them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,9 @@ from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
+from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import find_base, separable
+from kinetree.identify.equations import silent_columns
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
 from kinetree.identify.recording import Recording
 from kinetree.identify.trials import (
@@ -73,9 +75,8 @@ class Choice:
 def make_stretches(
     robot: Robot,
     data: Sequence[Recording],
-    soft_of: Callable[[Recording], Callable[[Array], Array]],
+    cutoff: float | None = None,
     *,
-    known: Sequence[Callable[[Recording], Array]] | None = None,
     armature: bool = True,
     springs: bool = True,
 ) -> list[Stretch]:
@@ -84,55 +85,46 @@ def make_stretches(
     Args:
         robot: as described.
         data: the recordings.
-        soft_of: gives the filter of a recording, from samples (T, k) to rows (rows, k).
-        known: gives joint forces, (T, n), that are known besides, of payloads; None: no such.
+        cutoff: of the low-pass of both sides, Hz, as in `bands_of`.
         armature, springs: as in `unknowns`.
     """
     sought = unknowns(robot, "known", armature, springs)
     base = list(find_base(sought).kept)
     still = _still(robot, data)
-    found: list[Stretch] = []
-    for k, whole in enumerate(data):
-        for part in some_parts(whole, soft_of):
-            # measured rates of a joint at rest are noise, to which its friction does not belong
-            rates = [x.copy() for x in (part.dq, part.ddq)]
-            for x in rates:
-                x[:, still] = 0
-            state, soft = (part.q, rates[0], rates[1]), soft_of(part)
-            tau = part.tau - sought.known_load(*state)
-            y = soft(tau if known is None else tau - known[k](part))
-            X = sought.plain(*state)[..., base]
-            X = soft(X.reshape(len(X), -1)).reshape(len(y), robot.n, -1)
-            found.append(Stretch(X, y, _kept_friction(robot, state, soft), rates[0], soft))
+    stretches: list[Stretch] = []
+    for part in (x for one in data for x in some_parts(one, _most_samples(one, cutoff))):
+        # measured rates of a joint at rest are noise, to which its friction does not belong
+        rates = [x.copy() for x in (part.dq, part.ddq)]
+        for x in rates:
+            x[:, still] = 0
+        state, bands = (part.q, rates[0], rates[1]), bands_of(part, cutoff)
+        y = rows_of(bands, part.tau - sought.known_load(*state))
+        X = rows_of(bands, sought.plain(*state)[..., base])
+        kept = {law: rows_of(bands, x) for law, x in _kept_friction(robot, state).items()}
+        stretches.append(Stretch(X, y, kept, rates[0], bands))
     scale = sought.scale[base]
-    own, _ = separable(np.concatenate([x.X for x in found]), sought.natural.forces, scale)
-    return [replace(x, X=x.X[..., own]) for x in found]
+    X = np.concatenate([x.X for x in stretches])
+    separate, _ = separable(X, sought.natural.forces, scale)
+    return [replace(x, X=x.X[..., separate]) for x in stretches]
 
 
 def _still(robot: Robot, data: Sequence[Recording]) -> list[int]:
     """Degrees of freedom that stand still in all recordings."""
     sought = unknowns(robot, "symmetric", armature=False, springs=False)
-    common = set.intersection(*(set(sought.at_rest(x.q).tolist()) for x in data))
-    resting = {sought.names[k] for k in common}
+    resting = {sought.names[k] for k in silent_columns(sought, data)}
     joints = [x for x in robot.model.joints if f"viscous[{x.name}]" in resting]
     return sorted({x.dofs[0] for x in joints})
 
 
-def some_parts(
-    data: Recording, soft_of: Callable[[Recording], Callable[[Array], Array]] | None = None
-) -> list[Recording]:
-    """The recording, or stretches with `LAW_SAMPLES` samples or `LAW_ROWS` rows together.
+def _most_samples(data: Recording, cutoff: float | None) -> int:
+    """Number of samples that have `LAW_ROWS` rows, at most `LAW_SAMPLES`."""
+    first = data.part(slice(0, const.LAW_SAMPLES))
+    rows = sum(band.rows for band in bands_of(first, cutoff))
+    return min(const.LAW_SAMPLES, const.LAW_ROWS * len(first) // rows)
 
-    Args:
-        data: the recording.
-        soft_of: as in `make_stretches`; None: the number of rows does not matter.
-    """
-    most = const.LAW_SAMPLES
-    if soft_of is not None and len(data) > min(const.LAW_SAMPLES, const.LAW_ROWS):
-        first = data.part(slice(0, const.LAW_SAMPLES))
-        most = min(
-            const.LAW_SAMPLES, const.LAW_ROWS * len(first) // len(soft_of(first)(first.t[:, None]))
-        )
+
+def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
+    """The recording, or stretches of it that have at most so many samples together."""
     if len(data) <= most:
         return [data]
     length = most // const.LAW_STRETCHES
@@ -140,14 +132,12 @@ def some_parts(
     return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
-def _kept_friction(
-    robot: Robot, state: tuple[Array, Array, Array], soft: Callable[[Array], Array]
-) -> dict[str, Array]:
-    """Rows of the friction that a description has beyond what each law seeks, by law."""
+def _kept_friction(robot: Robot, state: tuple[Array, Array, Array]) -> dict[str, Array]:
+    """Friction, (T, n), that a description has beyond what each law seeks, by law."""
     if not any(has_more_laws(x.friction) for x in robot.model.joints):
         return {}
     laws: set[FrictionChoice] = {x.friction for x in CANDIDATES}
-    return {law: soft(unknowns(robot, law).known_friction(*state)) for law in laws}
+    return {law: unknowns(robot, law).known_friction(*state) for law in laws}
 
 
 def choose_friction(
@@ -167,9 +157,9 @@ def choose_friction(
     """
     if not stretches:
         raise InputError("no recordings to choose friction from; expected one at least.")
-    own = [x for x in robot.model.joints if x.type in SCREW_TYPES and x.follows is None]
-    own = [x for x in own if joints is None or x.name in joints]
-    moving = [x for x in own if any(np.any(s.dq[:, x.dofs[0]]) for s in stretches)]
+    driven = [x for x in robot.model.joints if x.type in SCREW_TYPES and x.follows is None]
+    sought = [x for x in driven if joints is None or x.name in joints]
+    moving = [x for x in sought if any(np.any(s.dq[:, x.dofs[0]]) for s in stretches)]
     table = {x.name: _columns_of(robot, stretches, x) for x in moving}
     friction = [
         ("directional", make_columns(stretches, dof, {}, {}).linear[:, :4])
@@ -179,7 +169,13 @@ def choose_friction(
     for _ in range(const.LAW_PASSES):
         problem = make_problem(stretches, friction)
         for joint in moving:
-            allowed = [x for x in CANDIDATES if _is_allowed(x, _given(offsets, joint.name))]
+            # directional friction takes up an offset, whether one is wanted or not
+            offset = _offset_of(offsets, joint.name)
+            allowed = [
+                x
+                for x in CANDIDATES
+                if offset is None or x.friction == "directional" or x.offset is offset
+            ]
             before = trials.get(joint.name, {})
             trials[joint.name] = tried(problem, table[joint.name], allowed, before)
         chosen = {x.name: simplest(list(trials[x.name].values())) for x in moving}
@@ -188,21 +184,11 @@ def choose_friction(
             friction[joint.dofs[0]] = best.candidate.friction, best.columns
         if not any(x.candidate.is_curve for x in chosen.values()):
             break  # directional friction of the others was enough
-    return [
-        _reported(x, trials[x.name], _given(offsets, x.name))
-        if x in moving
-        else _at_rest(x, _given(offsets, x.name))
-        for x in own
-    ]
+    return [_reported(x, trials.get(x.name, {}), _offset_of(offsets, x.name)) for x in sought]
 
 
-def _given(offsets: bool | Mapping[str, bool] | None, joint: str) -> bool | None:
+def _offset_of(offsets: bool | Mapping[str, bool] | None, joint: str) -> bool | None:
     return offsets.get(joint) if isinstance(offsets, Mapping) else offsets
-
-
-def _is_allowed(candidate: Candidate, offset: bool | None) -> bool:
-    """Whether a candidate has the offset that is wanted; directional friction takes one up."""
-    return offset is None or candidate.friction == "directional" or candidate.offset is offset
 
 
 def _columns_of(robot: Robot, stretches: Sequence[Stretch], joint: Joint) -> FrictionColumns:
@@ -243,27 +229,22 @@ def _is_worse(loss: Array, best: Array) -> bool:
 
 
 def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | None) -> Choice:
-    """The choice among the trials of a joint, with its reason."""
-    found = simplest(list(trials.values())).candidate
+    """The choice among the trials of a joint, with its reason; symmetric friction at rest."""
+    if not trials:
+        reason = f"{joint.name}: the joint stands still, so recordings do not show which friction "
+        has = offset is True
+        return Choice(joint.name, "symmetric", has, "symmetric", has, {}, f"{reason}it has")
+    best = simplest(list(trials.values())).candidate
     linear = simplest([x for x in trials.values() if not x.candidate.is_curve]).candidate
     errors = {str(x): float(np.sqrt(trial.loss.mean())) for x, trial in trials.items()}
     unit = "N" if joint.type == PRISMATIC else "N m"
-    others = "; ".join(f"{x} {error:.3g}" for x, error in errors.items() if x != str(found))
+    others = "; ".join(f"{x} {error:.3g}" for x, error in errors.items() if x != str(best))
     others = others or "recordings cannot tell other laws from it"
-    reason = f"{joint.name}: {found}, held-out error {errors[str(found)]:.3g} {unit}; {others}"
-    best = min(errors, key=lambda x: errors[x])
-    if best != str(found):
-        reason += f" ({best} is not significantly better)"
+    reason = f"{joint.name}: {best}, held-out error {errors[str(best)]:.3g} {unit}; {others}"
+    least = min(errors, key=lambda x: errors[x])
+    if least != str(best):
+        reason += f" ({least} is not significantly better)"
     return Choice(
-        joint.name, found.friction, found.offset or offset is True, linear.friction,
+        joint.name, best.friction, best.offset or offset is True, linear.friction,
         linear.offset or offset is True, errors, reason,
     )  # fmt: skip
-
-
-def _at_rest(joint: Joint, offset: bool | None) -> Choice:
-    """Symmetric friction for a joint that does not move."""
-    has = offset is True
-    reason = (
-        f"{joint.name}: the joint stands still, so recordings do not show which friction it has"
-    )
-    return Choice(joint.name, "symmetric", has, "symmetric", has, {}, reason)

@@ -24,11 +24,7 @@ def without_spikes(
 ) -> tuple[Recording, tuple[str, ...]]:
     """The recording without wild samples of joint forces, and notes on them.
 
-    Nothing is changed if rows are samples, whose outliers the robust loss finds.
-
-    Args:
-        data: the recording.
-        cutoff: as in `bands_of`, Hz.
+    Nothing is changed if rows are samples (see `bands_of`), whose outliers the robust loss finds.
     """
     bands = bands_of(data, cutoff)
     if not any(band.reach for band in bands) or data.model is None:

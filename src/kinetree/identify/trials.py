@@ -21,6 +21,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
+from kinetree.identify.band import Band, rows_of
 from kinetree.identify.laws import FrictionChoice, Law, curve, grid, moved, slopes
 
 LINEAR = ("viscous", "coulomb", "viscous-", "coulomb-", "ones")  # columns; "-": at dq < 0 only
@@ -72,14 +73,14 @@ class Stretch:
         kept: friction that the description has beyond a law, shape (rows, n), N m or N, by law;
             empty if it has none.
         dq: rates of all samples, shape (T, n), rad/s or m/s.
-        soft: gives rows, shape (rows, k), of samples of shape (T, k), as X and y were made.
+        bands: the low-pass that makes rows of samples.
     """
 
     X: Array
     y: Array
     kept: Mapping[str, Array]
     dq: Array
-    soft: Callable[[Array], Array]
+    bands: tuple[Band, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,9 @@ class FrictionColumns:
 
     def rows(self, samples: Callable[[Array], Array]) -> Array:
         """Rows of samples that are computed from the rates of a stretch."""
-        return np.concatenate([x.soft(samples(x.dq[:, self.dof])) for x in self.stretches])
+        return np.concatenate(
+            [rows_of(x.bands, samples(x.dq[:, self.dof])) for x in self.stretches]
+        )
 
 
 def make_columns(

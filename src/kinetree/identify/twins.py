@@ -63,11 +63,7 @@ class Examined:
 
 
 def examine(rows: Rows) -> Examined:
-    """Test all hypotheses on a recording, one cause after the other.
-
-    Args:
-        rows: the equations of a result.
-    """
+    """Test all hypotheses on a recording, one cause after the other."""
     hypotheses, first = list_hypotheses(rows), rows
     scan = _scan(rows, hypotheses)
     blind = tuple(

@@ -159,9 +159,7 @@ class Unknowns:
         """Y, (T, n, p), without the columns of laws with shapes.
 
         Args:
-            q: joint positions, shape (T, nq), rad or m.
-            dq: joint rates, shape (T, n), rad/s or m/s.
-            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            q, dq, ddq: as in `regressor`.
         """
         given = self.robot.regressor(q, dq, ddq)
         first = self.S.argmax(axis=0)
@@ -223,9 +221,7 @@ class Unknowns:
         """Measured joint forces of values of the unknowns, (T, n), load friction included.
 
         Args:
-            q: joint positions, shape (T, nq), rad or m.
-            dq: joint rates, shape (T, n), rad/s or m/s.
-            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            q, dq, ddq: as in `regressor`.
             x: values of the unknowns, shape (p,), in `units`.
             columns: the unknowns that have these values, if not all; the others are zero.
         """
@@ -266,9 +262,7 @@ class Unknowns:
         """Joint forces that do not depend on the unknowns, (T, n), without load friction.
 
         Args:
-            q: joint positions, shape (T, nq), rad or m.
-            dq: joint rates, shape (T, n), rad/s or m/s.
-            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            q, dq, ddq: as in `regressor`.
         """
         return self._given(q, dq, ddq, self.fixed) + self._beyond(dq)
 
@@ -276,9 +270,7 @@ class Unknowns:
         """The part of `known` that is not friction, (T, n).
 
         Args:
-            q: joint positions, shape (T, nq), rad or m.
-            dq: joint rates, shape (T, n), rad/s or m/s.
-            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            q, dq, ddq: as in `regressor`.
         """
         return self._given(q, dq, ddq, np.where(self._rubs, 0, self.fixed))
 
@@ -286,9 +278,7 @@ class Unknowns:
         """The part of `known` that is friction, (T, n).
 
         Args:
-            q: joint positions, shape (T, nq), rad or m.
-            dq: joint rates, shape (T, n), rad/s or m/s.
-            ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
+            q, dq, ddq: as in `regressor`.
         """
         own = np.where(self._rubs, self.fixed, 0)
         return self._given(q, dq, ddq, own) + self._beyond(dq)
@@ -384,14 +374,7 @@ class Unknowns:
 
 
 def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, ddq: Array) -> Array:
-    """A quantity of every sample, (T, n), block by block: columns of all would take much memory.
-
-    Args:
-        of: function of q, dq and ddq.
-        q: joint positions, shape (T, nq), rad or m.
-        dq: joint rates, shape (T, n), rad/s or m/s.
-        ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
-    """
+    """A quantity of q, dq and ddq of every sample, (T, n), in blocks, which bounds the memory."""
     if q.ndim != 2 or len(q) <= const.REGRESSOR_BLOCK:
         return of(q, dq, ddq)
     parts = [slice(k, k + const.REGRESSOR_BLOCK) for k in range(0, len(q), const.REGRESSOR_BLOCK)]
@@ -493,12 +476,7 @@ def unknowns(
 
 
 def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
-    """Joints whose measured force may have an offset, in the order of degrees of freedom.
-
-    Args:
-        model: the robot.
-        offsets: for all joints that have a force of their own, or {joint: bool}.
-    """
+    """Joints whose measured force may have an offset, in the order of degrees of freedom."""
     own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
     names = [x.name for x in own]
     given: Mapping[str, bool] = (

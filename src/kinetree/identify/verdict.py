@@ -156,10 +156,7 @@ def _finding(found: Identification, explanation: Explanation) -> Finding:
 def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanation]) -> set[int]:
     """Base parameters that accepted hypotheses move by more than `MOVED_Z` standard errors.
 
-    Args:
-        found: the result.
-        rows: its equations, without a hypothesis.
-        explanations: the accepted hypotheses, each with those before it.
+    Each explanation includes those before it; `rows` are without any.
     """
     if not explanations:
         return set()
@@ -257,11 +254,7 @@ def _untested(found: Identification) -> Iterator[Finding]:
 
 
 def compared(found: Identification) -> list[Finding]:
-    """Findings on joints that are worse than described on held-out motion.
-
-    Args:
-        found: the result.
-    """
+    """Findings on joints that are worse than described on held-out motion."""
     names, test = found.robot.model.dof_names, found.test
     before, now, size = found.described_error(), found.error(), found.rms(test, test.tau)
     least = const.EQUAL_ERROR * size
@@ -369,11 +362,7 @@ def _coloured(found: Identification) -> Iterator[Colour]:
 
 
 def correlation_times(found: Identification) -> Array:
-    """Time in which the correlation of the errors of each joint falls below 1/e, (n,), s.
-
-    Args:
-        found: the result.
-    """
+    """Time in which the correlation of the errors of each joint falls below 1/e, (n,), s."""
     power = np.abs(found.fit.noise.gains(np.fft.rfftfreq(4096))) ** 2
     rho = np.fft.irfft(power, axis=1)[:, :2048]
     far = np.abs(rho) > np.exp(-1) * np.maximum(rho[:, :1], 1e-300)
@@ -418,12 +407,7 @@ def _corrections(found: Identification) -> Iterator[Finding]:
 
 
 def influenced(found: Identification, joints: set[str]) -> list[int]:
-    """Base parameters of whose variance more than `INFLUENCE_SHARE` comes from some joints.
-
-    Args:
-        found: the result.
-        joints: names of the degrees of freedom.
-    """
+    """Base parameters of whose variance more than `INFLUENCE_SHARE` comes from some joints."""
     if not joints:
         return []
     names, sought, kept = found.robot.model.dof_names, found.sought, found.base.kept

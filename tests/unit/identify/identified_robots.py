@@ -1,4 +1,4 @@
-"""Robots to identify, and wrong descriptions of them."""
+"""Robots to identify, wrong descriptions of them, and recordings that several files share."""
 
 import dataclasses
 
@@ -7,6 +7,7 @@ import numpy as np
 import kinetree as kt
 from kinetree.model import JointFriction
 from kinetree.motion import excitation
+from kinetree.spatial.inertia import pseudo_inertia
 
 
 def with_drives(robot):
@@ -42,15 +43,27 @@ def spatial_arm():
     return arm.build()
 
 
-def arm_motion(robot, duration=10.0, dt=0.02, seed=1):
+# one object for all files of tests: its kernels are compiled once
+ARM = spatial_arm()
+TRUE = with_drives(ARM)
+DESCRIBED = misjudged(TRUE)
+BARE = misjudged(ARM)  # described without friction and armature
+
+
+def arm_motion(robot=TRUE, duration=10.0, dt=0.02, seed=1):
     return excitation(robot, duration, dt, harmonics=5, seed=seed)
 
 
 def exists(model, slack=0.0):
     """Every body has mass and positive second moments, every drive loses energy and has inertia."""
-    from kinetree.spatial.inertia import pseudo_inertia
-
     bodies = zip(model.m, model.com, model.I_com, strict=True)
     return all(np.linalg.eigvalsh(pseudo_inertia(*body))[0] > slack for body in bodies) and all(
         min(*x.friction.viscous, *x.friction.coulomb, x.armature) >= 0 for x in model.joints
     )
+
+
+def covered(result, true):
+    """1 for intervals that contain the true base parameters, 0 for others, NaN: withheld."""
+    truth = result.base.K @ result.sought.values(true.model)
+    low, high = result.interval().T
+    return np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high))

@@ -5,14 +5,12 @@ No identification of them is worse than the description without a word.
 
 import numpy as np
 import pytest
-from identified_robots import misjudged, spatial_arm, with_drives
+from identified_robots import DESCRIBED, TRUE
 
 from kinetree.errors import KinetreeError
 from kinetree.identify import identify, make_recording
 from kinetree.motion import excitation
 
-TRUE = with_drives(spatial_arm())
-DESCRIBED = misjudged(TRUE)
 MOTION = excitation(TRUE, 12.0, 0.01, harmonics=5, seed=1)
 COUNT = len(MOTION.t)
 LIFT = np.array([0.0, 1.0, 0.0])
@@ -129,6 +127,7 @@ FLAGGED = {
     "drift": (drift, ["errors of 'turn' are coloured", "too short for intervals"]),
     "negative gain": (lambda: forces(factor=(1, 1, -0.3)), ["tau of 'bend' opposes"]),
     "units of a force": (lambda: forces(factor=(1, 1, 1000)), ["tau of 'bend'", "N m"]),
+    "units of all forces": (lambda: forces(factor=(0.02,) * 3), ["times the description's: is it"]),
 }  # fmt: skip
 
 

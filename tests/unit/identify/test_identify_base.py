@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from identified_robots import spatial_arm, with_drives
+from identified_robots import ARM, TRUE
 
 import kinetree as kt
 from kinetree.algorithms import base_parameters
@@ -13,7 +13,7 @@ ROBOTS = {
     "planar 2R": kt.robots.planar_2r,
     "puma": kt.robots.puma_560,
     "panda": kt.robots.panda,
-    "arm": lambda: with_drives(spatial_arm()),
+    "arm": lambda: TRUE,
 }
 
 
@@ -66,20 +66,31 @@ def test_formulas_and_status_of_a_planar_arm():
 
 
 def test_a_robot_made_of_unknowns_has_them():
-    robot = with_drives(spatial_arm())
-    sought = unknowns(robot)
-    model = sought.model(sought.values(robot.model) * 1.5)
-    assert np.allclose(model.m, 1.5 * robot.model.m) and np.allclose(model.com, robot.model.com)
+    sought = unknowns(TRUE)
+    model = sought.model(sought.values(TRUE.model) * 1.5)
+    assert np.allclose(model.m, 1.5 * TRUE.model.m) and np.allclose(model.com, TRUE.model.com)
     assert model.joints[1].friction.coulomb == pytest.approx((1.125, 1.125))
     assert model.joints[2].armature == pytest.approx(0.105)
 
 
 def test_friction_must_be_one_of_its_words():
     with pytest.raises(InputError, match="expected one of auto, symmetric, directional, known"):
-        unknowns(spatial_arm(), "some")
+        unknowns(ARM, "some")
 
 
 def test_a_shape_that_rates_hardly_show_hides_no_base_parameter():
     sought = unknowns(kt.robots.planar_2r(), "stribeck")
     low = sought.at(1e-4 * sought.shapes)  # a Stribeck speed far below the rates of random states
     assert find_base(low).kept == find_base(sought).kept
+
+
+@pytest.mark.parametrize(
+    ("length", "factor"), [(1, ""), (1 + 1e-7, ""), (1.00004, ""), (1.002, "1.002 "), (1.5, "1.5 ")]
+)
+def test_a_factor_is_the_length_of_the_link(length, factor):
+    arm = kt.Robot.from_points(
+        P=[(0, 0, 0), (length, 0, 0)], C=[(0.5, 0, 0), (length + 0.4, 0, 0)], k=[(0, 0, 1)] * 2,
+        m=[22, 19], I_com=[np.eye(3)] * 2, gravity=(0, -9.81, 0),
+    )  # fmt: skip
+    base = find_base(unknowns(arm, "known", armature=False))
+    assert base.formula(0) == f"hx[link1] + {factor}m[link2]"

@@ -4,12 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from identified_robots import spatial_arm
+from identified_robots import ARM as ROBOT
 
 from kinetree.identify import make_recording
 from kinetree.identify.clock import evenly, gaps, held_rows, left_out, measured_times
-
-ROBOT = spatial_arm()
 
 
 def waves(t, seed=0, n=3):

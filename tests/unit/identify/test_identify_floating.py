@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from identified_robots import exists, misjudged
+from identified_robots import covered, exists, misjudged
 
 import kinetree as kt
 from kinetree.errors import InputError
@@ -47,15 +47,13 @@ def measured(motion, seed=0, **changes):
     return make_recording(satellite(), motion.t, tau=motion.tau + noise, **given)
 
 
-def test_a_floating_robot_is_found_to_its_noise(motion):
+def test_a_floating_robot_is_found_to_its_noise(motion, experiments):
     """300 held-out samples give the noise to 4%; 2 deviations of 8 joints, and parameters."""
     true, shares = satellite(), []
-    for seed in range(4):
+    for seed in range(experiments(1, 4)):
         found = identify(misjudged(true), measured(motion, seed), folds=2, friction="symmetric")
         assert np.all(found.error() < 1.2 * NOISE) and exists(found.robot.model)
-        truth = found.base.K @ found.sought.values(true.model)
-        low, high = found.interval().T
-        shares.append(np.mean((low <= truth) & (truth <= high)))
+        shares.append(covered(found, true))
     assert found.base.r == 30 and np.mean(shares) > 0.85
     hull = found.sought.names.index("m[hull]")
     assert found.estimate.x[hull] == pytest.approx(20.0, abs=0.5)

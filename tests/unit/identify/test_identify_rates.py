@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from identified_robots import arm_motion, spatial_arm, with_drives
+from identified_robots import TRUE as ROBOT
+from identified_robots import arm_motion
 
 from kinetree.identify import make_recording
 
-ROBOT = with_drives(spatial_arm())
 MOTION = arm_motion(ROBOT, 20, 0.005)
 TAU = ROBOT.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
 RNG = np.random.default_rng(0)

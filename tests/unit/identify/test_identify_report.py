@@ -5,79 +5,72 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+from identified_robots import TRUE, arm_motion
 
 from kinetree import Robot
 from kinetree.identify import identify, simulated_recording
 
 
-@pytest.fixture(scope="module")
-def found():
-    true = with_drives(spatial_arm())
-    data = simulated_recording(true, arm_motion(true), encoder_noise=2e-5, torque_noise=0.2)
-    return identify(misjudged(spatial_arm()), data)
-
-
-def test_the_summary_names_joints_parameters_errors_and_what_is_open(found):
-    text = found.summary()
-    for name in (*found.robot.model.joint_names, *found.sought.names):
+def test_the_summary_names_joints_parameters_errors_and_what_is_open(reported):
+    text = reported.summary()
+    for name in (*reported.robot.model.joint_names, *reported.sought.names):
         assert name in text
-    for k in range(found.base.r):
-        assert found.base.formula(k) in text
-        assert f"{found.fit.beta[k]:.5g}" in text
-        assert f"{found.fit.standard_error[k]:.2g}" in text
+    for k in range(reported.base.r):
+        assert reported.base.formula(k) in text
+        assert f"{reported.fit.beta[k]:.5g}" in text
+        assert f"{reported.fit.standard_error[k]:.2g}" in text
     assert "No joint force depends on m[turret]" in text
     assert "low-pass at" in text and "95% interval" in text
 
 
-def test_the_verdict_warnings_and_choices_stand_in_the_summary(found):
-    text = found.summary()
+def test_the_verdict_warnings_and_choices_stand_in_the_summary(reported):
+    text = reported.summary()
     assert "## Verdict\n\nUsable" in text and "The sum of the errors on held-out motion is" in text
-    assert found.warnings and all(x.text.split(" ", 1)[0] in text for x in found.warnings)
-    for choice in found.choices:
+    assert reported.warnings and all(x.text.split(" ", 1)[0] in text for x in reported.warnings)
+    for choice in reported.choices:
         for name, error in choice.errors.items():
             assert name in text and f"{error:.3g}" in text
-    assert f"Low-pass of rates and accelerations: {found.train.cutoff:.3g} Hz" in text
+    assert f"Low-pass of rates and accelerations: {reported.train.cutoff:.3g} Hz" in text
 
 
-def test_withheld_intervals_are_named_so(found):
-    some = replace(found, withheld=(2, 5))
+def test_withheld_intervals_are_named_so(reported):
+    some = replace(reported, withheld=(2, 5))
     assert len(re.findall(r"\| withheld *\| [-\d]", some.summary())) >= 2
     assert "Intervals of 2 of 22 base parameters are withheld" in some.summary()
-    assert "withheld" not in found.summary()
+    assert "withheld" not in reported.summary()
 
 
-def test_measured_friction_lies_on_the_curve_found(found):
-    for k, x in enumerate(found.friction_curves()):
+def test_measured_friction_lies_on_the_curve_found(reported):
+    for k, x in enumerate(reported.friction_curves()):
         fitted = np.interp(x.speed, x.grid, x.found)
         fast = np.abs(x.speed) > 0.2 * x.grid.max()  # the low-pass blurs changes of direction
-        assert np.abs(x.force - fitted)[fast].mean() < 3 * found.fit.sigma[k]
+        assert np.abs(x.force - fitted)[fast].mean() < 3 * reported.fit.sigma[k]
         assert not x.described.any() and x.unit == "N m"
 
 
-def test_a_prompt_shows_one_line_and_plain_numbers(found):
-    error = ", ".join(f"{x:.3g}" for x in found.error())
-    assert repr(found) == (
-        f"Identification('{found.robot.name}', {found.base.r} base parameters from "
-        f"{len(found.train.q)} samples; error on held-out motion {error} N m or N)"
+def test_a_prompt_shows_one_line_and_plain_numbers(reported):
+    error = ", ".join(f"{x:.3g}" for x in reported.error())
+    assert repr(reported) == (
+        f"Identification('{reported.robot.name}', {reported.base.r} base parameters from "
+        f"{len(reported.train.q)} samples; error on held-out motion {error} N m or N)"
     )
-    assert "float64" not in repr([joint.friction for joint in found.robot.model.joints])
-    base = repr(found.robot.base_parameters())
+    assert "float64" not in repr([joint.friction for joint in reported.robot.model.joints])
+    base = repr(reported.robot.base_parameters())
     assert base.startswith("BaseParameters(") and base.endswith(" parameters)")
 
 
-def test_the_tables_are_tables_of_markdown(found):
-    lines = [line for line in found.summary().splitlines() if line.startswith("|")]
-    assert len(lines) > found.base.r + len(found.sought.names)
+def test_the_tables_are_tables_of_markdown(reported):
+    lines = [line for line in reported.summary().splitlines() if line.startswith("|")]
+    assert len(lines) > reported.base.r + len(reported.sought.names)
     starts = [k for k, line in enumerate(lines) if set(line) <= set("| -")]
     assert len(starts) == 4  # forces, choices, base parameters, unknowns
     for k in starts:
         assert lines[k].count("|") == lines[k - 1].count("|") == lines[k + 1].count("|")
 
 
-def test_the_report_is_written_with_its_pictures(found, tmp_path):
+def test_the_report_is_written_with_its_pictures(reported, tmp_path):
     pytest.importorskip("matplotlib")
-    path = found.save_report(tmp_path / "new" / "folder")
+    path = reported.save_report(tmp_path / "new" / "folder")
     text = path.read_text(encoding="utf-8")
     names = ("forces.png", "cutoff.png", "friction.png", "errors.png", "parameters.png")
     assert re.findall(r"\((\w+\.png)\)", text) == list(names)
@@ -87,19 +80,19 @@ def test_the_report_is_written_with_its_pictures(found, tmp_path):
         assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
 
 
-def test_the_pictures_show_what_was_measured_and_predicted(found):
+def test_the_pictures_show_what_was_measured_and_predicted(reported):
     pytest.importorskip("matplotlib")
     from kinetree.identify import plot_forces, plot_parameters
 
-    figure = plot_forces(found)
-    assert len(figure.axes) == 2 * found.robot.n
+    figure = plot_forces(reported)
+    assert len(figure.axes) == 2 * reported.robot.n
     measured, described, predicted = figure.axes[0].get_lines()
-    before = found.prior.inverse_dynamics(found.test.q, found.test.dq, found.test.ddq)
+    before = reported.prior.inverse_dynamics(reported.test.q, reported.test.dq, reported.test.ddq)
     assert list(described.get_ydata()) == list(before[:, 0])
-    assert list(measured.get_ydata()) == list(found.test.tau[:, 0])
-    assert list(predicted.get_ydata()) == list(found.predict(found.test)[:, 0])
-    labels = [x.get_text() for x in plot_parameters(found).axes[0].get_yticklabels()]
-    assert len(labels) == found.base.r and "coulomb[lift]" in labels
+    assert list(measured.get_ydata()) == list(reported.test.tau[:, 0])
+    assert list(predicted.get_ydata()) == list(reported.predict(reported.test)[:, 0])
+    labels = [x.get_text() for x in plot_parameters(reported).axes[0].get_yticklabels()]
+    assert len(labels) == reported.base.r and "coulomb[lift]" in labels
 
 
 HOSTILE = (
@@ -111,13 +104,11 @@ HOSTILE = (
 def test_names_cannot_mark_up_the_report(tmp_path):
     """A table keeps its columns, a heading stays one line, nothing becomes a link or a picture."""
     pytest.importorskip("matplotlib")
-    true = with_drives(spatial_arm())
-    model = true.model
+    model = TRUE.model
     joints = tuple(replace(joint, name=f"{HOSTILE}{k}") for k, joint in enumerate(model.joints))
     links = tuple(f"{HOSTILE}{k}" for k in range(len(model.links)))
     robot = Robot(model.replace(name=HOSTILE, joints=joints, link_names=links))
-    motion = arm_motion(true)
-    data = replace(simulated_recording(true, motion), model=robot.model)
+    data = replace(simulated_recording(TRUE, arm_motion()), model=robot.model)
     text = identify(robot, data).save_report(tmp_path).read_text(encoding="utf-8")
     shown = re.sub(r"\\.", "", text)  # what an escape leaves to be read as markup
     assert "<" not in shown and "](" not in re.sub(r"\]\(\w+\.png\)", "", shown)

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+from identified_robots import DESCRIBED, TRUE, arm_motion
 
 from kinetree.identify import identify, make_recording
 from kinetree.identify.rest import still_joints, without_rest
 
-TRUE = with_drives(spatial_arm())
-DESCRIBED = misjudged(TRUE)
 MOTION = arm_motion(TRUE)
 PAUSE = 150  # samples, 3 s
 FORCES = TRUE.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)

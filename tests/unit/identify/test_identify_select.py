@@ -4,19 +4,17 @@ import dataclasses
 
 import numpy as np
 import pytest
-from identified_robots import misjudged, spatial_arm
+from identified_robots import ARM, BARE
 
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.identify import Recording, make_recording
 from kinetree.identify.constants import SIMPLER_LAW_Z
-from kinetree.identify.filtering import low_pass
 from kinetree.identify.select import choose_friction, make_stretches, simplest
 from kinetree.identify.trials import CANDIDATES, Trial
 from kinetree.motion import excitation
 from other_units import MM_G_MS
 
-ARM = spatial_arm()
 JOINTS = ("turn", "lift", "bend")
 SIZES = 3.0, 2.0, 1.2
 FRICTION = {
@@ -25,7 +23,7 @@ FRICTION = {
     "stribeck": lambda f: kt.Friction(0.5 * f, 1.0 * f, stribeck=kt.Stribeck(2.0 * f, 0.2)),
     "sigmoid": lambda f: kt.Friction(0.2 * f, sigmoid=kt.Sigmoid(2.0 * f, 6, 0.05)),
 }
-CUTOFF, STEP = 5.0, 4
+CUTOFF = 12.5  # Hz: a row for four samples
 
 
 def motion(seed=0, robot=ARM):
@@ -42,13 +40,10 @@ def recorded(friction, offset=0.0, noise=0.03, seed=0, described=ARM):
     return make_recording(described, x.t, x.q, tau, x.dq, x.ddq)
 
 
-def soft_of(data):
-    return lambda x: low_pass(x, data.dt, CUTOFF * 0.01 / data.dt)[::STEP]
-
-
 def choices(data, robot=ARM, **options):
     data = data if isinstance(data, list) else [data]
-    return choose_friction(robot, make_stretches(robot, data, soft_of), **options)
+    cutoff = CUTOFF * 0.01 / data[0].dt
+    return choose_friction(robot, make_stretches(robot, data, cutoff), **options)
 
 
 def laws(found):
@@ -59,7 +54,7 @@ def laws(found):
 @pytest.mark.parametrize("kind", FRICTION)
 def test_the_true_law_is_chosen(kind, offset):
     """Also with a wrong description: directional friction takes up the offset."""
-    found = choices(recorded(FRICTION[kind], offset, seed=3), misjudged(ARM))
+    found = choices(recorded(FRICTION[kind], offset, seed=3), BARE)
     expected = (kind, bool(offset) and kind != "directional")
     assert laws(found) == [expected] * 3
     for x in found:
@@ -95,7 +90,7 @@ def test_outliers_do_not_decide():
     rng = np.random.default_rng(0)
     hit = rng.choice(len(tau), len(tau) // 100, replace=False)
     tau[hit] += 1e3 * rng.normal(size=(len(hit), 3))
-    stretches = make_stretches(ARM, [dataclasses.replace(data, tau=tau)], lambda _: lambda x: x)
+    stretches = make_stretches(ARM, [dataclasses.replace(data, tau=tau)])
     assert laws(choose_friction(ARM, stretches)) == [("sigmoid", False)] * 3
 
 

@@ -47,10 +47,10 @@ def same(scaled, other, size, rel=1e-6):
 
 @pytest.mark.parametrize(("name", "system", "method", "rates"), [
     ("arm", "mm, g, ms", "weighted", False),
-    ("rp", "mm, g, ms", "ordinary", True),
+    pytest.param("rp", "mm, g, ms", "ordinary", True, marks=pytest.mark.many),
     ("rp", "um", "robust", True),
-    ("rp", "Mm, t", "weighted", False),
-    ("arm", "hours", "robust", True),
+    ("rp", "Mm, t", "ordinary", False),
+    pytest.param("arm", "hours", "robust", True, marks=pytest.mark.many),
 ])  # fmt: skip
 def test_every_number_of_an_identification_scales_with_its_unit(name, system, method, rates):
     units = SYSTEMS[system]

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+from identified_robots import ARM as BARE_ARM
+from identified_robots import DESCRIBED, arm_motion
+from identified_robots import TRUE as ARM
 
 import kinetree as kt
 from kinetree.errors import NameLookupError
@@ -11,8 +13,7 @@ from kinetree.identify.physical import consistent
 from kinetree.identify.solve import solve
 from other_units import MM_G_MS
 
-ARM = with_drives(spatial_arm())
-MOTION = arm_motion(ARM)
+MOTION = arm_motion()
 STATE = MOTION.q, MOTION.dq, MOTION.ddq
 OFFSETS = np.array([1.0, -2.0, 0.5])
 
@@ -50,7 +51,7 @@ def test_offsets_keep_their_places_before_the_shapes():
 
 
 def test_offsets_are_found_with_intervals_that_cover_them():
-    sought = unknowns(misjudged(ARM), offsets=True)
+    sought = unknowns(DESCRIBED, offsets=True)
     z = []
     for seed in range(12):
         solved = solve(sought, measured(seed=seed))
@@ -61,11 +62,11 @@ def test_offsets_are_found_with_intervals_that_cover_them():
 
 
 def test_a_physical_robot_has_offsets_of_either_sign():
-    solved = solve(unknowns(misjudged(ARM), offsets=True), measured())
+    solved = solve(unknowns(DESCRIBED, offsets=True), measured())
     count = len(solved.fit.residual)
     found = consistent(solved.sought, solved.base, solved.fit, solved.R, count)
     np.testing.assert_allclose(solved.sought.sensor_offsets(found.x), OFFSETS, atol=0.03)
-    bare = solve(unknowns(misjudged(ARM)), measured())
+    bare = solve(unknowns(DESCRIBED), measured())
     assert np.all(bare.fit.sigma > 2 * solved.fit.sigma)
 
 
@@ -100,10 +101,9 @@ def test_a_wrong_joint_is_named():
 
 def test_forces_of_long_recordings_are_computed_block_by_block(monkeypatch):
     """Columns of all samples are never in memory together; the forces are the same."""
-    robot = spatial_arm()
     rng = np.random.default_rng(0)
     state = rng.normal(size=(3, 50, 3))
-    sought = unknowns(robot, "symmetric", armature=False)
+    sought = unknowns(BARE_ARM, "symmetric", armature=False)
     x = rng.normal(size=len(sought.names))
     whole = sought.forces(*state, x)
     sizes = []
@@ -127,3 +127,45 @@ def test_a_sigmoid_takes_the_place_of_described_coulomb_friction_and_no_other_la
         assert not unknowns(robot, law).known(q, dq, ddq).any()
     known = unknowns(robot, {"joint1": "known", "joint2": "sigmoid"}).known(q, dq, ddq)
     np.testing.assert_allclose(known, [[1.0, 0.0]])
+
+
+STATES = np.random.default_rng(5).normal(size=(3, 30, 3))
+SIGMOID = {
+    "turn": kt.Friction(0.3, sigmoid=kt.Sigmoid(3, 4, 0.05)),
+    "lift": kt.Friction(0.2, sigmoid=kt.Sigmoid(2, 6, -0.05)),
+    "bend": kt.Friction(0.1, sigmoid=kt.Sigmoid(1.5, 8, 0.02)),
+}
+CHOICES = ("sigmoid", {"turn": "sigmoid", "lift": "stribeck", "bend": "known"})
+
+
+def described(more):
+    """The arm with sigmoid friction, more viscous friction, and some Coulomb friction."""
+    friction = {
+        name: kt.Friction(x.viscous + more, (more * (1 + k), more * (2 + k)), sigmoid=x.sigmoid)
+        for k, (name, x) in enumerate(SIGMOID.items())
+    }
+    return BARE_ARM.with_friction(friction)
+
+
+def test_described_viscous_and_coulomb_friction_have_no_effect_on_a_sought_sigmoid():
+    bare, rough = (unknowns(described(x), "sigmoid") for x in (0, 7.0))
+    x = bare.values(described(0).model)
+    assert rough.names == bare.names
+    tau = described(0).inverse_dynamics(*STATES)
+    for sought in (bare, rough):
+        sought = sought.at(x[sought.p :])
+        np.testing.assert_allclose(sought.forces(*STATES, x), tau, rtol=1e-12, atol=1e-12)
+        found = kt.Robot(sought.model(x)).inverse_dynamics(*STATES)
+        np.testing.assert_allclose(found, tau, rtol=1e-12, atol=1e-12)
+
+
+def test_values_of_the_robot_of_any_values_are_those_values():
+    for choice in CHOICES:
+        sought = unknowns(described(0.5), choice)
+        x = 0.1 + np.random.default_rng(2).random(len(sought.names))
+        sought = sought.at(x[sought.p :])
+        model = sought.model(x)
+        np.testing.assert_allclose(sought.values(model), x, rtol=1e-13)
+        tau = kt.Robot(model).inverse_dynamics(*STATES)
+        np.testing.assert_allclose(sought.forces(*STATES, x), tau, rtol=1e-11, atol=1e-11)
+        assert not sought.lacks(model).any()

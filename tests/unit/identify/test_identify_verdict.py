@@ -3,16 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
+from identified_robots import ARM, DESCRIBED, TRUE, arm_motion, misjudged
 
 import kinetree as kt
 from kinetree.identify import identify, make_recording
 from kinetree.identify.notes import check_readings
 from kinetree.identify.verdict import compared, influenced
 
-TRUE = with_drives(spatial_arm())
-DESCRIBED = misjudged(TRUE)
 MOTION = arm_motion(TRUE, 16.0)
 NOISE = 0.2
 
@@ -37,21 +34,17 @@ def kinds(identification):
     return {x.kind for x in identification.warnings}
 
 
-@pytest.fixture(scope="module")
-def plain():
-    return found(forces() + noise())
+def test_a_wrong_description_is_beaten_and_all_intervals_are_given(sound):
+    assert sound.verdict.word == "usable" and not sound.withheld
+    assert kinds(sound) <= {"excitation"}
+    assert np.isfinite(sound.interval()).all() and np.isfinite(sound.margin()).all()
+    assert np.all(sound.error() < sound.described_error())
 
 
-def test_a_wrong_description_is_beaten_and_all_intervals_are_given(plain):
-    assert plain.verdict.word == "usable" and not plain.withheld
-    assert kinds(plain) <= {"excitation"}
-    assert np.isfinite(plain.interval()).all() and np.isfinite(plain.margin()).all()
-    assert np.all(plain.error() < plain.described_error())
-
-
-def test_white_noise_seldom_fails_a_test():
+def test_white_noise_seldom_fails_a_test(experiments):
     """Twins and intervals allow 1 % each: two alarms or more in 12 have a probability of 2 %."""
-    results = [found(forces() + noise(seed), friction="symmetric") for seed in range(1, 13)]
+    seeds = range(1, experiments(4, 13))
+    results = [found(forces() + noise(seed), friction="symmetric") for seed in seeds]
     assert sum(not kinds(x) <= {"excitation"} for x in results) <= 1
 
 
@@ -87,13 +80,13 @@ def test_an_exact_description_is_not_beaten():
     assert own.verdict.word == "usable" and "worse" not in kinds(own)
 
 
-def test_errors_of_single_joints_decide(plain):
+def test_errors_of_single_joints_decide(sound):
     """A robot that is worse at one joint is worse, whatever the others are."""
     heavy = misjudged(TRUE, seed=3).with_payload(3.0, (0.2, 0, 0))
-    (worse,) = compared(replace(plain, robot=heavy))
-    assert worse.kind == "worse" and "lift" in worse.joints and not compared(plain)
+    (worse,) = compared(replace(sound, robot=heavy))
+    assert worse.kind == "worse" and "lift" in worse.joints and not compared(sound)
     joint = TRUE.with_friction({"bend": kt.Friction(9.0, 9.0)})
-    (worse,) = compared(replace(plain, robot=joint))
+    (worse,) = compared(replace(sound, robot=joint))
     assert worse.joints == ("bend",)
     assert "worse than the description at 'bend': errors of" in worse.text
 
@@ -153,15 +146,8 @@ def test_without_held_out_motion_there_is_no_test():
 def test_friction_that_a_description_lacks_swaps_no_joints():
     """Joints whose forces are friction alone look alike; that is not another order."""
     rubbing = TRUE.with_friction({"turn": kt.Friction(2.0, 6.0), "bend": kt.Friction(2.0, 6.0)})
-    bare = spatial_arm()
     data = recorded(forces(rubbing) + noise(10))
-    assert check_readings(bare, data) == []
+    assert check_readings(ARM, data) == []
     order = [2, 1, 0]
     swapped = recorded((forces(rubbing) + noise(10))[:, order])
-    assert [x.joints for x in check_readings(bare, swapped)] == [("turn", "bend")]
-
-
-def test_a_level_is_a_probability(plain):
-    for level in (0.0, 1.0):
-        with pytest.raises(kt.KinetreeError, match="expected a probability"):
-            plain.margin(level)
+    assert [x.joints for x in check_readings(ARM, swapped)] == [("turn", "bend")]
