@@ -131,5 +131,5 @@ def numbers_in(
         if default is None:
             raise part.fault(f"<{part.element.tag}> has no <{tag}>.")
         return default
-    text = child.element.text
-    return child.parse(text, count, f"<{tag}>{text.strip()[:60]}</{tag}>")
+    text = child.element.value
+    return child.parse(text, count, f"<{tag}>{text[:60]}</{tag}>")

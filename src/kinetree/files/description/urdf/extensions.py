@@ -49,7 +49,7 @@ def _effects(child: Element) -> list[tuple[str, str, set[str]]]:
         if (child.tag, key) in ATTRIBUTES
     ]
     if child.tag in CHILDREN:
-        found.append((f"<{child.tag}>", child.text.strip().lower(), CHILDREN[child.tag]))
+        found.append((f"<{child.tag}>", child.value.lower(), CHILDREN[child.tag]))
     return found
 
 

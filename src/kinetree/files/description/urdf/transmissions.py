@@ -77,7 +77,8 @@ def _value(part: Part, elements: list[Element], tags: tuple[str, ...]) -> float 
     for tag in tags:
         for element in elements:
             if element.tag.rpartition(":")[2] == tag:  # with any prefix
-                text = element.attributes.get("value", element.text)
+                written = element.attributes.get("value")
+                text = element.value if written is None else written
                 what = f"<{clip(element.tag)}> {show(text)}"
                 return replace(part, element=element).parse(text, 1, what)[0]
     return None
