@@ -26,151 +26,37 @@ def named(pattern, joints=J):
     return [pattern.format(x) for x in joints]
 
 
-# tool, names of the times (with the number of units in a second), and of every quantity
-READ = [
-    ("kinetree", "t", {"q": named("q:{}"), "dq": named("dq:{}"), "tau": named("tau:{}")}),
-    ("ros2_joint_recorder", "t", {"q": named("{}")}),
-    (
-        "a logger of numbered joints",
-        "time",
-        {
-            "q": numbered("q{}", 1),
-            "dq": numbered("dq{}", 1),
-            "ddq": numbered("ddq{}", 1),
-            "tau": numbered("tau{}", 1),
-        },
-    ),
-    (
-        "spdlog of a Franka controller",
-        "time",
-        {"q": numbered("q_{}", 1), "tau": numbered("tau_{}", 1)},
-    ),
-    (
-        "identification toolboxes",
-        "timestamp",
-        {"q": numbered("q{}", 1), "dq": numbered("dq{}", 1), "tau": numbered("tau{}", 1)},
-    ),
-    (
-        "pandas of a JointState array",
-        "stamp",
-        {
-            "q": numbered("position[{}]"),
-            "dq": numbered("velocity[{}]"),
-            "tau": numbered("effort[{}]"),
-        },
-    ),
-    (
-        "a JointTrajectory as a table",
-        "time_from_start",
-        {
-            "q": numbered("positions_{}"),
-            "dq": numbered("velocities_{}"),
-            "ddq": numbered("accelerations_{}"),
-        },
-    ),
-    (
-        "PlotJuggler",
-        "__time",
-        {
-            "q": named("/joint_states/{}/position"),
-            "dq": named("/joint_states/{}/velocity"),
-            "tau": named("/joint_states/{}/effort"),
-        },
-    ),
-    ("PlotJuggler with a namespace", "__time", {"q": named("/arm/joint_states/{}/position")}),
-    ("lerobot features", "timestamp", {"q": named("{}.pos"), "dq": named("{}.vel")}),
-    (
-        "webots and gym loggers",
-        "time",
-        {"q": named("{}_position"), "dq": named("{}_velocity"), "tau": named("{}_torque")},
-    ),
-    (
-        "MuJoCo robot workbench",
-        "time",
-        {
-            "q": numbered("joint{}_pos", 1),
-            "dq": numbered("joint{}_vel", 1),
-            "tau": numbered("joint{}_torque", 1),
-        },
-    ),
-    (
-        "MuJoCo arrays",
-        "time",
-        {"q": numbered("qpos[{}]"), "dq": numbered("qvel[{}]"), "ddq": numbered("qacc[{}]")},
-    ),
-    (
-        "MATLAB writetable of matrices",
-        "t",
-        {
-            "q": numbered("q_{}", 1),
-            "dq": numbered("qd_{}", 1),
-            "ddq": numbered("qdd_{}", 1),
-            "tau": numbered("tau_{}", 1),
-        },
-    ),
-    (
-        "Robotics System Toolbox",
-        "Time",
-        {"q": numbered("JointPosition{}", 1), "dq": numbered("JointVelocity{}", 1)},
-    ),
-    ("Drake's VectorLogSink to pandas", "time", {"q": named("q_{}"), "dq": named("qdot_{}")}),
-    (
-        "libfranka state alone",
-        "time",
-        {
-            "q": numbered("state.q[{}]"),
-            "dq": numbered("state.dq[{}]"),
-            "tau": numbered("state.tau_J[{}]"),
-        },
-    ),
-    ("franka_ros to pandas", "time", {"q": numbered("q[{}]"), "tau": numbered("tau_J_{}")}),
-    (
-        "columns named by quantity first",
-        "secs",
-        {"q": named("pos_{}"), "dq": named("vel_{}"), "tau": named("effort_{}")},
-    ),
-    ("functions of joints", "t", {"q": named("position({})"), "tau": named("torque({})")}),
-    (
-        "dots for derivatives",
-        "t",
-        {
-            "q": numbered("theta{}", 1),
-            "dq": numbered("theta{}_dot", 1),
-            "ddq": numbered("theta{}_ddot", 1),
-        },
-    ),
-    ("bare joint numbers", "t", {"q": numbered("J{}", 1)}),
-    (
-        "units in brackets",
-        "time [s]",
-        {
-            "q": numbered("q{} [rad]", 1),
-            "dq": numbered("dq{} [rad/s]", 1),
-            "ddq": numbered("ddq{} (rad/s^2)", 1),
-            "tau": numbered("tau{} [Nm]", 1),
-        },
-    ),
-    (
-        "units as endings",
-        "time_s",
-        {"q": numbered("joint_{}_position_rad", 1), "dq": numbered("joint_{}_velocity_rad_s", 1)},
-    ),
-    (
-        "pandas to_parquet of two levels",
-        "t",
-        {"q": named("('q', '{}')"), "tau": named("('tau', '{}')")},
-    ),
-    (
-        "ros2_control states",
-        "time",
-        {"q": named("{}/position"), "dq": named("{}/velocity"), "tau": named("{}/effort")},
-    ),
-    (
-        "measured values alone",
-        "t",
-        {"q": named("measured_{}_position"), "tau": named("{}_measured_torque")},
-    ),
-]
+# tool | times | q | dq | ddq | tau: {0} and {1} number the joints, {j} names them
+READ = """
+kinetree | t | q:{j} | dq:{j} | | tau:{j}
+ros2_joint_recorder | t | {j} | | |
+a logger of numbered joints | time | q{1} | dq{1} | ddq{1} | tau{1}
+spdlog of a Franka controller | time | q_{1} | | | tau_{1}
+identification toolboxes | timestamp | q{1} | dq{1} | | tau{1}
+pandas of a JointState array | stamp | position[{0}] | velocity[{0}] | | effort[{0}]
+a JointTrajectory table | time_from_start | positions_{0} | velocities_{0} | accelerations_{0} |
+PlotJuggler | __time | /joint_states/{j}/position | | | /joint_states/{j}/effort
+PlotJuggler with a topic | __time | /a/joint_states/{j}/position | /a/joint_states/{j}/velocity | |
+lerobot features | timestamp | {j}.pos | {j}.vel | |
+webots and gym loggers | time | {j}_position | {j}_velocity | | {j}_torque
+MuJoCo robot workbench | time | joint{1}_pos | joint{1}_vel | | joint{1}_torque
+MuJoCo arrays | time | qpos[{0}] | qvel[{0}] | qacc[{0}] |
+MATLAB writetable of matrices | t | q_{1} | qd_{1} | qdd_{1} | tau_{1}
+Robotics System Toolbox | Time | JointPosition{1} | JointVelocity{1} | |
+Drake's VectorLogSink to pandas | time | q_{j} | qdot_{j} | |
+libfranka state alone | time | state.q[{0}] | state.dq[{0}] | | state.tau_J[{0}]
+franka_ros to pandas | time | q[{0}] | | | tau_J_{0}
+columns named by quantity first | secs | pos_{j} | vel_{j} | | effort_{j}
+functions of joints | t | position({j}) | | | torque({j})
+dots for derivatives | t | theta{1} | theta{1}_dot | theta{1}_ddot |
+bare joint numbers | t | J{1} | | |
+units in brackets | time [s] | q{1} [rad] | dq{1} [rad/s] | ddq{1} (rad/s^2) | tau{1} [Nm]
+units as endings | time_s | joint_{1}_position_rad | joint_{1}_velocity_rad_s | |
+pandas to_parquet of two levels | t | ('q', '{j}') | | | ('tau', '{j}')
+ros2_control states | time | {j}/position | {j}/velocity | | {j}/effort
+measured values alone | t | measured_{j}_position | | | {j}_measured_torque
+"""
+ROWS = [[x.strip() for x in line.split("|")] for line in READ.strip().splitlines()]
 
 
 def table(times, columns, values=TRUE, t=T, mark=","):
@@ -194,8 +80,13 @@ def notes(motion):
     return "; ".join(motion.meta.get("notes", ()))
 
 
-@pytest.mark.parametrize(("tool", "times", "columns"), READ, ids=[x[0] for x in READ])
-def test_headers_of_tools_are_read(tool, times, columns, tmp_path):
+@pytest.mark.parametrize(("tool", "times", "patterns"), [(x, t, p) for x, t, *p in ROWS])
+def test_headers_of_tools_are_read(tool, times, patterns, tmp_path):
+    columns = {
+        quantity: [pattern.format(k, k + 1, j=x) for k, x in enumerate(J)]
+        for quantity, pattern in zip(TRUE, patterns, strict=True)
+        if pattern
+    }
     found = read(written(tmp_path, table(times, columns)), PANDA)
     assert np.array_equal(found.t, T) and found.joint_names == J
     for quantity in columns:
