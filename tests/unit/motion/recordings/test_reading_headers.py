@@ -7,6 +7,7 @@ import kinetree as kt
 from kinetree.errors import InputError, ParseError
 from kinetree.model.samples import random_model
 from kinetree.motion import read
+from motion_robots import with_joint_names
 
 PANDA = kt.robots.panda()
 J = PANDA.model.joint_names
@@ -333,7 +334,7 @@ def test_numbers_do_not_overrule_the_name_of_a_joint_in_other_letters(pattern, t
     robot = kt.robots.planar_2r()
     assert np.array_equal(read(path, robot).q, [[1, 2], [3, 4]])
     with pytest.raises(ParseError, match="several readings, q:joint2 and q:joint1"):
-        read(path, named_like(robot, ("joint2", "joint1")))
+        read(path, with_joint_names(robot, ("joint2", "joint1")))
 
 
 def test_a_column_of_opposite_sign_is_not_the_quantity(tmp_path):
@@ -362,7 +363,7 @@ def test_wrong_mappings_are_refused(columns, says, tmp_path):
 def test_a_joint_called_like_a_number_or_a_time_is_not_guessed(tmp_path):
     names = ("q2", "q1")
     robot = kt.robots.planar_2r()
-    model = named_like(robot, names)
+    model = with_joint_names(robot, names)
     text = "t,q1,q2\n0,1,2\n1,3,4\n"
     with pytest.raises(
         ParseError, match=r"column 'q1' has several readings.*columns={'q1': 'q:q1'}"
@@ -372,22 +373,9 @@ def test_a_joint_called_like_a_number_or_a_time_is_not_guessed(tmp_path):
     assert np.array_equal(found.q, [[2, 1], [4, 3]])
     text = "stamp,other\n0,1\n1,2\n"
     with pytest.raises(ParseError, match=r"is a joint of .* and a usual name of the times"):
-        read(written(tmp_path, text), named_like(robot, ("stamp", "other")))
-    same = read(written(tmp_path, "t,q1,q2\n0,1,2\n1,3,4\n"), named_like(robot, ("q1", "q2")))
+        read(written(tmp_path, text), with_joint_names(robot, ("stamp", "other")))
+    same = read(written(tmp_path, "t,q1,q2\n0,1,2\n1,3,4\n"), with_joint_names(robot, ("q1", "q2")))
     assert np.array_equal(same.q, [[1, 2], [3, 4]])
-
-
-def named_like(robot, names):
-    """The robot with other names of its joints."""
-    from dataclasses import replace
-
-    from kinetree.model import build_model
-    from kinetree.model.describe import describe_model
-
-    description = describe_model(robot.model)
-    old = dict(zip(robot.model.joint_names, names, strict=True))
-    joints = tuple(replace(x, name=old.get(x.name, x.name)) for x in description.joints)
-    return kt.Robot(build_model(replace(description, joints=joints)))
 
 
 def test_numbers_do_not_state_the_coordinates_of_a_free_base(tmp_path):
