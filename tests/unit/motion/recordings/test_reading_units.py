@@ -485,16 +485,6 @@ def test_times_in_other_units(head, factor, tmp_path):
             read(path, ROBOT, columns={head: "t [s]"})
 
 
-def test_messages_of_a_bag_are_in_si_units(tmp_path):
-    pytest.importorskip("rosbags")
-    from kinetree.motion.recordings import ReadRequest
-    from kinetree.motion.recordings.bags import _Names
-
-    names = _Names(ReadRequest(None, {"a": "q:b [deg]"}), "bag")
-    with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
-        names.check(["a"])
-
-
 def test_a_comment_of_names_may_have_one_that_is_a_unit(tmp_path):
     text = "# s,q1,q2\n0,1,2\n1,1,2\n"
     found = read(written(tmp_path, text), ROBOT, columns={"s": "t"})

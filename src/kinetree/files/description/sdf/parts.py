@@ -107,13 +107,22 @@ def text_of(part: Part, tag: str) -> str:
     return "" if child is None else child.element.value
 
 
-def number_of(part: Part, tag: str, default: float) -> float:
-    """The number in a child; `default` if there is no such child."""
+def numbers_in(
+    part: Part, tag: str, count: int, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """The numbers in a child; without a default it is required."""
     child = child_of(part, tag)
     if child is None:
+        if default is None:
+            raise part.fault(f"<{part.element.tag}> has no <{tag}>.")
         return default
     text = child.element.value
-    return child.parse(text, 1, f"<{tag}>{clip(text)}</{tag}>")[0]
+    return child.parse(text, count, f"<{tag}>{clip(text)}</{tag}>")
+
+
+def number_of(part: Part, tag: str, default: float) -> float:
+    """The number in a child; `default` if there is no such child."""
+    return numbers_in(part, tag, 1, (default,))[0]
 
 
 def limit_of(part: Part, tag: str, default: float) -> float:
