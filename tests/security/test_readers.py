@@ -1,5 +1,6 @@
-"""Files of others run no code and use no network, whichever reader they come to."""
+"""Files of others run no code, use no network and never wait, whichever reader they come to."""
 
+import os
 import socket
 import urllib.request
 import warnings
@@ -70,3 +71,14 @@ def test_pickled_objects_of_a_recording_or_study_are_not_unpickled(tmp_path, nam
     with pytest.raises(KinetreeError):
         reader(tmp_path / name)
     assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.csv.gz", "a.mcap", "a.urdf", "a.xml"])
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    readers = [kt.motion.read, kt.motion.read_npz, kt.identify.read_recording]
+    for reader in [kt.load] if name.endswith(("urdf", "xml")) else readers:
+        arguments = (kt.robots.planar_2r(),) if reader is kt.identify.read_recording else ()
+        with pytest.raises(KinetreeError, match="is a pipe or a device"):
+            reader(tmp_path / name, *arguments)

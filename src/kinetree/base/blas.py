@@ -21,7 +21,7 @@ SUFFIXES = ("64_", "")
 @contextmanager
 def one_blas_thread() -> Generator[None]:
     """Let OpenBLAS use one thread within this block."""
-    found = _functions()
+    found = thread_functions()
     if found is None:
         yield
         return
@@ -35,7 +35,7 @@ def one_blas_thread() -> Generator[None]:
 
 
 @lru_cache(maxsize=1)
-def _functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+def thread_functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
     """Functions that get and set the number of threads; None if there is no OpenBLAS."""
     root = Path(np.__file__).parent
     for folder in (root.parent / "numpy.libs", root / ".libs", root / ".dylibs"):

@@ -89,7 +89,7 @@ def setting(name: str) -> Any:
     Raises:
         InputError: the variable has another value than those in `VARIABLES`.
     """
-    _warn_of_misspelled_names()
+    warn_of_misspelled_names()
     text = os.environ.get(name, "").strip()
     if not text:
         return None
@@ -104,7 +104,7 @@ def setting(name: str) -> Any:
 
 
 @cache
-def _warn_of_misspelled_names() -> None:
+def warn_of_misspelled_names() -> None:
     """Warn once of names that are nearly those of a variable: their values have no effect."""
     for name in os.environ:
         if name.startswith(PREFIX) and name not in VARIABLES:

@@ -10,6 +10,7 @@ NumPy from somewhere within. `typed` checks all arguments of a function by its o
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from math import isfinite, isnan
 from os import PathLike
 from types import NoneType, UnionType
 from typing import (
@@ -156,6 +157,17 @@ def switch(value: object, option: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{option} is {value!r:.60}; expected True or False.")
     return bool(value)
+
+
+def finite(value: Any, option: str, *, infinite: bool = False) -> float:
+    """Return a number as a float; raise InputError for NaN, and for infinity unless allowed."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{option} is {value!r:.60}; expected a number.") from None
+    if isnan(number) or not (infinite or isfinite(number)):
+        raise InputError(f"{option} is {number}; expected a finite number.")
+    return number
 
 
 def count(value: Any, option: str) -> int:

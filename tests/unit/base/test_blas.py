@@ -2,11 +2,11 @@
 
 import pytest
 
-from kinetree.base.blas import _functions, one_blas_thread
+from kinetree.base.blas import one_blas_thread, thread_functions
 
 
 def test_one_thread_within_and_as_before_afterwards():
-    found = _functions()
+    found = thread_functions()
     if found is None:
         with one_blas_thread():
             pass
@@ -26,6 +26,6 @@ def test_one_thread_within_and_as_before_afterwards():
 
 
 def test_another_library_is_left_alone(monkeypatch):
-    monkeypatch.setattr("kinetree.base.blas._functions", lambda: None)
+    monkeypatch.setattr("kinetree.base.blas.thread_functions", lambda: None)
     with one_blas_thread():
         pass

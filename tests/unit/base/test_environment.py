@@ -56,8 +56,8 @@ def test_a_program_stops_at_its_first_large_batch(name):
 def test_names_that_are_nearly_right_are_warned_about(monkeypatch, caplog):
     monkeypatch.setenv("KINETREE_THREAD", "3")
     monkeypatch.setenv("KINETREE_TESTS_QUICK", "1")  # another program's
-    environment._warn_of_misspelled_names.cache_clear()
+    environment.warn_of_misspelled_names.cache_clear()
     setting("KINETREE_CACHE")
     assert "KINETREE_THREAD has no effect; did you mean KINETREE_THREADS?" in caplog.text
     assert "QUICK" not in caplog.text
-    environment._warn_of_misspelled_names.cache_clear()
+    environment.warn_of_misspelled_names.cache_clear()

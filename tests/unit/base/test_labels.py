@@ -29,68 +29,45 @@ def read(value, axis=AXIS):
     return by_name(value, axis, "q")
 
 
+def series(values, kind=None, index="cab"):
+    return pd.Series(values, index=list(index), dtype=kind)
+
+
+def table(**columns):
+    return pl.DataFrame(columns)
+
+
 ARRAY = xr.DataArray(ROWS, dims=("t", "joint"), coords={"joint": list("abc")})
+BY_COLUMN = {"c": ROWS[:, 2], "b": ROWS[:, 1], "a": ROWS[:, 0]}
+CATEGORIES = pd.CategoricalIndex(list("abc"))
+LEVELS = pd.MultiIndex.from_product([["x", "y"], [0, 1]])
+MIXED = pd.DataFrame({"b": [1, 2], "c": np.float32([0.5, 1.5]), "a": [True, False]})
+HALF = Fraction(1, 2)
 RIGHT = {
     "a dict": ({"c": 0.3, "a": 0.1, "b": 0.2}, X),
-    "a dict of NumPy scalars": (
-        {"c": np.float64(0.3), "b": np.float32(0.5), "a": 1},
-        [1, 0.5, 0.3],
-    ),
-    "a dict of arrays": ({"b": ROWS[:, 1], "c": ROWS[:, 2], "a": ROWS[:, 0]}, ROWS),
-    "a dict of numbers and arrays": (
-        {"b": [1.0, 2.0], "c": 0.5, "a": 0},
-        [[0, 1, 0.5], [0, 2, 0.5]],
-    ),
-    "a Series": (pd.Series([0.3, 0.1, 0.2], index=list("cab")), X),
-    "a Series of a nullable type": (
-        pd.Series([3, 1, 2], index=list("cab"), dtype="Int64"),
-        [1, 2, 3],
-    ),
-    "a Series of floats of pyarrow": (
-        pd.Series([3.0, 1.0, 2.0], index=list("cab"), dtype="double[pyarrow]"),
-        [1, 2, 3],
-    ),
-    "a Series of objects": (
-        pd.Series([Fraction(1, 2), 1, 2.0], index=list("cab"), dtype=object),
-        [1, 2, 0.5],
-    ),
-    "a Series with an index of categories": (
-        pd.Series([3.0, 1.0, 2.0], index=pd.CategoricalIndex(list("cab"))),
-        [1, 2, 3],
-    ),
+    "NumPy scalars": ({"c": np.float64(0.3), "b": np.float32(0.5), "a": 1}, [1, 0.5, 0.3]),
+    "a dict of arrays": (BY_COLUMN, ROWS),
+    "numbers and arrays": ({"b": [1.0, 2.0], "c": 0.5, "a": 0}, [[0, 1, 0.5], [0, 2, 0.5]]),
+    "a Series": (series([0.3, 0.1, 0.2]), X),
+    "a Series of a nullable type": (series([3, 1, 2], "Int64"), [1, 2, 3]),
+    "a Series of floats of pyarrow": (series([3.0, 1.0, 2.0], "double[pyarrow]"), [1, 2, 3]),
+    "a Series of objects": (series([HALF, 1, 2.0], object), [1, 2, 0.5]),
+    "an index of categories": (pd.Series([1.0, 2.0, 3.0], index=CATEGORIES), [1, 2, 3]),
     "a DataFrame": (FRAME[["c", "a", "b"]], ROWS),
-    "a DataFrame with columns of categories": (
-        FRAME.set_axis(pd.CategoricalIndex(list("abc")), axis=1).iloc[:, [2, 0, 1]],
-        ROWS,
-    ),
-    "a DataFrame of mixed types": (
-        pd.DataFrame({"b": [1, 2], "c": np.float32([0.5, 1.5]), "a": [True, False]}),
-        [[1, 1, 0.5], [0, 2, 1.5]],
-    ),
-    "a DataFrame with a time index": (
-        FRAME.set_index(pd.Index([0, 0.1, 0.2, 0.3], name="t")),
-        ROWS,
-    ),
-    "a DataFrame with several levels of rows": (
-        FRAME.set_index(pd.MultiIndex.from_product([["x", "y"], [0, 1]])),
-        ROWS,
-    ),
+    "columns of categories": (FRAME.set_axis(CATEGORIES, axis=1).iloc[:, [2, 0, 1]], ROWS),
+    "a DataFrame of mixed types": (MIXED, [[1, 1, 0.5], [0, 2, 1.5]]),
+    "a time index": (FRAME.set_index(pd.Index([0, 0.1, 0.2, 0.3], name="t")), ROWS),
+    "several levels of rows": (FRAME.set_index(LEVELS), ROWS),
     "a DataFrame with repeated rows": (FRAME.set_index(pd.Index([0, 0, 1, 1])), ROWS),
     "a DataFrame without rows": (FRAME.iloc[:0], ROWS[:0]),
     "a slice of a DataFrame": (FRAME.iloc[::-2], ROWS[::-2]),
-    "a polars DataFrame": (pl.DataFrame({"c": ROWS[:, 2], "b": ROWS[:, 1], "a": ROWS[:, 0]}), ROWS),
-    "a polars DataFrame of integers": (pl.DataFrame({"c": [3], "b": [2], "a": [1]}), [[1, 2, 3]]),
-    "a polars DataFrame without rows": (
-        pl.DataFrame({"c": [], "b": [], "a": []}, schema=dict.fromkeys("cba", pl.Float64)),
-        ROWS[:0],
-    ),
+    "a polars DataFrame": (table(**BY_COLUMN), ROWS),
+    "a polars DataFrame of integers": (table(c=[3], b=[2], a=[1]), [[1, 2, 3]]),
+    "a polars DataFrame without rows": (table(**BY_COLUMN).clear(), ROWS[:0]),
     "a DataArray": (ARRAY, ROWS),
     "a DataArray with its joints first": (ARRAY.T, ROWS),
     "a DataArray in another order": (ARRAY.isel(joint=[2, 0, 1]), ROWS),
-    "a DataArray with further coordinates": (
-        ARRAY.assign_coords(run=7, side=("joint", [1, 2, 3])),
-        ROWS,
-    ),
+    "further coordinates": (ARRAY.assign_coords(run=7, side=("joint", [1, 2, 3])), ROWS),
     "a DataArray of one state": (ARRAY[0].isel(joint=[1, 0, 2]), ROWS[0]),
     "a DataArray whose dimension has another name": (ARRAY.rename(joint="axis name"), ROWS),
     "a plain array": (X, X),
@@ -98,91 +75,49 @@ RIGHT = {
 }
 
 POINT = namedtuple("POINT", "a b c")
+FIELDS = [(x, float) for x in "abc"]
+DATES = pd.date_range("2024-01-01", periods=3)
+SQUARE = xr.DataArray(np.eye(3), coords={"joint": list("abc"), "other": list("abc")})
 WRONG = {
-    "a missing name": (pd.Series([1.0, 2.0], index=list("ab")), "missing 'c'"),
+    "a missing name": (series([1.0, 2.0], index="ab"), "missing 'c'"),
     "an unknown name": (FRAME.assign(x=1.0), "unknown 'x'"),
     "a name that is nearly right": ({"a": 1, "b": 2, "C": 3}, "missing 'c'; unknown 'C'"),
     "names of the wrong robot": ({"x": 1, "y": 2}, "missing 'a', 'b', 'c'; unknown 'x', 'y'"),
     "a joint that follows another": ({"a": 1, "b": 2, "c": 3, "d": 4}, "'d' follows 'a'"),
-    "a repeated name": (pd.Series([1.0] * 4, index=list("abca")), "'a' more than once"),
+    "a repeated name": (series([1.0] * 4, index="abca"), "'a' more than once"),
     "a repeated column": (FRAME[["a", "b", "c", "b"]], "'b' more than once"),
     "a transposed DataFrame": (FRAME.T, r"rows are named like joints.*Pass frame\.T"),
-    "a square DataFrame named on both sides": (
-        pd.DataFrame(np.eye(3), index=list("abc"), columns=list("abc")),
-        "its columns are, too",
-    ),
+    "named on both sides": (SQUARE.to_pandas(), "its columns are, too"),
     "columns that are numbers": (pd.DataFrame(ROWS), r"are 0, 1, 2; .* pass \.to_numpy\(\)"),
     "an index of numbers": (pd.Series(X), "labels of the Series are 0, 1, 2"),
-    "numbers that only look like the names": (
-        (pd.Series(X, index=[1, 2, 3]), Axis(("1", "2", "3"))),
-        "are 1, 2, 3; .* '1', '2', '3'",
-    ),
-    "several levels of columns": (
-        pd.concat({"q": FRAME, "dq": FRAME}, axis=1),
-        "2 levels.*frame\\['q'\\]",
-    ),
+    "several levels of columns": (pd.concat({"q": FRAME}, axis=1), "2 levels.*frame\\['q'\\]"),
     "a column of times": (FRAME.assign(time=0.0), r"frame\.set_index\('time'\)"),
-    "a column of times in polars": (
-        pl.DataFrame({"t": [0], "a": [1], "b": [2], "c": [3]}),
-        r"frame\.drop\('t'\)",
-    ),
-    "a time index in place of names": (
-        pd.Series(X, index=pd.date_range("2024-01-01", periods=3)),
-        "expected the names of the joints",
-    ),
+    "a column of times in polars": (table(t=[0], a=[1], b=[2], c=[3]), r"frame\.drop\('t'\)"),
+    "times in place of names": (pd.Series(X, index=DATES), "expected the names of the joints"),
     "a polars Series": (pl.Series([1.0, 2.0, 3.0]), "a polars Series has no names"),
     "a lazy frame": (pl.DataFrame({"a": [1]}).lazy(), r"\.collect\(\)"),
     "a Dataset": (ARRAY.to_dataset(name="q"), "choose one of its variables"),
-    "a DataArray without coordinates": (
-        ARRAY.drop_vars("joint"),
-        r"dimensions t \(4\), joint \(3\); no dimension is labelled",
-    ),
-    "a DataArray with unknown joints": (
-        ARRAY.assign_coords(joint=list("xyz")),
-        "unknown 'x', 'y', 'z'",
-    ),
-    "a DataArray with two dimensions of joints": (
-        xr.DataArray(
-            np.eye(3), dims=("joint", "other"), coords={"joint": list("abc"), "other": list("abc")}
-        ),
-        "several dimensions are labelled",
-    ),
+    "no coordinates": (ARRAY.drop_vars("joint"), r"t \(4\), joint \(3\); no dimension is labelled"),
+    "unknown joints": (ARRAY.assign_coords(joint=list("xyz")), "unknown 'x', 'y', 'z'"),
+    "two dimensions of joints": (SQUARE, "several dimensions are labelled"),
     "a table of pyarrow": (pl.DataFrame({"a": [1.0]}).to_arrow(), "to_pandas"),
-    "a structured array": (
-        np.array([(1.0, 2.0, 3.0)], [(x, float) for x in "abc"]),
-        "structured NumPy array with the fields a, b, c",
-    ),
+    "a structured array": (np.array([(1.0, 2.0, 3.0)], FIELDS), "array with the fields a, b, c"),
     "a record array": (FRAME.to_records(index=False), "structured NumPy array"),
     "a named tuple": (POINT(1, 2, 3), "_asdict"),
     "a list of Series": ([FRAME.loc[0], FRAME.loc[1]], "a list of objects of type pandas Series"),
     "a tuple of dicts": (({"a": 1}, {"a": 2}), "a tuple of objects of type dict"),
     "a nested list of Series": ([[FRAME.loc[0]]], "list"),
-    "a dict of Series": (
-        {"a": FRAME["a"], "b": 1, "c": 2},
-        r"q\['a'\] is a pandas Series.*DataFrame\(q\)",
-    ),
+    "a dict of Series": (dict(FRAME), r"q\['a'\] is a pandas Series.*DataFrame\(q\)"),
     "a dict of texts": ({"a": "1", "b": 1, "c": 2}, r"q\['a'\] is '1'"),
     "a dict with nothing in it": ({"a": None, "b": 1, "c": 2}, r"q\['a'\] is None"),
-    "a dict of arrays of other lengths": (
-        {"a": [1, 2], "b": [1, 2, 3], "c": 0},
-        "do not have one shape",
-    ),
+    "other lengths": ({"a": [1, 2], "b": [1, 2, 3], "c": 0}, "do not have one shape"),
     "an empty dict": ({}, "missing 'a', 'b', 'c'"),
-    "texts in a Series": (
-        pd.Series(["1", "2", "3"], index=list("abc"), dtype=object),
-        "is '1'; expected a number",
-    ),
-    "texts in a polars frame": (
-        pl.DataFrame({"a": ["1"], "b": [1], "c": [2]}),
-        "'a' has the type String",
-    ),
+    "texts in a Series": (series(["2", "1", "3"], object), "is '1'; expected a number"),
+    "texts in a polars frame": (table(a=["1"], b=[1], c=[2]), "'a' has the type String"),
     "dates in a DataFrame": (FRAME.assign(a=dt.datetime(2024, 1, 1)), "datetime64"),
-    "complex numbers": (pd.Series([1j, 2j, 3j], index=list("abc")), "complex128"),
-    "a missing object": (pd.Series([1.0, None, 2.0], index=list("abc"), dtype=object), "is None"),
-    "degrees in the attributes of an array": (
-        ARRAY.assign_attrs(units="deg"),
-        "units 'deg'; expected rad or m",
-    ),
+    "complex numbers": (series([1j, 2j, 3j]), "complex128"),
+    "a missing object": (series([1.0, None, 2.0], object), "is None"),
+    "degrees in attributes": (ARRAY.assign_attrs(units="deg"), "units 'deg'; expected rad or m"),
     "rates in degrees": (ARRAY.assign_attrs(units="Degrees/s"), "expected rad"),
 }
 
@@ -196,12 +131,14 @@ def test_labelled_values_are_taken_by_name(case):
 @pytest.mark.parametrize("case", WRONG)
 def test_names_that_do_not_fit_are_refused(case):
     value, words = WRONG[case]
-    axis = AXIS
-    if isinstance(value, tuple) and isinstance(value[-1], Axis):
-        value, axis = value
     with pytest.raises(InputError, match=words) as refused:
-        read(value, axis)
+        read(value)
     assert "q" in str(refused.value)[:20]  # the argument comes first
+
+
+def test_numbers_that_only_look_like_the_names_are_refused():
+    with pytest.raises(InputError, match=r"are 1, 2, 3; .* '1', '2', '3'"):
+        read(pd.Series(X, index=[1, 2, 3]), Axis(("1", "2", "3")))
 
 
 def test_degrees_in_the_attributes_of_a_frame_are_refused():

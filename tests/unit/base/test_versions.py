@@ -5,38 +5,21 @@ import re
 import subprocess
 import sys
 import tomllib
-import warnings
 from pathlib import Path
 
 import pytest
 
 import kinetree as kt
-from kinetree.base.versions import (
-    OLD_NAMES,
-    OldName,
-    __version__,
-    renamed,
-    renamed_arguments,
-    warn_old,
-)
-from kinetree.errors import InputError, KinetreeDeprecationWarning, KinetreeWarning
+from kinetree.base.versions import OLD_NAMES, OldName, __version__, warn_old
+from kinetree.errors import KinetreeDeprecationWarning, KinetreeWarning
 
 ROOT = Path(__file__).parents[3]
-TABLE = {
-    "weight": OldName("gravity_forces", "0.2.0", "0.4.0"),
-    "argument torque of push": OldName("tau", "0.2.0", "0.4.0"),
-}
+TABLE = {"weight": OldName("gravity_forces", "0.2.0", "0.4.0")}
 
 
 def release_number(version):
     """A version as numbers that can be compared: (0, 2, 0) for "0.2.0" and for "0.2.0rc1"."""
     return tuple(int(re.match(r"\d+", part)[0]) for part in version.split(".")[:3])
-
-
-@renamed_arguments(TABLE, torque="tau")
-def push(q: float, *, tau: float = 1.0) -> tuple[float, float]:
-    """Position and force."""
-    return q, tau
 
 
 def test_the_front_door_has_the_version():
@@ -99,50 +82,6 @@ def test_a_warning_points_at_the_line_of_the_caller():
         line = inspect.currentframe().f_lineno - 1
     assert (seen[0].filename, seen[0].lineno) == (__file__, line)
     assert str(seen[0].message) == "weight goes in kinetree 0.4.0; use gravity_forces instead."
-
-
-def test_a_renamed_function_warns_and_computes_the_same():
-    def gravity_forces(q: float, *, scale: float = 1) -> float:
-        """Torque."""
-        return 9.81 * q * scale
-
-    weight = renamed("weight", gravity_forces, TABLE)
-    with pytest.warns(KinetreeDeprecationWarning, match="use gravity_forces instead") as seen:
-        assert weight(2, scale=3) == gravity_forces(2, scale=3)
-    assert seen[0].filename == __file__
-    assert inspect.signature(weight) == inspect.signature(gravity_forces)
-    assert weight.__name__ == "weight" and "0.4.0" in weight.__doc__
-
-
-def test_an_argument_is_taken_under_its_old_name_with_a_warning():
-    with pytest.warns(KinetreeDeprecationWarning, match="argument torque of push goes") as seen:
-        assert push(2, torque=5) == (2, 5)
-    assert seen[0].filename == __file__
-    assert list(inspect.signature(push).parameters) == ["q", "tau"]
-
-
-def test_the_name_in_use_does_not_warn():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert push(2) == (2, 1) and push(q=2, tau=5) == (2, 5)
-
-
-def test_both_names_of_an_argument_are_refused():
-    with pytest.raises(InputError, match=r"got 'torque' and 'tau'.*leave out 'torque'"):
-        push(2, torque=5, tau=5)
-
-
-def test_unknown_arguments_are_refused_as_before():
-    with pytest.raises(TypeError, match="toruqe"):
-        push(2, toruqe=5)
-
-
-@pytest.mark.parametrize("names", [{"torque": "force"}, {"q": "tau"}, {"moment": "tau"}])
-def test_a_renaming_that_cannot_work_is_refused_where_it_is_written(names):
-    def push(q: float, *, tau: float) -> None: ...
-
-    with pytest.raises(InputError, match="expected an argument"):
-        renamed_arguments(TABLE, **names)(push)
 
 
 def test_a_deprecation_is_shown_without_any_option_of_python():

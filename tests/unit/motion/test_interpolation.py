@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from kinetree.errors import InputError, KinetreeWarning
-from kinetree.motion import Trajectory, quintic, resample, sinusoid
+from kinetree.errors import KinetreeWarning
+from kinetree.motion import Trajectory, resample, sinusoid
 from kinetree.robots import quadruped
-
-
-def test_a_quintic_is_reproduced_exactly():
-    coarse, fine = (quintic([0, 1], [2, -1], 1.5, dt) for dt in (0.1, 0.01))
-    again = resample(coarse, 0.01)
-    for name in ("q", "dq", "ddq"):
-        assert np.allclose(getattr(again, name), getattr(fine, name), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "order"), [("q", 6), ("dq", 5), ("ddq", 4)])
@@ -45,8 +38,3 @@ def test_quaternions_stay_of_length_one_and_pass_the_samples():
     assert np.allclose(np.linalg.norm(found.q[:, :4], axis=1), 1, rtol=1e-14)
     turned = np.abs(np.sum(found.q[::4, :4] * q[:, :4], axis=1))  # q and -q are one rotation
     assert np.allclose(turned, 1, rtol=1e-12) and np.allclose(found.q[::4, 4:], q[:, 4:])
-
-
-def test_times_outside_are_refused():
-    with pytest.raises(InputError, match="only from 0 to 1 s"):
-        resample(quintic([0], [1], 1), [0.5, 1.1])

@@ -11,8 +11,9 @@ velocity servos, dampers and integrated-velocity servos are cases of this law.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan
+from math import inf
 
+from kinetree.base.options import finite
 from kinetree.errors import InputError
 
 DYNAMICS = ("none", "integrator", "filter", "filterexact")
@@ -218,7 +219,7 @@ class Actuator:
 
 
 def _gain(value: float, name: str, joint: str, kind: str) -> float:
-    number = _number(value, f"{name} of the {kind} of joint {joint!r}")
+    number = finite(value, f"{name} of the {kind} of joint {joint!r}")
     if number < 0:
         raise InputError(
             f"{name} of the {kind} of joint {joint!r} is {number:g}; expected 0 or more: with a "
@@ -241,7 +242,7 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
             "{'knee': 1}."
         )
     gears = {
-        joint: _number(gear, f"gear of joint {joint!r} in actuator {name!r}")
+        joint: finite(gear, f"gear of joint {joint!r} in actuator {name!r}")
         for joint, gear in joints.items()
     }
     for joint, gear in gears.items():
@@ -255,7 +256,7 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
             f"dynamics of actuator {name!r} is {actuator.dynamics!r:.60}; expected one of "
             f"{', '.join(DYNAMICS)}."
         )
-    lag = _number(actuator.time_constant, f"time constant of actuator {name!r}")
+    lag = finite(actuator.time_constant, f"time constant of actuator {name!r}")
     if actuator.dynamics in LAGS and lag <= 0:
         raise InputError(
             f"time constant of actuator {name!r} is {lag:g} s; expected more than 0 for dynamics "
@@ -267,7 +268,7 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
             f"{actuator.dynamics!r}; expected dynamics 'filterexact' or 'filter', or no time "
             "constant."
         )
-    delay = _number(actuator.delay, f"delay of actuator {name!r}")
+    delay = finite(actuator.delay, f"delay of actuator {name!r}")
     if delay < 0:
         raise InputError(f"delay of actuator {name!r} is {delay:g} s; expected 0 or more.")
     if actuator.activation_range != UNLIMITED and actuator.dynamics == "none":
@@ -299,7 +300,7 @@ def _coefficients(values: Coefficients, name: str) -> Coefficients:
             f"{name} is {values!r:.60}; expected three numbers: a constant, and the factors of "
             "length and speed."
         ) from None
-    return _number(a, name), _number(b, name), _number(c, name)
+    return finite(a, name), finite(b, name), finite(c, name)
 
 
 def _range(values: Range, name: str) -> Range:
@@ -309,19 +310,9 @@ def _range(values: Range, name: str) -> Range:
         raise InputError(
             f"{name} is {values!r:.60}; expected two numbers, the least and the most."
         ) from None
-    low, high = _number(low, name, infinite=True), _number(high, name, infinite=True)
+    low, high = finite(low, name, infinite=True), finite(high, name, infinite=True)
     if low > high or low == inf or high == -inf:
         raise InputError(
             f"{name} is ({low:g}, {high:g}), which is empty; expected the least before the most."
         )
     return low, high
-
-
-def _number(value: object, name: str, infinite: bool = False) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r:.60}; expected a number.") from None
-    if isnan(number) or not (infinite or isfinite(number)):
-        raise InputError(f"{name} is {number}; expected a finite number.")
-    return number

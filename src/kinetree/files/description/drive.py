@@ -13,8 +13,8 @@ of a joint describe them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, isnan
 
+from kinetree.base.options import finite
 from kinetree.base.tables import counted, number
 from kinetree.errors import InputError
 
@@ -56,13 +56,13 @@ def checked_drive(drive: Drive, joint: str) -> Drive:
         )
     peak = drive.peak
     if peak is not None:
-        peak = _number(peak, f"peak force of the drive of joint {joint!r}", infinite=True)
+        peak = finite(peak, f"peak force of the drive of joint {joint!r}", infinite=True)
         if peak <= 0:
             raise InputError(
                 f"peak force of the drive of joint {joint!r} is {peak:g}; expected a force above 0 "
                 "(N m or N), which limits both directions."
             )
-    efficiency = _number(drive.efficiency, f"efficiency of the drive of joint {joint!r}")
+    efficiency = finite(drive.efficiency, f"efficiency of the drive of joint {joint!r}")
     if not 0 < efficiency <= 1:
         raise InputError(
             f"efficiency of the drive of joint {joint!r} is {efficiency:g}; expected a number "
@@ -70,7 +70,7 @@ def checked_drive(drive: Drive, joint: str) -> Drive:
         )
     times: dict[str, float] = {}
     for name in ("lag", "delay"):
-        times[name] = _number(getattr(drive, name), f"{name} of the drive of joint {joint!r}")
+        times[name] = finite(getattr(drive, name), f"{name} of the drive of joint {joint!r}")
         if times[name] < 0:
             raise InputError(
                 f"{name} of the drive of joint {joint!r} is {times[name]:g} s; expected 0 or more."
@@ -93,8 +93,8 @@ def _checked_curve(curve: Curve, joint: str) -> Curve:
             raise InputError(f"{what} has {point!r:.60} as point {k + 1}; {shape}.")
     pairs = tuple(
         (
-            _number(speed, f"speed {k + 1} of the {what}"),
-            _number(force, f"force {k + 1} of the {what}"),
+            finite(speed, f"speed {k + 1} of the {what}"),
+            finite(force, f"force {k + 1} of the {what}"),
         )
         for k, (speed, force) in enumerate(points)
     )
@@ -125,16 +125,6 @@ def _checked_curve(curve: Curve, joint: str) -> Curve:
             f"{what} has no force at standstill; expected a force above 0 (N m or N) at speed 0."
         )
     return pairs
-
-
-def _number(value: object, name: str, infinite: bool = False) -> float:
-    try:
-        found = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r:.60}; expected a number.") from None
-    if isnan(found) or not (infinite or isfinite(found)):
-        raise InputError(f"{name} is {found}; expected a finite number.")
-    return found
 
 
 def drive_parts(drive: Drive, angle: float = 1) -> dict[str, str]:

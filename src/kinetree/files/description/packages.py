@@ -296,9 +296,9 @@ def package_name(folder: Path) -> str | None:
         return folder.name if (folder / "manifest.xml").is_file() else None
     try:
         root = parse_xml(decode(read_bytes(file, MANIFEST_SIZE), "package.xml"), "package.xml")
+        names = [element.value for element in root.all("name")]
     except ParseError:
         return None
-    names = [element.text.strip() for element in root.all("name")]
     return names[0] if len(names) == 1 and NAME.fullmatch(names[0]) else None
 
 

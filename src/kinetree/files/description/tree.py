@@ -3,14 +3,14 @@
 Messages begin with file:line where the records have it, so that readers of files can use them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from kinetree.base.tables import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
 from kinetree.files.description.records import JointDescription, LinkDescription
 
-MOST_NAMES = 8  # in one message
+MAX_NAMES = 8  # in one message
 
 
 def check_tree(
@@ -60,7 +60,7 @@ def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
         first[name] = where
 
 
-def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
     """The first names of a message, with the number of the others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -73,8 +73,8 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     near = same or get_close_matches(name[:60], known[:2000], 1)
     if near:
         return f" Was {show(near[0])} meant? (Case and blanks count.)"
-    some = ", ".join(map(show, known[:MOST_NAMES]))
-    return f" There are {some}{' and more' if len(known) > MOST_NAMES else ''}."
+    some = ", ".join(map(show, known[:MAX_NAMES]))
+    return f" There are {some}{' and more' if len(known) > MAX_NAMES else ''}."
 
 
 def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, JointDescription]:
@@ -105,23 +105,32 @@ def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, J
 
 
 def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescription]) -> None:
-    """Raise if a link is above itself; each link is visited once."""
+    """Raise ModelError if a link is above itself."""
+    loop = first_circle((x.name for x in links), {x: y.parent for x, y in parents.items()})
+    if loop:
+        names = " -> ".join(map(show, [loop[0], *reversed(loop[-MAX_NAMES:])]))
+        joints = ", ".join(show(parents[x].name) for x in loop[:MAX_NAMES])
+        raise ModelError(
+            f"{_at(parents[loop[0]].where)}the links {names} form a loop, by the joints {joints}; "
+            "expected a tree. Cut the loop at one of its joints."
+        )
+
+
+def first_circle(starts: Iterable[str], following: Mapping[str, str]) -> list[str]:
+    """The names of the first circle on the ways from `starts`, or []; each is visited once.
+
+    following: the name after another; a way ends at a name without one.
+    """
     safe: set[str] = set()
-    for start in links:
-        trail: dict[str, JointDescription] = {}  # links towards the root, with the joint above
-        link = start.name
-        while link in parents and link not in safe:
-            if link in trail:
-                loop = list(trail)[list(trail).index(link) :]
-                names = " -> ".join(map(show, [link, *reversed(loop[-MOST_NAMES:])]))
-                joints = ", ".join(show(trail[x].name) for x in loop[:MOST_NAMES])
-                raise ModelError(
-                    f"{_at(trail[link].where)}the links {names} form a loop, by the joints "
-                    f"{joints}; expected a tree. Cut the loop at one of its joints."
-                )
-            trail[link] = parents[link]
-            link = parents[link].parent
+    for name in starts:
+        trail: dict[str, None] = {}  # an ordered set
+        while name in following and name not in safe:
+            if name in trail:
+                return list(trail)[list(trail).index(name) :]
+            trail[name] = None
+            name = following[name]
         safe.update(trail)
+    return []
 
 
 def _at(where: str) -> str:

@@ -37,6 +37,7 @@ class Element:
     column: int
     children: list["Element"] = field(default_factory=list)
     text: str = ""
+    interruption: str = ""  # what stands inside a word of the text
 
     @property
     def where(self) -> str:
@@ -47,6 +48,17 @@ class Element:
     def place(self) -> str:
         """file:line:column."""
         return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def value(self) -> str:
+        """The text without blanks around it; ParseError if something splits a word of it."""
+        if self.interruption:
+            raise ParseError(
+                f"{self.place}: the value of <{clip(self.tag)}>, {show(self.text.strip())}, is "
+                f"interrupted by {self.interruption}; programs read such a value in different "
+                "ways. Write it in one piece."
+            )
+        return self.text.strip()
 
     def all(self, tag: str) -> list["Element"]:
         """Children of one tag."""
@@ -105,6 +117,9 @@ class _Builder:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
+        self.between = ""  # what stands between the last text of an element and the next
+        self.parser.CommentHandler = self.comment
+        self.parser.ProcessingInstructionHandler = self.instruction
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         line, column = self.position()
@@ -119,11 +134,21 @@ class _Builder:
 
     def end(self, tag: str) -> None:
         self.stack.pop()
+        self.between = f"<{clip(tag)}>"
+
+    def comment(self, text: str) -> None:
+        self.between = "a comment"
+
+    def instruction(self, target: str, text: str) -> None:
+        self.between = "a processing instruction"
 
     def characters(self, data: str) -> None:
         element = self.stack[-1]
         if data.isspace() and not element.text:
             return
+        if self.between and element.text and not (element.text[-1].isspace() or data[0].isspace()):
+            element.interruption = self.between
+        self.between = ""
         element.text += data
         if len(element.text) > self.bounds.value:
             self.refuse(element, "characters of text in one element", self.bounds.value)

@@ -18,7 +18,7 @@ from kinetree.files.description.joints import (
     SPHERICAL,
 )
 from kinetree.files.description.records import Limits
-from kinetree.files.description.urdf.joints import NO_LIMIT
+from kinetree.files.description.urdf.elements import NO_LIMIT
 from kinetree.files.write.actuators import lost_actuators
 from kinetree.files.write.losses import (
     Losses,

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kinetree.errors import need
-from kinetree.motion.recordings.sizes import FIRST_BYTES, HIGHEST_RATIO, check_ratio, unpacked_size
+from kinetree.motion.recordings.sizes import (
+    FIRST_BYTES,
+    HIGHEST_RATIO,
+    check_plain,
+    check_ratio,
+    unpacked_size,
+)
 
 MCAP, ROS1 = b"\x89MCAP0\r\n", b"#ROSBAG V2.0\n"
 CHUNK = 0x06  # of MCAP
@@ -27,7 +33,8 @@ def check_bag(path: Path) -> None:
     """Raise ParseError if a bag unpacks to much more than its size; damaged bags pass."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     for file in files:
-        if not file.is_file():
+        check_plain(file)
+        if file.is_dir():
             continue
         packed, total = file.stat().st_size, 0
         most = FIRST_BYTES + HIGHEST_RATIO * packed

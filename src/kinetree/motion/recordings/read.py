@@ -23,7 +23,7 @@ from kinetree.motion.record import FilePath
 from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.recordings.bags import read_bag
-from kinetree.motion.recordings.sizes import Unpacked
+from kinetree.motion.recordings.sizes import Unpacked, check_plain
 from kinetree.motion.recordings.text import TextTable
 from kinetree.motion.trajectory import Trajectory
 
@@ -78,6 +78,7 @@ def read(
     model = None if robot is None else model_of(robot)
     request = ReadRequest(model, dict(columns or {}), degrees, topic)
     path = Path(path)
+    check_plain(path)
     if kind_of(path) == NPZ and not columns and not degrees and topic is None:
         found = load_npz(path)
         if "dof_names" in found and not unit_arrays(found):
@@ -105,6 +106,7 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
         robot: gives the names and the order of the joints; None: those of the file.
     """
     path = Path(path)
+    check_plain(path)
     if kind_of(path) != NPZ:
         raise ParseError(f"{path.name} is not an NPZ file of arrays.")
     return read(path, robot)
@@ -113,6 +115,8 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
 def read_table(path: FilePath, request: ReadRequest) -> Table:
     """The columns of a recording that the file has itself, of every format."""
     path = Path(path)
+    if not request.options.command:  # a command may read a pipe of the shell, as in <(cat a.csv)
+        check_plain(path)
     kind = kind_of(path)
     if request.degrees and request.model is None:
         raise InputError(

@@ -78,6 +78,14 @@ def shown(size: int) -> str:
     return f"{size} bytes"
 
 
+def check_plain(path: Path) -> None:
+    """Raise ParseError for a pipe or a device, which may never end, before it is opened."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ParseError(
+            f"{path.name} is a pipe or a device; expected a file. Save its content as a file first."
+        )
+
+
 def _next(size: int) -> str:
     """A limit that is large enough for a size."""
     return f"{-(-size // (1 << 30))}G"

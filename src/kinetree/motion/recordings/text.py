@@ -325,12 +325,8 @@ class TextTable:
     def _numbers(
         self, row: tuple[int, str], cells: Sequence[str], used: Sequence[int]
     ) -> list[float]:
-        return [
-            _number(
-                cells[k], self.layout.heads[k], f"{self.name}, line {row[0]}", self._head.separator
-            )
-            for k in used
-        ]
+        where = f"{self.name}, line {row[0]}"
+        return [_number(cells[k], self.layout.heads[k], where) for k in used]
 
     def _check_labels(self, rows: Lines, cells: Sequence[Sequence[str]]) -> None:
         """Refuse a row that names other joints than the first, or in another order."""
@@ -462,7 +458,7 @@ def _shown(cell: str) -> str:
     return repr(cell if len(cell) <= LONGEST_SHOWN else f"{cell[:LONGEST_SHOWN]}...")
 
 
-def _number(text: str, head: str, where: str, mark: str) -> float:
+def _number(text: str, head: str, where: str) -> float:
     try:
         value = float(text) if text.isascii() and "_" not in text else None
     except ValueError:

@@ -10,7 +10,7 @@ from kinetree.algorithms.lean import lean_model
 from kinetree.errors import ModelError, ParseError
 from kinetree.files.write.mjcf import DEEPEST
 
-MANY = 1200  # beyond the depth at which Python ends a recursion
+MANY = 1020  # beyond the depth at which Python ends a recursion
 
 
 def urdf(n):

@@ -1,5 +1,8 @@
+import warnings
+
 import pytest
 
+import kinetree as kt
 from kinetree.errors import ParseError
 from kinetree.files.description.xml import Bounds, parse_xml
 
@@ -22,6 +25,30 @@ def test_blanks_before_the_declaration_are_skipped_and_lines_still_count():
 
 def test_cdata_and_character_references_are_text():
     assert parse_xml("<a><![CDATA[1 < 2]]>&#65;&amp;</a>", "f").text == "1 < 2A&"
+
+
+SDF = """<sdf version="1.9"><model name="a"><link name="b"><inertial><mass>{}</mass>
+<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link></model></sdf>"""
+URDF = """<robot name="a"><link name="b"/><link name="c"/><joint name="j" type="continuous">
+<parent link="b"/><child link="c"/></joint><transmission name="t"><joint name="j"/><actuator
+name="m"><rotor_inertia>{}</rotor_inertia></actuator></transmission></robot>"""
+XACRO = URDF.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')
+
+
+@pytest.mark.parametrize("inside", ["<!-- x -->", "<?x y?>", "<x/>"])
+@pytest.mark.parametrize(("name", "text"), [("a.sdf", SDF), ("a.urdf", URDF), ("a.xacro", XACRO)])
+def test_a_number_that_something_interrupts_is_refused(tmp_path, name, text, inside):
+    (tmp_path / name).write_text(text.format(f"1{inside}2"))
+    with pytest.raises(ParseError, match="'12', is interrupted by"):
+        kt.load(tmp_path / name)
+    (tmp_path / name).write_text(text.format(f"<!-- kg --> 1{inside}"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # <x/> is not read
+        assert kt.load(tmp_path / name).model.name == "a"
+
+
+def test_comments_between_words_of_a_text_are_allowed():
+    assert parse_xml("<a>1 <!-- x -->2<?y z?> 3</a>", "f").value == "1 2 3"
 
 
 def test_namespaces_are_left_as_they_are():

@@ -47,19 +47,18 @@ def test_scaling_solves_for_the_speed_at_which_force_and_curve_meet():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_peaks_between_samples_are_those_of_a_dense_motion(seed):
-    """Coarse samples find the same largest share of the limit as five hundred times as many."""
+    """Coarse samples find the same largest share of the limit as two hundred times as many."""
     rng = np.random.default_rng(seed)
     speeds = [0, *np.sort(rng.uniform(0.5, 4, 2)), 4.5]
     forces = [60, *np.sort(rng.uniform(35, 60, 2))[::-1], 30]
     robot = wheel(friction=kt.Friction(viscous=rng.uniform(0, 3)))
     robot = robot.with_drives({"spin": kt.Drive(list(zip(speeds, forces, strict=True)))})
-    coarse, dense = (swing(robot, 1.0, dt, 0.6) for dt in (0.02, 0.00004))
+    coarse, dense = (swing(robot, 1.0, dt, 0.6) for dt in (0.02, 0.0001))
     shares = [robot.check(x).joint("spin").torque_use for x in (coarse, dense)]
     assert shares[0] == pytest.approx(shares[1], rel=2e-4)
 
 
-@pytest.mark.parametrize("efficiency", [1, 0.7])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "efficiency"), [(0, 1), (1, 0.7)])
 def test_the_slower_motion_fits_and_no_faster_one_does(seed, efficiency):
     rng = np.random.default_rng(seed)
     robot = kt.robots.ur5e()

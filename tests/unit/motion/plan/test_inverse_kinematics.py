@@ -9,15 +9,16 @@ from kinetree.model.bounds import bounds_of
 from kinetree.motion import inverse_kinematics
 
 ARMS = {"panda": kt.robots.panda(), "ur5e": kt.robots.ur5e(), "iiwa": kt.robots.iiwa_14()}
+MANY = pytest.mark.many
 
 
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.parametrize("seed", range(8))
-def test_reachable_poses_are_reached_within_the_limits(name, seed):
+@pytest.mark.parametrize("case", [1, 7, *(pytest.param(k, marks=MANY) for k in (0, 2, 3, 4, 5, 6))])
+def test_reachable_poses_are_reached_within_the_limits(name, case):
     robot = ARMS[name]
-    T = robot.pose(robot.random(seed))
-    q = robot.inverse_kinematics(T, robot.random(seed + 100))
-    assert np.array_equal(q, inverse_kinematics(robot, T, robot.random(seed + 100)))
+    T = robot.pose(robot.random(case))
+    q = robot.inverse_kinematics(T, robot.random(case + 100))
+    assert np.array_equal(q, inverse_kinematics(robot, T, robot.random(case + 100)))
     assert np.allclose(robot.pose(q), T, rtol=0, atol=2e-10)
     bounds = bounds_of(robot.model)
     assert np.all((q >= bounds.lower) & (q <= bounds.upper))

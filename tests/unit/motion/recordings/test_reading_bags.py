@@ -221,8 +221,10 @@ def test_unknown_joints_are_refused_and_left_out_by_hand(bag, tmp_path):
 def test_joints_are_renamed_by_hand(bag, tmp_path):
     for k, t in enumerate(T):
         bag.state(START + round(t * 1e9), ["a", *J[1:]], Q[k])
-    found = read(bag.write(tmp_path), ROBOT, columns={"a": f"q:{J[0]}"})
-    assert np.array_equal(found.q, Q)
+    path = bag.write(tmp_path)
+    assert np.array_equal(read(path, ROBOT, columns={"a": f"q:{J[0]}"}).q, Q)
+    with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
+        read(path, ROBOT, columns={"a": f"q:{J[0]} [deg]"})
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import gzip
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 import kinetree as kt
 from kinetree.errors import InputError, ParseError
 from kinetree.identify import make_recording, read_recording
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
-from kinetree.motion import quintic, read
+from kinetree.model.samples import random_model
+from kinetree.motion import Trajectory, quintic, read
+from motion_robots import with_joint_names
 
 ROBOT = kt.robots.spatial_3r()
 J = ROBOT.model.joint_names
@@ -63,6 +62,7 @@ def test_what_is_written_reads_back_to_the_same_bits(motion, writer, robot, tmp_
     found = read(path, robot)
     same(motion, found)
     assert found.joint_names == J and not found.meta.get("notes")
+    assert found.name == ("quintic" if writer == "npz" else path.stem)
 
 
 def test_a_file_with_one_quantity_has_two_lines_of_names_too(motion, tmp_path):
@@ -75,7 +75,7 @@ def test_free_bases_read_back_from_every_table(tmp_path):
     robot = kt.robots.quadruped()
     q = np.array([robot.random(k) for k in range(4)])
     rates = RNG.normal(size=(3, 4, robot.n))
-    motion = kt.motion.Trajectory(t=range(4), q=q, dq=rates[0], ddq=rates[1], tau=rates[2],
+    motion = Trajectory(t=range(4), q=q, dq=rates[0], ddq=rates[1], tau=rates[2],
                                   model=robot.model)  # fmt: skip
     for ending in ("csv", "parquet", "npz"):
         getattr(motion, f"to_{ending}")(tmp_path / f"a.{ending}")
@@ -368,13 +368,9 @@ ODD = [
 @pytest.mark.parametrize("names", ODD, ids=" and ".join)
 def test_joints_of_any_name_read_back_with_their_robot(names, tmp_path):
     pytest.importorskip("pyarrow")
-    old = kt.robots.planar_2r().model
-    description = describe_model(old)
-    renamed = dict(zip(old.joint_names, names, strict=True))
-    joints = tuple(replace(x, name=renamed.get(x.name, x.name)) for x in description.joints)
-    robot = kt.Robot(build_model(replace(description, joints=joints)))
+    robot = with_joint_names(kt.robots.planar_2r(), names)
     arrays = dict(zip(SIGNALS, RNG.normal(size=(4, 5, 2)), strict=True))
-    motion = kt.motion.Trajectory(t=np.arange(5) / 4, **arrays, model=robot.model)
+    motion = Trajectory(t=np.arange(5) / 4, **arrays, model=robot.model)
     for ending in ("csv", "npz", "parquet"):
         getattr(motion, f"to_{ending}")(tmp_path / f"a.{ending}")
         same(motion, read(tmp_path / f"a.{ending}", robot))
@@ -420,3 +416,100 @@ def test_a_file_of_matlab_is_refused_with_the_way(tmp_path):
     path.write_bytes(b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(200))
     with pytest.raises(ParseError, match=r"is a MAT-file of MATLAB, which is not read\. Save"):
         kt.motion.read(path)
+
+
+PLANAR = kt.robots.planar_2r()
+A, B = PLANAR.model.joint_names
+
+
+def test_batches_go_into_npz_and_one_motion_into_csv(tmp_path):
+    robot = kt.robots.quadruped()
+    q = np.tile(robot.neutral(), (4, 3, 1))
+    dq = RNG.normal(size=(4, 3, robot.n))
+    walk = Trajectory(t=range(4), q=q, dq=dq, ddq=dq, tau=dq, model=robot.model)
+    walk.to_npz(tmp_path / "walk.npz")
+    same(walk, read(tmp_path / "walk.npz", robot))
+    with pytest.raises(InputError, match=r"need their robot: kt.motion.read\(path, robot\)"):
+        read(tmp_path / "walk.npz")
+    with pytest.raises(InputError, match=r"a CSV file takes one motion.*rollout"):
+        walk.to_csv(tmp_path / "walk.csv")
+
+
+def test_columns_come_in_any_order_and_names_may_hold_commas(tmp_path):
+    names = ["up, down", 'the "left" one']
+    motion = quintic([0, 0], [1, 2], 1, 0.1, joint_names=names)
+    motion.to_csv(tmp_path / "odd.csv")
+    assert read(tmp_path / "odd.csv").joint_names == tuple(names)
+    text = f"dq:{B},t,q:{B},q:{A},dq:{A}\n1,0,2,3,4\n1,0.5,2.5,5,4\n\n1,1,3,7,4\n"
+    (tmp_path / "mixed.csv").write_text(text, encoding="utf-8")
+    found = read(tmp_path / "mixed.csv", PLANAR)
+    assert np.array_equal(found.q, [[3, 2], [5, 2.5], [7, 3]])
+    assert np.array_equal(found.dq, [[4, 1]] * 3)
+    assert read(tmp_path / "mixed.csv").joint_names == (B, A)
+
+
+def test_missing_rates_are_those_of_the_spline(tmp_path):
+    t = np.linspace(0, 2, 201)
+    lines = [f"t,{A},{B}", *(f"{x!r},{float(np.sin(x))!r},{x**3!r}" for x in t.tolist())]
+    (tmp_path / "q.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = read(tmp_path / "q.csv", PLANAR)
+    assert np.allclose(found.dq, np.stack([np.cos(t), 3 * t**2], 1), atol=1e-6)  # h^3
+    assert np.allclose(found.ddq, np.stack([-np.sin(t), 6 * t], 1), atol=1e-3)  # h^2
+
+
+GOOD = f"t,q:{A},q:{B}\n0,1,2\n0.1,1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (GOOD.replace("t,", "t;"), "line 1: commas and semicolons in one line; expected one kind"),
+        (GOOD + "0.1,1,2\n", r"line 4: t = 0\.1 s comes after t = 0\.1 s of line 3"),
+        (GOOD + "0.2,nan,2\n", rf"line 4: 'q:{A}' is nan; expected a finite number"),
+        (GOOD + "0.2,inf,2\n", r"line 4: .* is inf"),
+        (GOOD + "\n0.2,1\n", r"line 5: 2 columns; expected 3"),
+        (GOOD + "0.2,1,two\n", rf"line 4: 'q:{B}' is 'two'; expected a number"),
+        (GOOD.replace("0,1,2\n0.1,1,2\n", ""), r"a line of names and no row of numbers"),
+        ("t\n0\n", "q of joint1, joint2 is missing"),
+    ],
+)
+def test_bad_csv_is_refused_with_the_line(text, says, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"bad\.csv.*" + says):
+        read(path, PLANAR)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"t": None}, "no array t"),
+        ({"t": [0, 0, 1]}, "times must increase"),
+        ({"q": np.zeros((3, 5))}, r"q has shape \(3, 5\); expected \(T, \.\.\., 2\)"),
+        ({"dq": np.zeros((2, 2))}, r"dq has shape \(2, 2\); expected \(3, 2\)"),
+        ({"ddq": np.full((3, 2), np.nan)}, "ddq.* is nan"),
+        ({"dof_names": ["hip", B]}, "unknown joint 'hip'"),
+        ({"q": np.array([{}] * 3)}, "is not an NPZ file of arrays"),
+    ],
+)
+def test_bad_npz_is_refused_with_the_reason(changes, says, tmp_path):
+    arrays = {
+        "t": [0, 1, 2],
+        "dof_names": [A, B],
+        **{x: np.zeros((3, 2)) for x in ("q", "dq", "ddq")},
+    }
+    arrays = {name: x for name, x in (arrays | changes).items() if x is not None}
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(InputError, match=says):
+        read(tmp_path / "bad.npz", PLANAR)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "free"])
+def test_rates_that_are_no_derivative_of_q_are_asked_for(tmp_path, kind):
+    """The rates of a base in the plane are in its own axes, as those of quaternions are."""
+    robot = kt.Robot(random_model(0, 1, types=(kind,)))
+    names = ",".join(f"q:{name}" for name in robot.model.coordinate_names)
+    q = ",".join(map(str, robot.neutral()))
+    (tmp_path / "a.csv").write_text(f"t,{names}\n" + "".join(f"{t},{q}\n" for t in range(4)))
+    with pytest.raises(InputError, match="Add the columns of dq"):
+        read(tmp_path / "a.csv", robot)

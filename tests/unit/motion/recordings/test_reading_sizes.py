@@ -124,27 +124,18 @@ def test_a_damaged_archive_is_refused_in_words(tmp_path):
 
 
 ROW = b"0,1,2\n"
-LINES = {
-    "7 million comments": (
-        [b"#\n" * 10**6] * 7,
-        "lines of comments and blank lines, and .*at most 20,000",
-    ),
-    "blank lines": (
-        [b"\n" * 10**6] * 14,
-        "lines of comments and blank lines, and .*at most 20,000",
-    ),
-    "comments between rows": (
-        [b"t,q1,q2\n", *([b"#\n" * 15_000 + ROW] * 500)],
-        "lines of comments and blank lines, and .*at most 20,000",
-    ),
-    "long comments": (
-        [b"t,q1,q2\n", ROW, *([b"#" + b"x" * 2**20 + b"\n"] * 2000)],
-        "unpacks to more than .* at most 100 times its size",
-    ),
+HEAD = b"t,q1,q2\n"
+MANY_COMMENTS = "lines of comments and blank lines, and .*at most 20,000"
+UNPACKED = "unpacks to more than .* at most 100 times its size"
+LINES = {  # pieces of a text that are compressed one by one, and the message
+    "comments": ([b"#\n" * 10**5], MANY_COMMENTS),
+    "blank lines": ([b"\n" * 10**5], MANY_COMMENTS),
+    "comments between rows": ([HEAD, *([b"#\n" * 15_000 + ROW] * 3)], MANY_COMMENTS),
+    "long comments": ([HEAD, ROW, *([b"#" + b"x" * 2**20 + b"\n"] * 60)], UNPACKED),
     "one endless line": ([b"1" * 2**20] * 15, "line 1 is longer than 4 MiB"),
-    "an endless line below": ([b"t,q1,q2\n", *([b"1" * 2**20] * 15)], "line 2 is longer than 4"),
-    "20 million rows": ([b"t,q1,q2\n", *([ROW * 10**6] * 20)], "unpacks to more than"),
-    "600 million blank lines": ([b"\n" * 10**6] * 600, "unpacks to more than"),
+    "an endless line below": ([HEAD, *([b"1" * 2**20] * 15)], "line 2 is longer than 4"),
+    "8 million rows": ([HEAD, *([ROW * 10**6] * 8)], UNPACKED),
+    "60 million blank lines": ([b"\n" * 10**6] * 60, UNPACKED),
 }
 
 
@@ -169,13 +160,9 @@ def test_a_damaged_gzip_is_refused_in_words(tmp_path):
 
 @pytest.mark.parametrize("names", [b",", b"a,", b"t,q1,q2,"])
 def test_a_line_of_very_many_columns_is_refused(names, tmp_path):
-    for size, says in ((1 << 21, "columns; at most 16,384"), (1 << 30, "longer than 4 MiB")):
-        path = tmp_path / "a.csv.gz"
-        with gzip.open(path, "wb") as file:
-            piece = names * ((1 << 20) // len(names))
-            for _ in range(min(size, 8 << 20) >> 20):
-                file.write(piece)
-            file.write(b"\n")
+    path = tmp_path / "a.csv.gz"
+    for size, says in ((1 << 18, "columns; at most 16,384"), (8 << 20, "longer than 4 MiB")):
+        path.write_bytes(gzip.compress(names * (size // len(names)) + b"\n", 1))
         refused(path, says)
 
 
@@ -189,7 +176,7 @@ def test_a_long_name_of_a_column_is_refused(sign, tmp_path):
 
 def test_long_comments_and_powers_of_units_take_little_time(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text(f"#{' rad' * 50_000}\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")
+    path.write_text(f"#{' rad' * 10_000}\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")
     start = time.monotonic()
     assert len(read(path, ROBOT).t) == 3
     path.write_text("t,q1 [rad ms^99999999],q2\n0,1,2\n")
@@ -210,13 +197,13 @@ def test_a_number_with_a_huge_exponent_is_not_written_out(tmp_path):
 
 
 def test_a_text_larger_than_the_limit_is_refused_while_it_is_read(tmp_path, monkeypatch):
-    rows = "".join(f"{k},1,2\n" for k in range(50_000))
+    rows = "".join(f"{k},1,2\n" for k in range(20_000))
     (tmp_path / "a.csv").write_text("t,q1,q2\n" + rows)
-    assert len(read(tmp_path / "a.csv", ROBOT)) == 50_000
+    assert len(read(tmp_path / "a.csv", ROBOT)) == 20_000
     monkeypatch.setenv(SWITCH, "100K")
     refused(tmp_path / "a.csv", "of numbers; at most 100.0 KiB are read")
     monkeypatch.setenv(SWITCH, "2M")
-    assert len(read(tmp_path / "a.csv", ROBOT)) == 50_000
+    assert len(read(tmp_path / "a.csv", ROBOT)) == 20_000
 
 
 @pytest.mark.parametrize("text", ["banana", "-3", "0", "G", "1e400", "inf", "8 elephants"])
@@ -248,11 +235,11 @@ def test_parquet_is_refused_by_its_metadata(tmp_path, monkeypatch):
 
 def test_a_parquet_file_takes_memory_of_few_copies(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
-    count = 1_000_000
+    count = 300_000
     zeros = np.zeros(count)
     path = tmp_path / "a.parquet"
     columns = {"t": np.arange(count) / 1000, "q1": zeros, "q2": zeros}
-    pq.write_table(pa.table(columns), path, row_group_size=100_000)
+    pq.write_table(pa.table(columns), path, row_group_size=30_000)
     read_table(path, ReadRequest(ROBOT.model))  # imports
     tracemalloc.start()
     try:
@@ -335,7 +322,7 @@ def test_chunks_of_bags_are_refused_before_they_are_unpacked(honest, tmp_path):
     pytest.importorskip("rosbags")
     lz4 = pytest.importorskip("lz4.frame")
     zstd = pytest.importorskip("backports.zstd")
-    size = 160 << 20
+    size = 40 << 20
     stated = size if honest else 100
     parts = {"zstd": zstd.compress(bytes(size), 1), "lz4": lz4.compress(bytes(size))}
     for name, data in parts.items():
@@ -352,7 +339,7 @@ def test_compressed_files_of_a_bag_folder_are_refused(tmp_path):
     zstd = pytest.importorskip("backports.zstd")
     folder = tmp_path / "bag"
     folder.mkdir()
-    (folder / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(160 << 20), 1))
+    (folder / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(40 << 20), 1))
     information = {
         "version": 5, "storage_identifier": "sqlite3", "compression_format": "zstd",
         "compression_mode": "FILE", "relative_file_paths": ["bag_0.db3.zstd"],

@@ -8,6 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import ParseError
 from kinetree.motion import read
+from motion_robots import with_joint_names
 
 ROBOT = kt.robots.planar_2r()
 SLIDING = kt.robots.scara()
@@ -343,6 +344,10 @@ def test_a_unit_of_a_column_wins_over_prose(comment, tmp_path):
         motion = read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT)
         assert motion.q[0].tolist() == [1, 2]
         assert any("q of joint1 is in rad, as its column" in x for x in motion.meta["notes"])
+    times = read(
+        written(tmp_path, f"# stamps in s, converted\nt [ms],q1,q2,tau1,tau2{ROWS}"), ROBOT
+    )
+    assert times.t[1] == 1e-3 and "is in ms, as its column" in " ".join(times.meta["notes"])
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):
@@ -409,23 +414,11 @@ def test_columns_by_hand_without_any_unit_are_noted(tmp_path):
     np.testing.assert_allclose(turned.q[0], np.deg2rad([1, 2]), rtol=1e-15)
 
 
-def renamed(names):
-    from dataclasses import replace
-
-    from kinetree.model import build_model
-    from kinetree.model.describe import describe_model
-
-    description = describe_model(ROBOT.model)
-    old = dict(zip(ROBOT.joint_names, names, strict=True))
-    joints = tuple(replace(x, name=old.get(x.name, x.name)) for x in description.joints)
-    return kt.Robot(build_model(replace(description, joints=joints)))
-
-
 @pytest.mark.parametrize(
     "names", [("arm_deg", "left_s"), ("joint_m", "tau_n"), ("rpm", "mm"), ("x_rad_s", "N m")]
 )
 def test_names_of_joints_are_not_units(names, tmp_path):
-    robot = renamed(names)
+    robot = with_joint_names(ROBOT, names)
     for pattern in ("{}", "q:{}", "{}_position", "pos_{}"):
         heads = ",".join(["t", *map(pattern.format, names)])
         found = read(written(tmp_path, heads + "\n0,1,2\n1,2,3\n2,3,4\n"), robot)
@@ -437,7 +430,7 @@ def test_names_of_joints_are_not_units(names, tmp_path):
 
 
 def test_a_joint_whose_name_is_part_of_a_unit_does_not_hide_it(tmp_path):
-    robot = renamed(("d", "g"))
+    robot = with_joint_names(ROBOT, ("d", "g"))
     path = written(tmp_path, "t,enc1_deg,enc2_deg\n0,180,90\n1,180,90\n2,180,90\n")
     found = read(path, robot, columns={"enc1_deg": "q:d", "enc2_deg": "q:g"})
     np.testing.assert_allclose(found.q[0], [np.pi, np.pi / 2], rtol=1e-15)
@@ -446,7 +439,7 @@ def test_a_joint_whose_name_is_part_of_a_unit_does_not_hide_it(tmp_path):
 def test_a_joint_or_a_joint_in_degrees_is_not_guessed(tmp_path):
     path = written(tmp_path, "t,x_deg,x\n0,1,2\n1,2,3\n2,3,4\n")
     with pytest.raises(ParseError, match=r"'x_deg' has several readings, q:x_deg and q:x \[deg\]"):
-        read(path, renamed(("x", "x_deg")))
+        read(path, with_joint_names(ROBOT, ("x", "x_deg")))
 
 
 def test_lengths_of_sliding_joints_are_converted(tmp_path):
@@ -490,16 +483,6 @@ def test_times_in_other_units(head, factor, tmp_path):
     if factor > 1:
         with pytest.raises(ParseError, match=r"by the file and is mapped to 't .s.'"):
             read(path, ROBOT, columns={head: "t [s]"})
-
-
-def test_messages_of_a_bag_are_in_si_units(tmp_path):
-    pytest.importorskip("rosbags")
-    from kinetree.motion.recordings import ReadRequest
-    from kinetree.motion.recordings.bags import _Names
-
-    names = _Names(ReadRequest(None, {"a": "q:b [deg]"}), "bag")
-    with pytest.raises(ParseError, match=r"in SI units by their definition. Leave out \[deg\]"):
-        names.check(["a"])
 
 
 def test_a_comment_of_names_may_have_one_that_is_a_unit(tmp_path):

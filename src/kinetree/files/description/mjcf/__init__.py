@@ -2,24 +2,22 @@
 
 `files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
 everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
-`links`, `drives`, `springs`, `actuators`, `equality` and `notes` make the records.
+`links`, `forces`, `equality` and `notes` make the records.
 """
 
 from collections.abc import Sequence
 from os import PathLike
 
 from kinetree.base.arrays import Array, array
-from kinetree.files.description.mjcf.actuators import actuators_of
 from kinetree.files.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.files.description.mjcf.compile import import_mujoco
-from kinetree.files.description.mjcf.drives import disabled
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.files import read_document
+from kinetree.files.description.mjcf.forces import actuators_of, disabled, springs_of
 from kinetree.files.description.mjcf.links import frames, links_and_joints, mesh_records
 from kinetree.files.description.mjcf.meshes import MeshedModel, compile_with_meshes
 from kinetree.files.description.mjcf.nodes import Node
 from kinetree.files.description.mjcf.notes import notes_of, warnings_of
-from kinetree.files.description.mjcf.springs import springs_of
 from kinetree.files.description.records import RobotDescription
 
 

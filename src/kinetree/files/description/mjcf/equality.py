@@ -21,7 +21,7 @@ from kinetree.base.arrays import Array
 from kinetree.files.description.constraints import Constrained, Constraint, Couple, Loop
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.mjcf.compile import Compiled, unused
-from kinetree.files.description.mjcf.drives import disabled
+from kinetree.files.description.mjcf.forces import disabled
 from kinetree.files.description.mjcf.links import TYPES
 from kinetree.files.description.records import FrameDescription
 from kinetree.spatial.se3 import pose, translation

@@ -23,9 +23,8 @@ from kinetree.files.description.joints import (
     SPHERICAL,
     joint_screw,
 )
-from kinetree.files.description.mjcf.actuators import joint_ranges
 from kinetree.files.description.mjcf.compile import WORLD, Compiled, unused
-from kinetree.files.description.mjcf.drives import Drive, joint_drives
+from kinetree.files.description.mjcf.forces import JointForces, joint_forces, joint_ranges
 from kinetree.files.description.mjcf.meshes import MeshedModel
 from kinetree.files.description.mjcf.prepare import MeshFile
 from kinetree.files.description.records import (
@@ -59,7 +58,7 @@ def links_and_joints(
     taken, taken_joints = set(bodies), set(names)
     body_places = _places(compiled, compiled.spec.bodies)
     joint_places = _places(compiled, compiled.spec.joints)
-    drives, ranges = joint_drives(compiled, joint_places), joint_ranges(compiled)
+    forces, ranges = joint_forces(compiled, joint_places), joint_ranges(compiled)
     links, joints = [LinkDescription(WORLD)], []
     for b in range(1, model.nbody):
         parent, where = bodies[int(model.body_parentid[b])], body_places.get(b, "")
@@ -71,7 +70,7 @@ def links_and_joints(
             is_body = is_last and b not in meshed.unknown
             parts = (link_body(compiled, b),) if is_body else ()
             links.append(LinkDescription(child, parts, where))
-            drive = Drive() if j is None else drives[j]
+            drive = JointForces() if j is None else forces[j]
             joints.append(
                 JointDescription(
                     name=name,

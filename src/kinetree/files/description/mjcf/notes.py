@@ -3,44 +3,42 @@
 One warning for each kind of content, with the names of its elements.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 from kinetree.base.tables import listing
-from kinetree.files.description.mjcf.actuators import (
+from kinetree.files.description.mjcf.compile import Compiled
+from kinetree.files.description.mjcf.equality import Equality, ignored, inactive
+from kinetree.files.description.mjcf.forces import (
+    BALL,
+    FREE,
     actuation_is_off,
     actuators_of,
-    driven_tendons,
-    joint_ranges,
-    unread_actuators,
-)
-from kinetree.files.description.mjcf.compile import Compiled
-from kinetree.files.description.mjcf.drives import BALL, FREE, actuators, disabled, motor_efforts
-from kinetree.files.description.mjcf.equality import Equality, ignored, inactive
-from kinetree.files.description.mjcf.meshes import MeshedModel
-from kinetree.files.description.mjcf.nodes import Node
-from kinetree.files.description.mjcf.springs import (
     curved_springs,
+    disabled,
+    driven_tendons,
     has_curved_damping,
     has_other_effects,
     is_spring,
+    joint_motors,
+    joint_ranges,
+    motor_efforts,
     tendon_name,
+    unread_actuators,
     unread_joint_springs,
 )
+from kinetree.files.description.mjcf.meshes import MeshedModel
+from kinetree.files.description.mjcf.nodes import Node
 from kinetree.files.description.records import Note
 from kinetree.files.description.xml import clip
 
-MOST_NAMES = 6  # in one message
-
-Found = tuple[list[str], str]  # names of elements, and the treatment of them as a sentence
+MAX_NAMES = 6  # in one message
 
 
 def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
     """Warnings about everything that is ignored although it changes the motion in MuJoCo."""
     compiled = meshed.compiled
     notes: list[Note] = []
-    for find, elements in FINDERS:
-        names, text = find(compiled)
+    for elements, names, text in _ignored(compiled):
         if names:
             notes.append(_listed(text, names, _first_place(compiled, elements, names)))
     for b in sorted(meshed.unknown):
@@ -96,7 +94,7 @@ def _equality_notes(compiled: Compiled, equality: Equality) -> Iterator[Note]:
 
 
 def _listed(text: str, names: Iterable[str], where: str = "") -> Note:
-    return Note(f"{text}: {listing(names, MOST_NAMES)}", where)
+    return Note(f"{text}: {listing(names, MAX_NAMES)}", where)
 
 
 def _attachment(node: Node) -> Note:
@@ -114,63 +112,6 @@ def _names(c: Compiled, kind: str, ids: Iterable[int]) -> list[str]:
     return [accessor(i).name or f"{kind} {i}" for i in ids]
 
 
-def _equality(c: Compiled) -> Found:
-    return ignored(c), "equality constraints of tendons and flexes are ignored"
-
-
-def _tendons(c: Compiled) -> Found:
-    driven = driven_tendons(c)
-    ignored = [t for t in range(c.model.ntendon) if not is_spring(c, t) and t not in driven]
-    armature = [tendon_name(c, t) for t in ignored if c.model.tendon_armature[t]]
-    extra = f" (with the tendon armature of {listing(armature, MOST_NAMES)})" if armature else ""
-    return [tendon_name(c, t) for t in ignored], f"tendons are ignored{extra}"
-
-
-def _sprung_tendons(c: Compiled) -> Found:
-    ids = set(filter(partial(is_spring, c), range(c.model.ntendon))) - driven_tendons(c)
-    text = "of these tendons only the spring is kept, without damping, friction, limits or armature"
-    return [tendon_name(c, t) for t in sorted(ids) if has_other_effects(c, t)], text
-
-
-def _driven_tendons(c: Compiled) -> Found:
-    names = [tendon_name(c, t) for t in sorted(driven_tendons(c)) if has_other_effects(c, t)]
-    text = "of these tendons actuators and linear springs are kept, without damping, friction, "
-    return names, text + "limits or armature"
-
-
-def _gravcomp(c: Compiled) -> Found:
-    names = [n for n, g in zip(c.body_names, c.model.body_gravcomp, strict=True) if g]
-    return names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
-
-
-def _springs(c: Compiled) -> Found:
-    text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
-    return unread_joint_springs(c), text
-
-
-def _curved_springs(c: Compiled) -> Found:
-    text = "of these springs only the part linear in the position is kept, and none yields"
-    return curved_springs(c), text
-
-
-def _curved_damping(c: Compiled) -> Found:
-    m = c.model
-    curved = {j for j in range(m.njnt) if has_curved_damping(c, "dof", int(m.jnt_dofadr[j]))}
-    curved |= {
-        x.joint
-        for a, x in enumerate(actuators(c))
-        if x.ratio and has_curved_damping(c, "actuator", a)
-    }
-    names = [n for j, n in enumerate(c.joint_names) if j in curved]
-    return names, "of joint damping only the part linear in the speed is kept"
-
-
-def _fluid(c: Compiled) -> Found:
-    option = c.model.opt
-    names = [key for key in ("density", "viscosity") if getattr(option, key)]
-    return names, "the medium around the robot (fluid forces) is ignored"
-
-
 def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
     """Flags that switch a force off, and their effect here."""
     if disabled(c, "GRAVITY"):
@@ -186,81 +127,63 @@ def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
         yield "actuation", "actuators are off"
 
 
-def _free_dry_friction(c: Compiled) -> Found:
-    m = c.model
-    if disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
-        return [], ""
-    names = [
-        n
-        for j, n in enumerate(c.joint_names)
-        if int(m.jnt_type[j]) == FREE and m.dof_frictionloss[int(m.jnt_dofadr[j])]
-    ]
-    return names, "dry friction of free joints acts along the axes of the body, not of the world"
+def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
+    """Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment."""
+    m, joints, motors = c.model, list(enumerate(c.joint_names)), joint_motors(c)
+    driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
+    sprung = [t for t in tendons if is_spring(c, t) and t not in driven]
+    left_out = [t for t in tendons if not is_spring(c, t) and t not in driven]
+    lost = "without damping, friction, limits or armature"
+    yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
+    armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
+    extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
+    yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
+    names = [tendons[t] for t in sprung if has_other_effects(c, t)]
+    yield "tendons", names, f"of these tendons only the spring is kept, {lost}"
+    names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]
+    yield "tendons", names, f"of these tendons actuators and linear springs are kept, {lost}"
 
-def _idle_motors(c: Compiled) -> Found:
+    names = [n for n, g in zip(c.body_names, m.body_gravcomp, strict=True) if g]
+    yield "bodies", names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
+    text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
+    yield "joints", unread_joint_springs(c), text
+    text = "of these springs only the part linear in the position is kept, and none yields"
+    yield "joints", curved_springs(c), text
+
+    curved = {a for a in range(len(motors)) if has_curved_damping(c, "actuator", a)}
+    bent = {j for j, _ in joints if has_curved_damping(c, "dof", int(m.jnt_dofadr[j]))}
+    bent |= {motors[a].joint for a in curved if motors[a].ratio}
+    names = [n for j, n in joints if j in bent]
+    yield "joints", names, "of joint damping only the part linear in the speed is kept"
+    names = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
+    yield "", names, "the medium around the robot (fluid forces) is ignored"
+    if not disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
+        free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
+        names = [n for j, n in free if m.dof_frictionloss[int(m.jnt_dofadr[j])]]
+        text = "dry friction of free joints acts along the axes of the body, not of the world"
+        yield "joints", names, text
+
     names = [n for n, f in zip(c.joint_names, motor_efforts(c), strict=True) if f == 0]
-    return names, "motors of these joints give no force (gear or range 0), effort limits are 0"
-
-
-def _actuators(c: Compiled) -> Found:
-    return unread_actuators(c), "these actuators are not understood and left out"
-
-
-def _unstable_servos(c: Compiled) -> Found:
+    text = "motors of these joints give no force (gear or range 0), effort limits are 0"
+    yield "actuators", names, text
+    yield "actuators", unread_actuators(c), "these actuators are not understood and left out"
+    names = [name for name, x in actuators_of(c).items() if max(x.bias[1:]) > 0]
     text = "these actuators push away from their goal (kp or kv negative), which is unstable"
-    return [name for name, x in actuators_of(c).items() if max(x.bias[1:]) > 0], text
-
-
-def _pushing_ranges(c: Compiled) -> Found:
-    m, read = c.model, joint_ranges(c)
-    pushed = [
-        name
-        for j, name in enumerate(c.joint_names)
-        if m.jnt_actfrclimited[j] and j not in read and m.jnt_actfrcrange[j].prod() > 0
-    ]
-    return pushed, "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
-
-
-def _actuator_inertia(c: Compiled) -> Found:
-    ids = [
-        a
-        for a, x in enumerate(actuators(c))
-        if x.joint is None and (x.armature or x.damping or has_curved_damping(c, "actuator", a))
-    ]
+    yield "actuators", names, text
+    ranges = joint_ranges(c)
+    limited = [(j, n) for j, n in joints if m.jnt_actfrclimited[j] and j not in ranges]
+    names = [n for j, n in limited if m.jnt_actfrcrange[j].prod() > 0]
+    text = "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
+    yield "joints", names, text
+    alone = [a for a, x in enumerate(motors) if x.joint is None]
+    ids = [a for a in alone if motors[a].armature or motors[a].damping or a in curved]
     text = "armature and damping of actuators that drive no single joint are ignored"
-    return _names(c, "actuator", ids), text
+    yield "actuators", _names(c, "actuator", ids), text
 
-
-def _pairs(c: Compiled) -> Found:
-    return _names(c, "pair", range(c.model.npair)), "contact pairs are ignored"
-
-
-def _mocap(c: Compiled) -> Found:
-    names = [n for b, n in enumerate(c.body_names) if int(c.model.body_mocapid[b]) >= 0]
-    return names, "mocap bodies stand still where the file puts them"
-
-
-# Finders of ignored contents, and the elements of the spec whose place is given.
-FINDERS: tuple[tuple[Callable[[Compiled], Found], str], ...] = (
-    (_equality, "equalities"),
-    (_tendons, "tendons"),
-    (_sprung_tendons, "tendons"),
-    (_driven_tendons, "tendons"),
-    (_gravcomp, "bodies"),
-    (_springs, "joints"),
-    (_curved_springs, "joints"),
-    (_curved_damping, "joints"),
-    (_fluid, ""),
-    (_free_dry_friction, "joints"),
-    (_idle_motors, "actuators"),
-    (_actuators, "actuators"),
-    (_unstable_servos, "actuators"),
-    (_pushing_ranges, "joints"),
-    (_actuator_inertia, "actuators"),
-    (_pairs, "pairs"),
-    (_mocap, "bodies"),
-)
+    yield "pairs", _names(c, "pair", range(m.npair)), "contact pairs are ignored"
+    names = [n for b, n in enumerate(c.body_names) if int(m.body_mocapid[b]) >= 0]
+    yield "bodies", names, "mocap bodies stand still where the file puts them"
 
 
 def _first_place(compiled: Compiled, elements: str, names: Sequence[str]) -> str:

@@ -36,16 +36,16 @@ from kinetree.files.description.sdf.frames import (
     unique_name,
 )
 from kinetree.files.description.sdf.joints import read_joint
-from kinetree.files.description.sdf.links import numbers_in, read_link, read_meshes
+from kinetree.files.description.sdf.links import read_link, read_meshes
 from kinetree.files.description.sdf.loops import Loops
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
-from kinetree.files.description.sdf.parts import SEPARATOR, WORLD, text_of
+from kinetree.files.description.sdf.parts import SEPARATOR, WORLD, numbers_in, text_of
 from kinetree.files.description.sdf.structure import away_from, trees
 from kinetree.files.description.sdf.versions import Document, check_newest, document
 from kinetree.files.description.source import decode
 from kinetree.files.description.tree import check_file_tree, listed
+from kinetree.files.description.urdf.elements import follow
 from kinetree.files.description.urdf.parts import Part
-from kinetree.files.description.urdf.structure import follow
 from kinetree.files.description.xml import parse_xml, show
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none

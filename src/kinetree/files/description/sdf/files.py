@@ -182,7 +182,7 @@ class Files:
             return self._inside(folder / MODEL_FILE, roots, part)
         self._inside(config, roots, part)
         root = parse_xml(decode(read_bytes(config), CONFIG), CONFIG)
-        listed = [(version_of(x) or (1, 0), x.text.strip()) for x in root.all("sdf")]
+        listed = [(version_of(x) or (1, 0), x.value) for x in root.all("sdf")]
         listed = [(version, name) for version, name in listed if name]
         if not listed:
             raise part.fault(f"{config} lists no <sdf> file.")

@@ -200,8 +200,8 @@ def _direction(axis: Part, frame: Frame) -> Array:
     if xyz is None:
         axis.warn_together("no <xyz>: 0 0 1 by the rules of SDF.")
         return np.array([0.0, 0.0, 1.0])
-    text = xyz.element.text
-    given = xyz.parse(text, 3, f"<xyz>{clip(text.strip())}</xyz>")
+    text = xyz.element.value
+    given = xyz.parse(text, 3, f"<xyz>{clip(text)}</xyz>")
     direction = np.array(xyz.unit(given, "the axis"))
     name = xyz.element.attributes.get("expressed_in", "").strip()
     if not name:

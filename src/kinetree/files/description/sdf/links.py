@@ -17,6 +17,7 @@ from kinetree.files.description.sdf.parts import (
     flag_attribute,
     flag_of,
     number_of,
+    numbers_in,
     part_of,
     read_pose,
     text_of,
@@ -120,16 +121,3 @@ def shape_pose(shape: Element, frame: Frame) -> Array:
         return T
     base = lookup(frame.scope, relative_to, shape, part.owner, "relative_to of <pose>")
     return times(between(frame, base), T)
-
-
-def numbers_in(
-    part: Part, tag: str, count: int, default: tuple[float, ...] | None = None
-) -> tuple[float, ...]:
-    """The numbers in a child; without a default it is required."""
-    child = child_of(part, tag)
-    if child is None:
-        if default is None:
-            raise part.fault(f"<{part.element.tag}> has no <{tag}>.")
-        return default
-    text = child.element.text
-    return child.parse(text, count, f"<{tag}>{text.strip()[:60]}</{tag}>")

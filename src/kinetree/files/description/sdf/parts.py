@@ -104,17 +104,25 @@ def child_of(part: Part, tag: str) -> Part | None:
 def text_of(part: Part, tag: str) -> str:
     """The text of a child, without blanks around it; empty if there is no such child."""
     child = child_of(part, tag)
-    return "" if child is None else child.element.text.strip()
+    return "" if child is None else child.element.value
+
+
+def numbers_in(
+    part: Part, tag: str, count: int, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """The numbers in a child; without a default it is required."""
+    child = child_of(part, tag)
+    if child is None:
+        if default is None:
+            raise part.fault(f"<{part.element.tag}> has no <{tag}>.")
+        return default
+    text = child.element.value
+    return child.parse(text, count, f"<{tag}>{clip(text)}</{tag}>")
 
 
 def number_of(part: Part, tag: str, default: float) -> float:
     """The number in a child; `default` if there is no such child."""
-    child = child_of(part, tag)
-    if child is None:
-        return default
-    return child.parse(child.element.text, 1, f"<{tag}>{clip(child.element.text.strip())}</{tag}>")[
-        0
-    ]
+    return numbers_in(part, tag, 1, (default,))[0]
 
 
 def limit_of(part: Part, tag: str, default: float) -> float:
@@ -122,7 +130,7 @@ def limit_of(part: Part, tag: str, default: float) -> float:
     child = child_of(part, tag)
     if child is None:
         return default
-    text = child.element.text.strip()
+    text = child.element.value
     if text.lower().lstrip("+-") in ("inf", "infinity"):
         return -math.inf if text.startswith("-") else math.inf
     value = child.parse(text, 1, f"<{tag}>{clip(text)}</{tag}>", math.inf)[0]
@@ -132,7 +140,7 @@ def limit_of(part: Part, tag: str, default: float) -> float:
 def flag_of(part: Part, tag: str, default: bool = False) -> bool:
     """The truth value in a child; `default` if there is no such child."""
     child = child_of(part, tag)
-    return default if child is None else _flag(child, child.element.text, f"<{tag}>")
+    return default if child is None else _flag(child, child.element.value, f"<{tag}>")
 
 
 def flag_attribute(part: Part, name: str) -> bool:
@@ -177,7 +185,7 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
     """
     if part is None:
         return np.eye(4), ""
-    attributes, text = part.element.attributes, part.element.text
+    attributes, text = part.element.attributes, part.element.value
     if attributes.get("frame", "").strip():  # an empty one, as Gazebo writes it, has no effect
         raise part.fault(
             f"<pose> has frame={show(attributes['frame'])}, which programs read in different ways; "
@@ -188,14 +196,14 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
         raise part.fault(f"rotation_format is {show(form)}; expected euler_rpy or quat_xyzw.")
     in_degrees = flag_attribute(part, "degrees")
     relative_to = attributes.get("relative_to", "").strip()
-    if not text.strip():
+    if not text:
         return np.eye(4), relative_to
     is_quaternion = form == "quat_xyzw"
-    given = part.parse(text, 7 if is_quaternion else 6, f"<pose>{clip(text.strip())}</pose>")
+    given = part.parse(text, 7 if is_quaternion else 6, f"<pose>{clip(text)}</pose>")
     p, rotation = given[:3], given[3:]
     if max(map(abs, p)) > FAR_M:
         part.warn(
-            f"<pose>{clip(text.strip())}</pose> is more than {FAR_M:g} m away; lengths are in "
+            f"<pose>{clip(text)}</pose> is more than {FAR_M:g} m away; lengths are in "
             "metres, are these millimetres?"
         )
     if is_quaternion:
@@ -207,7 +215,7 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
     if max(map(abs, rotation)) > (360 if in_degrees else LARGE_ANGLE):
         unit = "degrees" if in_degrees else "radians"
         part.warn(
-            f"<pose>{clip(text.strip())}</pose> turns by more than a turn; its angles are in {unit}"
+            f"<pose>{clip(text)}</pose> turns by more than a turn; its angles are in {unit}"
             f"{'' if in_degrees else ', unless it has degrees=true'}."
         )
     return pose(rpy(*angles) if any(angles) else np.eye(3), np.array(p)), relative_to

@@ -1,7 +1,7 @@
 """URDF -> records: faithful to the file; every assumption is noted with its line.
 
-`parts` reads elements strictly, `vocabulary` reports unknown ones; `links`, `joints` and
-`transmissions` make records of them, and `structure` checks that they form a tree.
+`parts` reads values strictly, `vocabulary` reports unknown elements; `elements` makes records of
+links, joints and transmissions, and checks that they form a tree.
 """
 
 import os
@@ -19,12 +19,17 @@ from kinetree.files.description.records import (
     RobotDescription,
 )
 from kinetree.files.description.source import decode, path_text, read_bytes
-from kinetree.files.description.urdf.extensions import note_extensions
-from kinetree.files.description.urdf.joints import read_joint
-from kinetree.files.description.urdf.links import read_frame, read_link, read_meshes
-from kinetree.files.description.urdf.structure import add_world, check_structure, follow
-from kinetree.files.description.urdf.transmissions import add_rotors
-from kinetree.files.description.urdf.vocabulary import XACRO_HINT, check_words
+from kinetree.files.description.urdf.elements import (
+    add_rotors,
+    add_world,
+    check_structure,
+    follow,
+    read_frame,
+    read_joint,
+    read_link,
+    read_meshes,
+)
+from kinetree.files.description.urdf.vocabulary import XACRO_HINT, check_words, note_extensions
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 

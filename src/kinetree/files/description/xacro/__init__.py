@@ -147,6 +147,7 @@ class _Reader:
         """Expand text and children of `source` into `out`, without `source` itself."""
         if source.text:
             out.text += self.text(source.text, scope, source, "the text")
+            out.interruption = out.interruption or source.interruption
         self.content(source, out, scope)
 
     def element(self, child: Element, out: Element, scope: Scope) -> None:
@@ -168,6 +169,7 @@ class _Reader:
         new = Element(tag, {}, child.file, child.line, child.column)
         new.attributes = self.attributes(child, scope)
         new.text = self.text(child.text, scope, child, "the text") if child.text else ""
+        new.interruption = child.interruption
         out.children.append(new)
         self.content(child, new, scope)
 

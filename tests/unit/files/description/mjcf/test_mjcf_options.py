@@ -11,7 +11,6 @@ from kinetree.algorithms import mass_matrix
 from kinetree.errors import ParseError
 from kinetree.files.description.constraints import Couple
 from kinetree.files.description.mjcf import read_mjcf
-from kinetree.files.description.mjcf.drives import DISABLE
 from kinetree.files.description.records import Spring
 from kinetree.model import build_model
 
@@ -34,11 +33,6 @@ def texts(notes):
 
 def flagged(flags, body=RUBBING):
     return model(top=f"<option><flag {flags}/></option>", body=body)
-
-
-def test_the_bits_are_those_of_mujoco():
-    for name, bit in DISABLE.items():
-        assert int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) == bit
 
 
 def test_gravity_that_a_flag_disables_is_zero(tmp_path):

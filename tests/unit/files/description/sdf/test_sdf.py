@@ -191,7 +191,9 @@ def test_gravity_is_that_of_the_world():
     world = one().replace('<model name="m">', '<world name="w">{}<model name="m">')
     world = world.replace("</model>", "</model></world>")
     for gravity, wanted in (("<gravity>0 1 -3</gravity>", (0, 1, -3)), ("", (0, 0, -9.8))):
-        assert read_sdf_text(world.replace("{}", gravity)).gravity == wanted
+        found = read_sdf_text(world.replace("{}", gravity))
+        assert found.gravity == wanted
+        assert any("no <gravity>: 0 0 -9.8" in x.text for x in found.notes) == (not gravity)
     assert read_sdf_text(one()).gravity == (0, 0, -9.81)
 
 

@@ -38,33 +38,8 @@ SEED = """<?xml version="1.0"?>
 </world></sdf>"""
 PIECE = re.compile(r">[^<>]+<|\"[^\"]*\"")
 TAG = re.compile(r"<(/?)([a-z_2]+)")
-WORDS = [
-    "",
-    "a",
-    "b",
-    "n::b",
-    "f",
-    "__model__",
-    "world",
-    "j1",
-    "j6",
-    "0",
-    "-1",
-    "nan",
-    "inf",
-    "1e400",
-]
-WORDS += [
-    "1 2 3",
-    "0 0 0",
-    "1 2 3 4 5 6",
-    "0 0 1 0 0 0",
-    "true",
-    "fixed",
-    "ball",
-    "axis2",
-    "x" * 2000,
-]
+WORDS = "a b n::b f __model__ world j1 j6 0 -1 nan inf 1e400 true fixed ball axis2".split()
+WORDS += ["", "1 2 3", "0 0 0", "1 2 3 4 5 6", "0 0 1 0 0 0", "x" * 2000]
 ELEMENT = re.compile(r"<([a-z_]+)[^<>]*>[^<>]*</\1>")
 
 
@@ -93,12 +68,12 @@ def damaged(text, rng):
     return text
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(12))
 def test_damaged_files_raise_nothing_but_our_errors(seed):
     sources = [SEED, RandomRobot(seed).text(), RandomRobot(seed, nested=False).text(1)]
     rng = random.Random(seed)
     outcomes = {"read": 0, "refused": 0}
-    for _ in range(250):
+    for _ in range(50):
         text = damaged(rng.choice(sources), rng)
         try:
             build_model(read_sdf_text(text), unphysical="allow")
@@ -106,7 +81,7 @@ def test_damaged_files_raise_nothing_but_our_errors(seed):
         except KinetreeError as error:
             assert str(error)
             outcomes["refused"] += 1
-    assert min(outcomes.values()) > 20
+    assert min(outcomes.values()) > 3
 
 
 def test_the_file_that_is_damaged_is_read_when_it_is_whole():
