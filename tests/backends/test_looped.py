@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import grouping
 from kinetree.engine.kernels import forms
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.model.samples import SCREWS, random_model
 from robot_states import any_robot
 

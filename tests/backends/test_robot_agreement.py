@@ -7,7 +7,7 @@ import pytest
 from compiled_robots import CASES, Terms, arguments, case_name, check_kernel, textbook, tolerance
 from kinetree import Spring, robots
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.model import WORLD
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size

@@ -8,7 +8,7 @@ from kinetree import algorithms, robots, threads
 from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.engine.call import dispatch
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.engine.llvm import engine
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size

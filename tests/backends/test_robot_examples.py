@@ -6,7 +6,7 @@ import pytest
 
 from compiled_robots import CASES, Terms, case_name, check_kernel
 from example_robots import example
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 
 mpmath = pytest.importorskip("mpmath")
 

@@ -12,7 +12,7 @@ from closed_loops import slider_crank_tree
 from kinetree import algorithms
 from kinetree.algorithms.quantities import CONSTRAINED
 from kinetree.engine.export import LANGUAGES, export
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 
 GCC = shutil.which("gcc")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")

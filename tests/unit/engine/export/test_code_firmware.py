@@ -29,7 +29,8 @@ from kinetree.engine.export.target_functions import (
     functions_text,
 )
 from kinetree.engine.export.targets import traffic
-from kinetree.engine.kernels.compile import compile_kernel, trace_quantity
+from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.errors import InputError, NameLookupError
 
 GCC = shutil.which("gcc")
