@@ -8,7 +8,8 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import grouping
 from kinetree.engine.kernels import forms
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels.compile import compiled
+from kinetree.engine.kernels.request import Request
 from kinetree.model.samples import SCREWS, random_model
 from robot_states import any_robot
 
@@ -30,10 +31,10 @@ def states(model, count, seed=0):
 
 def both(monkeypatch, model, name, **options):
     """The looped and the straight-line kernel of a quantity."""
-    straight = compile_kernel(model, name, **options)
+    straight = compiled(model, Request(name, **options))
     with monkeypatch.context() as changed:
         changed.setattr(forms, "STRAIGHT", -1)
-        looped = compile_kernel(model, name, **options)
+        looped = compiled(model, Request(name, **options))
     assert type(looped.graph).__name__ == "Program"
     return looped, straight
 
