@@ -93,7 +93,7 @@ def check_length(operations: int) -> None:
 def rollout(model: Any, seed: int) -> dict[str, np.ndarray]:
     """Runge-Kutta steps from random states under small forces."""
     from kinetree.algorithms import random
-    from kinetree.engine.kernels.compile import compile_kernel
+    from kinetree.engine.kernels.memo import kernel as compile_kernel
 
     rng = np.random.default_rng(seed)
     q0 = np.array([random(model, rng) for _ in range(ROLLOUTS)])

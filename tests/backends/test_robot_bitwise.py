@@ -5,10 +5,10 @@ import pytest
 
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
-from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.engine.call import dispatch
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.compile import compiled
+from kinetree.engine.kernels.request import Request
 from kinetree.engine.llvm import engine
 from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import size
@@ -17,6 +17,8 @@ MODELS = {
     "puma": robots.puma_560().model,
     "all types": random_model(3, 4, types=ALL_TYPES, mimic=True),
 }
+# sines, products, divisions, several shapes; emitted code knows no more of a quantity
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "link_poses", "kinetic_energy")
 EPS32 = float(np.finfo(np.float32).eps)
 
 
@@ -27,7 +29,7 @@ def model(request):
 
 @pytest.fixture(scope="module", params=QUANTITIES)
 def kernel(request, model):
-    return compile_kernel(model, request.param)
+    return compiled(model, Request(request.param))
 
 
 def batch(model, kernel, count):
@@ -68,7 +70,7 @@ def test_layout_in_memory_changes_no_bit(model, kernel):
 
 def test_threads_change_no_bit(model, kernel, monkeypatch):
     monkeypatch.setattr(dispatch, "WORK", 1)  # threads from the first state on
-    eager = compile_kernel(model, kernel.name)
+    eager = compiled(model, Request(kernel.name))
     arrays = batch(model, kernel, 101)
     counts, call = [], dispatch.Batch.call
 

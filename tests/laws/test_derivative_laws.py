@@ -19,7 +19,7 @@ from kinetree.engine.compiler.derivatives import jacobian, jvp
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.compile import compile_derivative
+from kinetree.engine.kernels.memo import derivative_kernel
 from precise_robots import H, derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, screw_robot, size
 
@@ -158,7 +158,7 @@ def test_second_derivatives_are_differences_of_the_recursion(seed, fifty_digits)
     """Joints of all types; d/dq d/dq is along tangent vectors twice, and so not symmetric."""
     model = any_robot(seed, 3)
     x, v = random_state(model, seed), np.random.default_rng(seed).normal(size=model.n)
-    second = compile_derivative(
+    second = derivative_kernel(
         model, "inverse_dynamics_derivatives", ("q", "dq"), wrenches=True
     )  # of d tau/d q by q and dq, then of d tau/d dq
     found = [part @ v for part in second(x.q, x.dq, x.ddq, x.F_ext)]

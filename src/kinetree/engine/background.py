@@ -1,7 +1,7 @@
 """Compile in the background, while calls are answered by code that was there at once.
 
 The straight-line code of a large graph takes seconds to compile. Its kernel first runs a program of
-single operations (`compiler.tabulated`), which is made in about a tenth of a second, runs some ten
+single operations (`compiler.assembly`), which is made in about a tenth of a second, runs some ten
 times as long, and gives the same bits. Meanwhile one thread compiles the kernels that wait, one
 after the other; each kernel then takes its own code.
 

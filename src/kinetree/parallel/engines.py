@@ -1,4 +1,5 @@
 """Engines: where chunks are computed. Threads, processes, Ray, Dask, or an executor of the user."""
+# ruff: noqa: D102 (the class `Engine` describes its methods)
 
 import multiprocessing
 import os
@@ -33,38 +34,28 @@ STORE = 256 << 20  # bytes of Ray's shared memory; chunks are a few MB
 
 
 class Engine(Protocol):
-    """Computes chunks of one study."""
+    """Computes chunks of one study.
+
+    submit: start a chunk, `count` samples from `first` on. lost: True if an error means that a
+    worker died, and not that the chunk is wrong. renew: prepare for more chunks after a worker
+    died; False if that is not possible. close: cancel the chunks that have not started, and stop
+    what the engine started.
+    """
 
     workers: int
 
-    def submit(self, first: int, count: int) -> "Future[bytes]":
-        """Start a chunk: `count` samples from `first` on."""
-        ...
-
-    def lost(self, error: BaseException) -> bool:
-        """Return True if an error means that a worker died, and not that the chunk is wrong."""
-        ...
-
-    def renew(self) -> bool:
-        """Prepare for more chunks after a worker died; False if that is not possible."""
-        ...
-
-    def close(self) -> None:
-        """Cancel the chunks that have not started, and stop what the engine started."""
-        ...
+    def submit(self, first: int, count: int) -> "Future[bytes]": ...
+    def lost(self, error: BaseException) -> bool: ...
+    def renew(self) -> bool: ...
+    def close(self) -> None: ...
 
 
 @runtime_checkable
 class DaskClient(Protocol):
     """The client of a Dask cluster (distributed.Client)."""
 
-    def get_executor(self, *, pure: bool) -> Executor:
-        """An executor whose tasks run on the cluster."""
-        ...
-
-    def nthreads(self) -> Mapping[str, int]:
-        """Number of threads of each worker."""
-        ...
+    def get_executor(self, *, pure: bool) -> Executor: ...
+    def nthreads(self) -> Mapping[str, int]: ...
 
 
 def make_engine(
@@ -108,7 +99,6 @@ class ExecutorEngine:
         self.packed, self.workers, self._executor, self._close = packed, workers, executor, close
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
         return self._executor.submit(run_chunk, self.packed, first, count)
 
     def lost(self, error: BaseException) -> bool:
@@ -120,7 +110,6 @@ class ExecutorEngine:
         return not isinstance(self._executor, ProcessPoolExecutor)
 
     def close(self) -> None:
-        """See `Engine`."""
         self._close()
 
 
@@ -184,7 +173,6 @@ class ProcessEngine:
         return True
 
     def close(self) -> None:
-        """See `Engine`."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -269,7 +257,6 @@ class RayEngine:
         self._under_way: dict[Future[bytes], Any] = {}
 
     def submit(self, first: int, count: int) -> "Future[bytes]":
-        """See `Engine`."""
         reference = self._task.remote(self._packed, first, count)
         future: Future[bytes] = reference.future()
         self._under_way[future] = reference
@@ -286,7 +273,6 @@ class RayEngine:
         return True
 
     def close(self) -> None:
-        """See `Engine`."""
         for reference in list(self._under_way.values()):
             self._ray.cancel(reference)
         if self._own:

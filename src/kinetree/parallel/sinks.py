@@ -8,10 +8,11 @@ whatever was written when its process was killed, at any moment.
 import json
 import os
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,139 +28,135 @@ ENDINGS = (".parquet", ".npy", ".csv")
 Row = np.dtype[Any]  # a row of the table: the number of the sample, then its columns
 
 
-class Sink(Protocol):
-    """Takes rows; `done` is how many of them an earlier run left."""
-
-    done: int
-
-    def write(self, rows: Array) -> None:
-        """Append rows of the table's dtype."""
-        ...
-
-    def written(self, first: int, count: int) -> Array:
-        """Rows as they were written; call it before `finish`."""
-        ...
-
-    def finish(self, complete: bool) -> None:
-        """Close the file; one that is not complete stays there for `resume`."""
-        ...
-
-
 def row_dtype(columns: tuple[str, ...]) -> Row:
     """The type of a row: the number of the sample, and its columns."""
     return np.dtype([("sample", "<i8"), *((name, "<f8") for name in columns)])
 
 
-def make_sink(
-    path: Path | None, dtype: Row, total: int, meta: Mapping[str, str], resume: bool = False
-) -> Sink:
-    """The sink for `total` rows at a path, by its ending; memory for None."""
-    if path is None:
-        return MemorySink(dtype, total)
-    kinds = {".parquet": ParquetSink, ".npy": NpySink, ".csv": CsvSink}
-    return kinds[path.suffix](path, dtype, total, meta, resume)
-
-
 class MemorySink:
-    """All rows in one array."""
+    """All rows in one array. `done`: rows that are there."""
 
     def __init__(self, dtype: Row, total: int) -> None:
         self.table = np.zeros(total, dtype)
         self.done = 0
 
     def write(self, rows: Array) -> None:
-        """See `Sink`."""
+        """Append rows of the table's dtype."""
         self.table[self.done : self.done + len(rows)] = rows
         self.done += len(rows)
 
     def written(self, first: int, count: int) -> Array:
-        """See `Sink`."""
+        """Rows as they were written; call it before `finish`."""
         return self.table[: self.done][first : first + count]
 
     def finish(self, complete: bool) -> None:
-        """See `Sink`."""
+        """Close the file; one that is not complete stays there for `resume`."""
 
 
-class NpySink:
-    """A NumPy file of one structured array, which can be mapped into memory."""
+class FileSink(ABC):
+    """Rows in a file. done: rows that an earlier run left. begin: bytes before the first row."""
 
     def __init__(
         self, path: Path, dtype: Row, total: int, meta: Mapping[str, str], resume: bool
     ) -> None:
         self.path, self.partial, self.dtype = path, partial_of(path), dtype
-        head, size = npy_head(dtype, total), -1
-        self.begin = len(head)  # bytes before the first row
+        head, size = self.head(total), 0
+        self.begin, self.done = len(head), 0
         if resume and same_study(self.partial, meta):
-            size = self.partial.stat().st_size
-        self.done = max(0, size - self.begin) // dtype.itemsize
+            self.done, size = self.left()
         if size >= self.begin:
-            os.truncate(self.partial, self.begin + self.done * dtype.itemsize)
+            os.truncate(self.partial, size)
             self._file = self.partial.open("ab")
         else:
             announce(self.partial, meta)
             self._file = self.partial.open("wb")
             self._file.write(head)
 
+    @abstractmethod
+    def head(self, total: int) -> bytes:
+        """What stands before the first of `total` rows."""
+
+    @abstractmethod
+    def left(self) -> tuple[int, int]:
+        """The number of whole rows that an earlier run left, and the size of the file with them."""
+
+    @abstractmethod
+    def encoded(self, rows: Array) -> bytes:
+        """Rows as they stand in the file."""
+
+    @abstractmethod
+    def written(self, first: int, count: int) -> Array:
+        """Rows as they were written; call it before `finish`."""
+
     def write(self, rows: Array) -> None:
-        """See `Sink`."""
-        self._file.write(rows.tobytes())
+        """Append rows of the table's dtype."""
+        self._file.write(self.encoded(rows))
         self._file.flush()
 
+    def finish(self, complete: bool) -> None:
+        """Close the file; one that is not complete stays there for `resume`."""
+        self._file.close()
+        if complete:
+            settle(self.partial, self.path)
+
+
+class NpySink(FileSink):
+    """A NumPy file of one structured array, which can be mapped into memory."""
+
+    def head(self, total: int) -> bytes:
+        """A header of version 3: UTF-8 names, data from a multiple of 64 bytes on.
+
+        It is written by hand so that its length does not depend on the version of NumPy.
+        """
+        layout = {"descr": self.dtype.descr, "fortran_order": False, "shape": (total,)}
+        text = repr(layout).encode()
+        text += b" " * (-(len(MAGIC) + 4 + len(text) + 1) % 64) + b"\n"
+        return MAGIC + struct.pack("<I", len(text)) + text
+
+    def left(self) -> tuple[int, int]:
+        """The bytes behind the header are rows of one size."""
+        rows = max(0, self.partial.stat().st_size - self.begin) // self.dtype.itemsize
+        return rows, min(self.partial.stat().st_size, self.begin + rows * self.dtype.itemsize)
+
+    def encoded(self, rows: Array) -> bytes:
+        """The bytes of the array."""
+        return rows.tobytes()
+
     def written(self, first: int, count: int) -> Array:
-        """See `Sink`."""
+        """Read them at their place."""
         at = self.begin + first * self.dtype.itemsize
         return np.fromfile(self.partial, self.dtype, count, offset=at)
 
-    def finish(self, complete: bool) -> None:
-        """See `Sink`."""
-        self._file.close()
-        if complete:
-            settle(self.partial, self.path)
 
-
-class CsvSink:
+class CsvSink(FileSink):
     """Text: a line of names, then a line for each row; numbers with all their digits."""
 
-    def __init__(
-        self, path: Path, dtype: Row, total: int, meta: Mapping[str, str], resume: bool
-    ) -> None:
-        self.path, self.partial, self.done = path, partial_of(path), 0
-        self.dtype = dtype
-        if resume and same_study(self.partial, meta):
-            lines, size = _whole_lines(self.partial)
-            self.done = max(0, lines - 1)
-            os.truncate(self.partial, size)
-            self._file = self.partial.open("a", encoding="utf-8", newline="")
-        else:
-            lines = 0
-            announce(self.partial, meta)
-            self._file = self.partial.open("w", encoding="utf-8", newline="")
-        if lines == 0:
-            self._file.write(",".join(map(_quoted, dtype.names or ())) + "\n")
+    def head(self, total: int) -> bytes:
+        """The names of the columns."""
+        return (",".join(map(_quoted, self.dtype.names or ())) + "\n").encode()
 
-    def write(self, rows: Array) -> None:
-        """See `Sink`."""
-        lines = [",".join(map(repr, row)) for row in rows.tolist()]
-        self._file.write("".join(f"{line}\n" for line in lines))
-        self._file.flush()
+    def left(self) -> tuple[int, int]:
+        """Every row ends with a new line."""
+        lines = size = at = 0
+        with self.partial.open("rb") as file:
+            while block := file.read(BLOCK):
+                ends = block.count(b"\n")
+                lines, size = lines + ends, at + block.rindex(b"\n") + 1 if ends else size
+                at += len(block)
+        return max(0, lines - 1), size
+
+    def encoded(self, rows: Array) -> bytes:
+        """A line for each row."""
+        return "".join(f"{','.join(map(repr, row))}\n" for row in rows.tolist()).encode()
 
     def written(self, first: int, count: int) -> Array:
-        """See `Sink`."""
+        """Read their lines."""
         with self.partial.open("rb") as file:
-            lines = [x.decode() for x in islice(file, first + 1, first + 1 + count)]
-        rows = [
-            (int(x), *map(float, columns)) for x, *columns in (line.split(",") for line in lines)
-        ]
-        return np.array(rows, self.dtype)
-
-    def finish(self, complete: bool) -> None:
-        """See `Sink`."""
-        self._file.close()
-        if complete:
-            settle(self.partial, self.path)
+            lines = [x.decode().split(",") for x in islice(file, first + 1, first + 1 + count)]
+        return np.array([(int(x), *map(float, columns)) for x, *columns in lines], self.dtype)
 
 
-class ParquetSink:
+class ParquetSink(NpySink):
     """A Parquet file with the metadata in it, in groups of a fixed number of rows.
 
     Parquet has its index at the end, so that an interrupted file cannot be read. Rows are therefore
@@ -175,48 +172,50 @@ class ParquetSink:
         types = {"i": self._arrow.int64(), "f": self._arrow.float64()}
         fields = [(name, types[dtype[name].kind]) for name in dtype.names or ()]
         self.schema = self._arrow.schema(fields, metadata=dict(meta))
-        self.path, self.dtype = path, dtype
-        self._rows = NpySink(path, dtype, total, meta, resume)
-        self.done = self._rows.done
-
-    def write(self, rows: Array) -> None:
-        """See `Sink`."""
-        self._rows.write(rows)
-
-    def written(self, first: int, count: int) -> Array:
-        """See `Sink`."""
-        return self._rows.written(first, count)
+        super().__init__(path, dtype, total, meta, resume)
 
     def finish(self, complete: bool) -> None:
-        """See `Sink`."""
-        self._rows.finish(False)
+        """Close the file; pack a complete one."""
+        super().finish(complete=False)
         if not complete:
             return
-        partial = self._rows.partial
-        packed = partial.with_name(partial.name + ".packed")
+        packed = self.partial.with_name(self.partial.name + ".packed")
         try:
-            self._pack(partial, packed)
+            self._pack(packed)
             replace(packed, self.path)
         finally:
             packed.unlink(missing_ok=True)
-        partial.unlink()
-        meta_of(partial).unlink()
+        self.partial.unlink()
+        meta_of(self.partial).unlink()
 
-    def _pack(self, partial: Path, packed: Path) -> None:
+    def _pack(self, packed: Path) -> None:
         """Write all rows as Parquet, with one group in memory at a time."""
         group = max(1, min(GROUP, (64 << 20) // self.dtype.itemsize))
         with (
-            partial.open("rb") as file,
+            self.partial.open("rb") as file,
             self._parquet.ParquetWriter(
                 packed, self.schema, compression="zstd", use_dictionary=False, version="2.6"
             ) as writer,
         ):
-            file.seek(self._rows.begin)
+            file.seek(self.begin)
             while len(rows := np.fromfile(file, self.dtype, group)):
                 names = self.dtype.names or ()
                 columns = [self._arrow.array(np.ascontiguousarray(rows[name])) for name in names]
                 table = self._arrow.Table.from_arrays(columns, schema=self.schema)
                 writer.write_table(table, row_group_size=group)
+
+
+Sink: TypeAlias = MemorySink | FileSink
+
+
+def make_sink(
+    path: Path | None, dtype: Row, total: int, meta: Mapping[str, str], resume: bool = False
+) -> Sink:
+    """The sink for `total` rows at a path, by its ending; memory for None."""
+    if path is None:
+        return MemorySink(dtype, total)
+    kinds = {".parquet": ParquetSink, ".npy": NpySink, ".csv": CsvSink}
+    return kinds[path.suffix](path, dtype, total, meta, resume)
 
 
 def check_place(output: str | os.PathLike[str] | None) -> Path | None:
@@ -302,27 +301,6 @@ def settle(partial: Path, path: Path) -> None:
     meta_of(path).write_bytes(meta_of(partial).read_bytes())
     replace(partial, path)
     meta_of(partial).unlink()
-
-
-def npy_head(dtype: Row, total: int) -> bytes:
-    """The header of a NumPy file of version 3: UTF-8 names, data from a multiple of 64 bytes on.
-
-    It is written by hand so that its length does not depend on the version of NumPy.
-    """
-    text = repr({"descr": dtype.descr, "fortran_order": False, "shape": (total,)}).encode()
-    text += b" " * (-(len(MAGIC) + 4 + len(text) + 1) % 64) + b"\n"
-    return MAGIC + struct.pack("<I", len(text)) + text
-
-
-def _whole_lines(path: Path) -> tuple[int, int]:
-    """The number of lines of a file that have an end, and their bytes."""
-    count = size = at = 0
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            ends = block.count(b"\n")
-            count, size = count + ends, at + block.rindex(b"\n") + 1 if ends else size
-            at += len(block)
-    return count, size
 
 
 def _quoted(name: str) -> str:

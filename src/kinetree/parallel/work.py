@@ -5,6 +5,7 @@ study, the model and the settings. `plain` lets only data and known records thro
 of the user travels. Metadata are JSON: a results file may come from anywhere and is never
 unpickled.
 """
+# ruff: noqa: D102 (the class `Study` describes its methods)
 
 import base64
 import dataclasses
@@ -62,7 +63,9 @@ _lock = threading.RLock()
 class Study(Protocol):
     """A study that is ready to compute.
 
-    size, seconds: memory in bytes and approximate time that one sample needs.
+    size, seconds: memory in bytes and approximate time that one sample needs. warm: compile the
+    kernels, and raise an error for what cannot be computed. compute: rows of samples, (S, rows,
+    columns).
     """
 
     columns: tuple[str, ...]
@@ -70,13 +73,8 @@ class Study(Protocol):
     size: int
     seconds: float
 
-    def warm(self) -> None:
-        """Compile the kernels, and raise an error for what cannot be computed."""
-        ...
-
-    def compute(self, samples: Array) -> Array:
-        """Rows of the samples, (S, rows, columns)."""
-        ...
+    def warm(self) -> None: ...
+    def compute(self, samples: Array) -> Array: ...
 
 
 def pack(

@@ -93,7 +93,7 @@ def damage(data: bytes, dice: random.Random) -> bytes:
     return broken if broken != data else data[:-1]
 
 
-def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch, scale):
+def test_damaged_files_are_compiled_again(folder, monkeypatch, scale):
     graph, target = scale(3.0), host_target()
     kernel = Kernel(graph)
     (path,) = entries(folder)
@@ -108,13 +108,13 @@ def test_a_thousand_damaged_files_are_compiled_again(folder, monkeypatch, scale)
 
     monkeypatch.setattr(engine, "assemble", assemble)
     dice = random.Random(11)
-    for _ in range(1000):
+    for _ in range(80):
         path.write_bytes(damage(good, dice))
         kernel = Kernel(graph)
         assert kernel(2.0) == 6.0
         assert path.read_bytes() == good
-    assert len(again) == 1000
-    assert Kernel(graph)(2.0) == 6.0 and len(again) == 1000
+    assert len(again) == 80
+    assert Kernel(graph)(2.0) == 6.0 and len(again) == 80
     assert target == host_target()
 
 
@@ -212,24 +212,24 @@ for k in range(int(sys.argv[1])):
 """
 
 
-def test_eight_processes_share_a_cache_while_some_are_killed(folder, monkeypatch):
+def test_processes_share_a_cache_while_some_are_killed(folder, monkeypatch):
     # a bound that three entries break, so that entries also vanish while others read them
     monkeypatch.setenv("KINETREE_CACHE_SIZE", "8K")
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", SHARING, "100000" if k % 4 == 0 else "15"],
+            [sys.executable, "-c", SHARING, "100000" if k == 0 else "6"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for k in range(8)
+        for k in range(4)
     ]
     for k, process in enumerate(running):
-        if k % 4 == 0:
+        if k == 0:
             assert process.stdout.readline() == "made\n"
             process.kill()
     for k, process in enumerate(running):
         _, errors = process.communicate(timeout=180)
-        assert k % 4 == 0 or (process.returncode, errors) == (0, "")
+        assert k == 0 or (process.returncode, errors) == (0, "")
     for path in entries(folder):
         assert cache.unseal(path.stem, path.read_bytes()) is not None

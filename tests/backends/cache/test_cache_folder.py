@@ -97,7 +97,7 @@ def test_without_a_home_there_is_no_cache(monkeypatch, compiled, scale):
     assert len(compiled) == 1
 
 
-@pytest.mark.parametrize("word", ["0", "off", "No", " false "])
+@pytest.mark.parametrize("word", ["0", " false "])
 def test_off_switch(folder, monkeypatch, compiled, word, scale):
     monkeypatch.setenv("KINETREE_CACHE", word)
     assert Kernel(scale(3.0))(2.0) == 6.0

@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import os
-import pickle
 import sys
 import threading
 import tracemalloc
@@ -88,16 +87,6 @@ def test_memory_that_is_referred_to_is_not_used_again(arm, states, kind):
     memory = np.ctypeslib.as_array((ctypes.c_double * (STATES * 3)).from_address(start))
     assert memory.tobytes() == expected.tobytes()
     del kept
-
-
-def test_copies_and_pickles_are_independent(arm, states):
-    arrays = states(STATES, 3)
-    result = arm(*arrays)
-    expected = result.tobytes()
-    copies = [result.copy(), pickle.loads(pickle.dumps(result)), result + 0, np.array(result)]
-    del result
-    arm(*(x + 1 for x in arrays))
-    assert all(x.tobytes() == expected for x in copies)
 
 
 def test_many_results_at_once_share_nothing(arm, states):
@@ -227,14 +216,3 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
 def test_an_environment_variable_sets_the_size(monkeypatch, given, size):
     monkeypatch.setenv("KINETREE_BUFFERS", given)
     assert buffers.limit() == int(size * 1e6)
-
-
-def test_without_a_pool_results_come_from_numpy(monkeypatch):
-    monkeypatch.setenv("KINETREE_BUFFERS", "off")
-    assert buffers.make_pool(vectorcall.shared_code()) == (0, 0)
-
-
-def test_new_arrays_of_other_types_come_from_numpy():
-    for kind in (np.int64, np.float16, np.complex128):
-        made = vectorcall.new_array((100_000,), np.dtype(kind))
-        assert made.dtype == kind and made.shape == (100_000,)

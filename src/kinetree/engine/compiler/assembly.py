@@ -2,6 +2,10 @@
 
 The order of the calls is chosen for long runs, and slots are used again when nothing needs them.
 Whatever the function computes outside its pieces becomes calls of bodies of one operation.
+
+`tabulated` makes a program of a graph in the same way: all its operations are such calls. The code
+of the program is short, so it is made at once, while the straight-line code of a large graph takes
+seconds. Both round every operation alike: the results have the same bits.
 """
 
 from collections import deque
@@ -15,7 +19,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import NUMBER, Form
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, prune
+from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, no_collection, prune
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.program import INPUTS, WORK, Body, Bundle, Program
 
@@ -39,6 +43,17 @@ class Variant:
     form: Form  # of what it returns
     results: tuple[Any, ...]  # for each number returned: a constant, ("in", k) or ("out", k)
     used: set[int]  # outputs that something needs
+
+
+@no_collection()
+def tabulated(graph: Graph) -> Program:
+    """Return the program that computes the operations of a graph one by one."""
+    builder = Builder()
+    builder.ops = [node.op for node in graph.nodes]
+    builder.args = [node.args for node in graph.nodes]
+    builder.values = [node.value for node in graph.nodes]
+    builder.numbers = [node.number if node.op == "const" else None for node in graph.nodes]
+    return Assembly(builder, (), graph.inputs, graph.outputs, list(graph.roots())).program()
 
 
 class Assembly:
@@ -96,13 +111,13 @@ class Assembly:
             if call is not None:
                 if call.first == node and call.needed:
                     self._add(call, range(node, node + call.variant.graph.outputs[0].size))
-            elif needed[node] and self.maker[node] < 0 and self._is_computed(node):
-                angle = builder.args[node][0] if builder.ops[node] in ("sin", "cos") else None
+            elif needed[node] and self.maker[node] < 0:
+                op = builder.ops[node]
+                if op == "input" or builder.numbers[node] is not None:
+                    continue
+                angle = builder.args[node][0] if op in ("sin", "cos") else None
                 made = [node] if angle is None else sorted(sine[angle])
                 self._add(self._loose(made), made)
-
-    def _is_computed(self, node: int) -> bool:
-        return self.builder.ops[node] != "input" and self.builder.numbers[node] is None
 
     def _add(self, call: Call, made: Sequence[int]) -> None:
         for k, node in enumerate(made):
@@ -112,16 +127,16 @@ class Assembly:
     def _loose(self, made: Sequence[int]) -> Call:
         """A call of one operation; of a sine together with the cosine of the same angle."""
         builder = self.builder
-        ops = tuple(builder.ops[node] for node in made)
+        ops = tuple([builder.ops[node] for node in made])
         args = builder.args[made[0]]
         numbers = [builder.numbers[arg] for arg in args]
-        key = (ops, tuple(number is None for number in numbers))
-        if key not in self.single:
-            self.single[key] = _one_operation(ops, [number is None for number in numbers])
-        values = tuple(arg for arg, x in zip(args, numbers, strict=True) if x is None)
-        constants = tuple(x for x in numbers if x is not None)
-        variant = self.single[key]
-        variant.used.update(range(len(made)))
+        varies = tuple([number is None for number in numbers])
+        variant = self.single.get((ops, varies))
+        if variant is None:
+            variant = self.single[ops, varies] = _one_operation(ops, varies)
+            variant.used.update(range(len(made)))
+        values = tuple([arg for arg, x in zip(args, numbers, strict=True) if x is None])
+        constants = tuple([x for x in numbers if x is not None])
         self.pairs[made[0]] = made
         return Call(variant, values, constants, made[0])
 
@@ -152,7 +167,7 @@ class Assembly:
         space = INPUTS if number is None else None
         variant = self.single.get(space)
         if variant is None:
-            variant = self.single[space] = Variant(_copied_graph(space), NUMBER, (), {0})
+            variant = self.single[space] = Variant(_copied(space), NUMBER, (), {0})
         values, constants = ((node,), ()) if number is None else ((), (number,))
         made = len(self.maker)  # behind the nodes of the builder
         self.maker.append(-1)
@@ -319,11 +334,11 @@ class Assembly:
                     table += [spot, k]
             if len(table) > start:
                 runs.append([len(bodies), (len(table) - start) // 2, start, len(constants)])
-                bodies.append(_copying(space))
+                bodies.append(Body(_copied(space, "outputs"), (Bundle(space, ((0, 0),)),), ((0,),)))
         fixed = [(k, x) for k, x in enumerate(numbers) if x is not None]
         if fixed:
             runs.append([len(bodies), len(fixed), len(table), len(constants)])
-            bodies.append(_copying(None))
+            bodies.append(Body(_copied(None, "outputs"), (), ((0,),)))
             table += [k for k, _ in fixed]
             constants += [x for _, x in fixed]
 
@@ -416,13 +431,8 @@ def _one_operation(ops: tuple[str, ...], varies: Sequence[bool]) -> Variant:
     return Variant(graph, NUMBER, (), set())
 
 
-def _copying(space: int | None) -> Body:
-    """A body whose result, an element of the outputs, is its argument; None: its constant."""
-    graph = _copied_graph(space, "outputs")
-    return Body(graph, () if space is None else (Bundle(space, ((0, 0),)),), ((0,),))
-
-
-def _copied_graph(space: int | None, name: str = "results") -> Graph:
+def _copied(space: int | None, name: str = "results") -> Graph:
+    """The graph of a body whose result is its argument; without a space, its constant."""
     constant = int(space is None)
     ports = (Port("values", (1 - constant,)), Port("constants", (constant,)))
     node = Node("input", (), (constant, 0))

@@ -15,6 +15,7 @@ above tan(pi/8).
 
 Zeros, infinities and NaN are selected by comparing bits, which raises no floating-point flag.
 """
+# ruff: noqa: D102 (the class `Arithmetic` describes its methods)
 
 import struct
 from collections.abc import Callable
@@ -24,59 +25,27 @@ X = TypeVar("X")
 
 
 class Arithmetic(Protocol[X]):
-    """Operations on float64 numbers, on integers of 64 bits, and on the results of comparisons."""
+    """Operations on float64 numbers, on integers of 64 bits, and on the results of comparisons.
 
-    def number(self, value: float) -> X:
-        """A constant."""
-        ...
+    number, integer: constants. add, sub, mul, div, neg: rounded to nearest. fma: a b + c, rounded
+    once. select: a where the mask is set, b elsewhere. unordered: mask, a or b is NaN. bits,
+    from_bits: the integer with the bits of a number, and back. on_bits: one of BIT_OPERATIONS, of
+    which comparisons give a mask.
+    """
 
-    def integer(self, value: int) -> X:
-        """A constant integer."""
-        ...
-
-    def add(self, a: X, b: X) -> X:
-        """Sum a + b."""
-        ...
-
-    def sub(self, a: X, b: X) -> X:
-        """Difference a - b."""
-        ...
-
-    def mul(self, a: X, b: X) -> X:
-        """Product a b."""
-        ...
-
-    def div(self, a: X, b: X) -> X:
-        """Quotient a / b."""
-        ...
-
-    def neg(self, a: X) -> X:
-        """Opposite -a."""
-        ...
-
-    def fma(self, a: X, b: X, c: X) -> X:
-        """Fused a b + c, rounded once."""
-        ...
-
-    def select(self, mask: X, a: X, b: X) -> X:
-        """Number a where the mask is set, b elsewhere."""
-        ...
-
-    def unordered(self, a: X, b: X) -> X:
-        """Mask: a or b is NaN."""
-        ...
-
-    def bits(self, a: X) -> X:
-        """The integer with the same bits."""
-        ...
-
-    def from_bits(self, a: X) -> X:
-        """The number with the same bits."""
-        ...
-
-    def on_bits(self, operation: str, a: X, b: X) -> X:
-        """One of BIT_OPERATIONS; a comparison gives a mask."""
-        ...
+    def number(self, value: float) -> X: ...
+    def integer(self, value: int) -> X: ...
+    def add(self, a: X, b: X) -> X: ...
+    def sub(self, a: X, b: X) -> X: ...
+    def mul(self, a: X, b: X) -> X: ...
+    def div(self, a: X, b: X) -> X: ...
+    def neg(self, a: X) -> X: ...
+    def fma(self, a: X, b: X, c: X) -> X: ...
+    def select(self, mask: X, a: X, b: X) -> X: ...
+    def unordered(self, a: X, b: X) -> X: ...
+    def bits(self, a: X) -> X: ...
+    def from_bits(self, a: X) -> X: ...
+    def on_bits(self, operation: str, a: X, b: X) -> X: ...
 
 
 BIT_OPERATIONS = ("add", "sub", "and", "or", "xor", "shl", "lshr", "icmp ugt", "icmp eq")

@@ -100,36 +100,12 @@ class FloatArithmetic:
     div: Any = staticmethod(operator.truediv)
     neg: Any = staticmethod(operator.neg)
     fma: Any = staticmethod(fma)
-
-    @staticmethod
-    def number(value: float) -> float:
-        """A constant."""
-        return value
-
-    @staticmethod
-    def integer(value: int) -> Any:
-        """A constant integer."""
-        return value % WORD
-
-    @staticmethod
-    def select(mask: Any, a: float, b: float) -> float:
-        """Number a where the mask is set, b elsewhere."""
-        return a if mask else b
-
-    @staticmethod
-    def unordered(a: float, b: float) -> Any:
-        """Mask: a or b is NaN."""
-        return a != a or b != b
-
-    @staticmethod
-    def bits(a: float) -> Any:
-        """The integer with the same bits."""
-        return _INTEGER.unpack(_DOUBLE.pack(a))[0]
-
-    @staticmethod
-    def from_bits(a: Any) -> float:
-        """The number with the same bits."""
-        return _DOUBLE.unpack(_INTEGER.pack(a))[0]
+    number: Any = staticmethod(lambda value: value)
+    integer: Any = staticmethod(lambda value: value % WORD)
+    select: Any = staticmethod(lambda mask, a, b: a if mask else b)
+    unordered: Any = staticmethod(lambda a, b: a != a or b != b)
+    bits: Any = staticmethod(lambda a: _INTEGER.unpack(_DOUBLE.pack(a))[0])
+    from_bits: Any = staticmethod(lambda a: _DOUBLE.unpack(_INTEGER.pack(a))[0])
 
     def on_bits(self, operation: str, a: Any, b: Any) -> Any:
         """An operation on integers; a comparison gives True or False."""

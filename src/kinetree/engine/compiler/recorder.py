@@ -8,16 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import numpy as np
-
 from kinetree.base.pieces import Form, put_together, recording, take_apart
 from kinetree.engine.compiler.assembly import Assembly, Call, Variant
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.program import Program
-from kinetree.engine.compiler.trace import TracedScalar, read, trace, traced_array
-from kinetree.errors import GraphError
+from kinetree.engine.compiler.trace import TracedScalar, read_results, trace, traced_array
 
 VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
 PLAIN = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
@@ -55,19 +52,8 @@ def record(
                 found = function(*arrays)
         except Again:
             continue
-        results = [np.asarray(x) for x in (found if isinstance(found, tuple) else (found,))]
-        if len(results) != len(outputs):
-            raise GraphError(
-                f"the function returned {len(results)} arrays; expected {len(outputs)}."
-            )
-        ports = [
-            Port(name, x.shape, dims) for (name, dims), x in zip(outputs, results, strict=True)
-        ]
-        nodes = [
-            read(recorder.builder, x, port, k)
-            for port, array in zip(ports, results, strict=True)
-            for k, x in enumerate(array.ravel().tolist())
-        ]
+        ports, results = read_results(recorder.builder, found, outputs)
+        nodes = [node for result in results for node in result]
         return Assembly(
             recorder.builder, recorder.calls, tuple(inputs), tuple(ports), nodes
         ).program()

@@ -29,56 +29,50 @@ NUMBERS = (float, int, np.floating, np.integer)
 WHOLE = 1024  # greatest whole exponent of a power
 
 
+def unary_method(op: str) -> Any:
+    """Make a method that applies an operation to a traced scalar."""
+    return lambda self: unary(op, self)
+
+
+def binary_method(op: str) -> Any:
+    """Make an operator; its most frequent case, two scalars of one trace, is written out.
+
+    A call of `binary` takes as long as finding the node.
+    """
+
+    def apply(self: "TracedScalar", other: object) -> Any:
+        builder = self.builder
+        if type(other) is TracedScalar and other.builder is builder:
+            return TracedScalar(builder, builder.apply(op, (self.node, other.node)))
+        return binary(op, self, other)
+
+    return apply
+
+
+def reflected_method(op: str) -> Any:
+    """Make an operator for a number on the left of a traced scalar."""
+    return lambda self, other: reflected(op, self, other)
+
+
 class TracedScalar:
     """A node of a graph under construction, with the operators of a number."""
 
     __slots__ = ("builder", "node")
 
-    # The most frequent case of the four operators, two traced scalars of one trace, is written out:
-    # a call of `binary` takes as long as finding the node.
-
     def __init__(self, builder: Builder, node: int) -> None:
         self.builder = builder
         self.node = node
 
-    def __add__(self, other: object) -> Any:
-        builder = self.builder
-        if type(other) is TracedScalar and other.builder is builder:
-            return TracedScalar(builder, builder.apply("add", (self.node, other.node)))
-        return binary("add", self, other)
+    __add__, __radd__ = binary_method("add"), reflected_method("add")
+    __sub__, __rsub__ = binary_method("sub"), reflected_method("sub")
+    __mul__, __rmul__ = binary_method("mul"), reflected_method("mul")
+    __truediv__, __rtruediv__ = binary_method("div"), reflected_method("div")
+    __neg__, __abs__ = unary_method("neg"), unary_method("abs")
 
-    def __radd__(self, other: object) -> Any:
-        return reflected("add", self, other)
-
-    def __sub__(self, other: object) -> Any:
-        builder = self.builder
-        if type(other) is TracedScalar and other.builder is builder:
-            return TracedScalar(builder, builder.apply("sub", (self.node, other.node)))
-        return binary("sub", self, other)
-
-    def __rsub__(self, other: object) -> Any:
-        return reflected("sub", self, other)
-
-    def __mul__(self, other: object) -> Any:
-        builder = self.builder
-        if type(other) is TracedScalar and other.builder is builder:
-            return TracedScalar(builder, builder.apply("mul", (self.node, other.node)))
-        return binary("mul", self, other)
-
-    def __rmul__(self, other: object) -> Any:
-        return reflected("mul", self, other)
-
-    def __truediv__(self, other: object) -> Any:
-        builder = self.builder
-        if type(other) is TracedScalar and other.builder is builder:
-            return TracedScalar(builder, builder.apply("div", (self.node, other.node)))
-        return binary("div", self, other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return reflected("div", self, other)
-
-    def __neg__(self) -> "TracedScalar":
-        return unary("neg", self)
+    # NumPy's functions of an object array call the methods of its elements.
+    sin, cos, sqrt = unary_method("sin"), unary_method("cos"), unary_method("sqrt")
+    exp, log, tanh = unary_method("exp"), unary_method("log"), unary_method("tanh")
+    fabs = __abs__
 
     def __pos__(self) -> "TracedScalar":
         return self
@@ -93,46 +87,13 @@ class TracedScalar:
         # NumPy asks here where a traced scalar itself is an argument of one of its functions
         return numpy_function(ufunc, method, *args, **options)
 
-    # NumPy's functions of an object array call the methods of its elements.
-
-    def sin(self) -> "TracedScalar":
-        """Sine of an angle in rad."""
-        return unary("sin", self)
-
-    def cos(self) -> "TracedScalar":
-        """Cosine of an angle in rad."""
-        return unary("cos", self)
-
-    def sqrt(self) -> "TracedScalar":
-        """Square root."""
-        return unary("sqrt", self)
-
-    def exp(self) -> "TracedScalar":
-        """Power e^x."""
-        return unary("exp", self)
-
-    def log(self) -> "TracedScalar":
-        """Natural logarithm."""
-        return unary("log", self)
-
-    def tanh(self) -> "TracedScalar":
-        """Hyperbolic tangent."""
-        return unary("tanh", self)
-
     def arctan2(self, x: object) -> "TracedScalar":
         """Angle of the point (x, self) in rad."""
         return atan2(self, x)
 
-    def fabs(self) -> "TracedScalar":
-        """Magnitude."""
-        return absolute(self)
-
     def clip(self, low: object, high: object, out: None = None) -> "TracedScalar":
         """Return the nearest number between two bounds, for `np.clip`."""
         return minimum(maximum(self, low), high)
-
-    def __abs__(self) -> "TracedScalar":
-        return absolute(self)
 
     def __bool__(self) -> NoReturn:
         refuse(self, "has no truth value")
@@ -409,44 +370,15 @@ def exponential(base: object, x: TracedScalar) -> Any:
     return (float(elementary_value("log", float(base))) * x).exp()
 
 
-def sin(x: TracedScalar) -> TracedScalar:
-    """Sine of an angle in rad."""
-    return x.sin()
-
-
-def cos(x: TracedScalar) -> TracedScalar:
-    """Cosine of an angle in rad."""
-    return x.cos()
-
-
-def sqrt(x: TracedScalar) -> TracedScalar:
-    """Square root."""
-    return x.sqrt()
-
-
-def exp(x: TracedScalar) -> TracedScalar:
-    """Power e^x."""
-    return x.exp()
-
-
-def log(x: TracedScalar) -> TracedScalar:
-    """Natural logarithm."""
-    return x.log()
-
-
-def tanh(x: TracedScalar) -> TracedScalar:
-    """Hyperbolic tangent."""
-    return x.tanh()
+# `kinetree.scalars` finds the functions of a kind of scalars in the module of its type
+sin, cos, sqrt, exp = TracedScalar.sin, TracedScalar.cos, TracedScalar.sqrt, TracedScalar.exp
+log, tanh, absolute = TracedScalar.log, TracedScalar.tanh, TracedScalar.fabs
+sign = unary_method("sign")
 
 
 def atan2(y: object, x: object) -> TracedScalar:
     """Angle of the point (x, y) in rad; one of both may be a number."""
     return mixed("atan2", y, x)
-
-
-def absolute(x: TracedScalar) -> TracedScalar:
-    """Magnitude."""
-    return unary("abs", x)
 
 
 def minimum(x: object, y: object) -> TracedScalar:
@@ -457,11 +389,6 @@ def minimum(x: object, y: object) -> TracedScalar:
 def maximum(x: object, y: object) -> TracedScalar:
     """The larger of two numbers; y where they are equal; NaN where one is NaN."""
     return mixed("max", x, y)
-
-
-def sign(x: TracedScalar) -> TracedScalar:
-    """Return -1, 0 or 1; NaN stays NaN."""
-    return unary("sign", x)
 
 
 def where(test: object, positive: object, other: object) -> TracedScalar:
@@ -509,24 +436,30 @@ def trace(
         found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
         if builder.refused:
             raise GraphError(f"{builder.refused} The function caught this error and went on.")
-        arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
-        if outputs is None:
-            outputs = [(f"out{k}", ()) for k in range(len(arrays))]
-        if len(outputs) != len(arrays):
-            names = ", ".join(name for name, _ in outputs)
-            raise GraphError(
-                f"the traced function returned {len(arrays)} arrays but {len(outputs)} outputs "
-                f"were announced ({names}). Return a tuple with one array for each."
-            )
-        ports = [
-            Port(name, array.shape, dims)
-            for (name, dims), array in zip(outputs, arrays, strict=True)
-        ]
-        results = [
-            [read(builder, x, port, k) for k, x in enumerate(array.ravel().tolist())]
-            for port, array in zip(ports, arrays, strict=True)
-        ]
+        ports, results = read_results(builder, found, outputs)
         return prune(builder.graph(inputs, ports, results))
+
+
+def read_results(
+    builder: Builder, found: Any, outputs: Sequence[tuple[str, tuple[str, ...]]] | None
+) -> tuple[list[Port], list[list[int]]]:
+    """Return the ports of what a traced function returned, and the nodes of each."""
+    arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
+    if outputs is None:
+        outputs = [(f"out{k}", ()) for k in range(len(arrays))]
+    if len(outputs) != len(arrays):
+        names = ", ".join(name for name, _ in outputs)
+        raise GraphError(
+            f"the traced function returned {len(arrays)} arrays but {len(outputs)} outputs "
+            f"were announced ({names}). Return a tuple with one array for each."
+        )
+    named = zip(outputs, arrays, strict=True)
+    ports = [Port(name, array.shape, dims) for (name, dims), array in named]
+    results = [
+        [read(builder, x, port, k) for k, x in enumerate(array.ravel().tolist())]
+        for port, array in zip(ports, arrays, strict=True)
+    ]
+    return ports, results
 
 
 def traced_array(builder: Builder, k: int, port: Port) -> NDArray[np.object_] | TracedScalar:

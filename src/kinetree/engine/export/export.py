@@ -8,12 +8,12 @@ from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.base.options import is_one_of, switch
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import write_c, write_cpp
-from kinetree.engine.export.driver import write_driver
 from kinetree.engine.export.firmware import ExportedCode, write_target
 from kinetree.engine.export.header import HONOURING, About, header
 from kinetree.engine.export.names import chosen_name, function_name, short_name
 from kinetree.engine.export.program import DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_julia, write_matlab, write_numpy
+from kinetree.engine.export.self_test import write_driver
 from kinetree.engine.export.targets import find_target
 from kinetree.engine.kernels.compile import traced_graph
 from kinetree.engine.kernels.request import Request

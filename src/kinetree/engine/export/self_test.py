@@ -1,28 +1,88 @@
-"""The self-test of exported C for a target: a function that needs no operating system.
+"""Tests of exported C, with stored states and results of the kernel.
 
-It compares the exported function with stored results of the kernel. Where the target promises the
-bits of the kernel, results must be equal. Elsewhere every entry of a result has its own allowed
-difference, from its own largest value in all states and from the error that the same operations
-have in the program's type: results that are sensitive to rounding, or are nothing but rounding,
-such as residuals, get more room, and small entries beside large ones get little.
+`write_driver` adds a `main` to C with the kernel's bits, which allows 2 eps for compilers that fuse
+operations. The self-test for a target is a function that needs no operating system. Where the
+target promises the bits of the kernel, results must be equal. Elsewhere every entry of a result has
+its own allowed difference, from its own largest value in all states and from the error that the
+same operations have in the program's type: results that are sensitive to rounding, or are nothing
+but rounding, such as residuals, get more room, and small entries beside large ones get little.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from kinetree import algorithms
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.export.c import returns
-from kinetree.engine.export.driver import STATES, states
 from kinetree.engine.export.program import DTYPES, FLOAT, Program, c_literal
 from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.free import FREE, free_values
+from kinetree.errors import InputError
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 
+STATES = 8
+ATTEMPTS = 100  # to draw states with finite results
+EPSILON = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}
 TURNED = (22.0, 50.0, 88.0)  # rad, added to the angles of the last states
 OTHER = 8.0  # allowed eps of an entry, and as many times the error of the same operations
+
+
+def write_driver(program: Program, model: Model) -> str:
+    """The text after the function: stored states, the kernel's results, and the main."""
+    arguments, results = states(program, model)
+    lines = ["", "#include <stdio.h>", ""]
+    for port, values in zip(program.inputs, arguments, strict=True):
+        lines += table(program, port, values, "given")
+    for port, values in zip(program.outputs, results, strict=True):
+        lines += table(program, port, values, "expected")
+    return "\n".join([*lines, *driver_main(program)]) + "\n"
+
+
+def states(program: Program, model: Model) -> tuple[list[Array], tuple[Array, ...]]:
+    """Random arguments, (STATES, *shape), and the results of the kernel, which are finite.
+
+    Free data have the values of the model. States near singular positions of a mechanism, where
+    results are NaN, are drawn again.
+    """
+    rng = np.random.default_rng(0)
+    kernel = Kernel(program.graph, program.name)
+    arguments = drawn(program, model, rng)
+    for _ in range(ATTEMPTS):
+        results = several(kernel(*arguments))
+        finite = np.all([np.isfinite(x).reshape(STATES, -1).all(axis=1) for x in results], axis=0)
+        if finite.all():
+            return arguments, results
+        more = drawn(program, model, rng)
+        for old, new in zip(arguments, more, strict=True):
+            old[~finite] = new[~finite]
+    raise InputError(
+        f"{program.name} of {model.name!r} gives finite results at few positions, so that no test "
+        "of the exported code can be written; export it without one."
+    )
+
+
+def several(results: Any) -> tuple[Array, ...]:
+    """The results of a kernel as a tuple, also of one that has a single result."""
+    return results if isinstance(results, tuple) else (results,)
+
+
+def drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Array]:
+    """Random arguments, (STATES, *shape)."""
+    arguments: list[Array] = []
+    for port in program.inputs:
+        if port.name == "q":
+            values = np.array([algorithms.random(model, rng) for _ in range(STATES)])
+        elif port.name in FREE:
+            values = np.broadcast_to(free_values(model, port.name), (STATES, *port.shape))
+        else:
+            values = rng.normal(size=(STATES, *port.shape))
+        arguments.append(values.astype(DTYPES[program.dtype]))
+    return arguments
 
 
 def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bool) -> str:
@@ -36,8 +96,7 @@ def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bo
     """
     given = turned(program, model, states(program, model)[0])
     arguments = given if same_bits else [x.astype(float) for x in given]
-    found = Kernel(program.graph, program.name)(*arguments)
-    expected = found if isinstance(found, tuple) else (found,)
+    expected = several(Kernel(program.graph, program.name)(*arguments))
     graph = program.graph if fused else unfused(program.graph)
     allowed = None if same_bits else rounding(program, graph, given, expected)
     kind, name = program.dtype, program.name
@@ -151,6 +210,51 @@ def _exact(value: float, dtype: str) -> str:
     return value.hex() + suffix
 
 
+def call_text(program: Program, ending: str) -> str:
+    """The call for state k, whose results go to arrays of their names with an ending."""
+    passed = [
+        f"given_{port.name}[k]" if port.shape else f"given_{port.name}[k][0]"
+        for port in program.inputs
+    ]
+    results = [f"{port.name}{ending}" for port in program.outputs]
+    if returns(program):
+        return f"        {results[0]}[0] = {program.name}({', '.join(passed)});"
+    return f"        {program.name}({', '.join([*passed, *results])});"
+
+
+def driver_main(program: Program) -> list[str]:
+    """The program that runs all states."""
+    dtype, outputs = program.dtype, program.outputs
+    lines = ["", "int main(void)", "{", "    double worst = 0.0;"]
+    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
+    lines += [f"        {dtype} {port.name}[{port.size}];" for port in outputs]
+    lines.append(call_text(program, ""))
+    for port in outputs:
+        lines += [
+            "        {",
+            "            double error = 0.0, size = 0.0;",
+            f"            for (int i = 0; i < {port.size}; ++i) {{",
+            f"                const double expected = expected_{port.name}[k][i];",
+            f"                error = fmax(error, fabs({port.name}[i] - expected));",
+            "                size = fmax(size, fabs(expected));",
+            f"                if ({port.name}[i] != {port.name}[i]) {{",
+            '                    printf("not a number\\n");',
+            "                    return 1;",
+            "                }",
+            "            }",
+            "            worst = fmax(worst, size > 0.0 ? error / size : error);",
+            "        }",
+        ]
+    lines += [
+        "    }",
+        f"    worst /= {EPSILON[dtype]};",
+        f'    printf("%d states, largest difference %.2f eps\\n", {STATES}, worst);',
+        "    return worst <= 2.0 ? 0 : 1;",
+        "}",
+    ]
+    return lines
+
+
 def comparison(program: Program, *, exact: bool) -> list[str]:
     """The function that compares the entries of one result."""
     kind, f = program.dtype, "f" if program.dtype == FLOAT else ""
@@ -187,19 +291,11 @@ def comparison(program: Program, *, exact: bool) -> list[str]:
 def self_test(program: Program, *, exact: bool) -> list[str]:
     """The function that runs all states."""
     name, outputs, kind = program.name, program.outputs, program.dtype
-    passed = [
-        f"given_{port.name}[k]" if port.shape else f"given_{port.name}[k][0]"
-        for port in program.inputs
-    ]
     lines = [f"int {name}_self_test({kind} *worst)", "{", f"    *worst = {c_literal(0, kind)};"]
     lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
     lines += [f"        {kind} {port.name}_out[{port.size}];" for port in outputs]
     lines.append(f"        {kind} share;")
-    if returns(program):
-        lines.append(f"        {outputs[0].name}_out[0] = {name}({', '.join(passed)});")
-    else:
-        results = [f"{port.name}_out" for port in outputs]
-        lines.append(f"        {name}({', '.join([*passed, *results])});")
+    lines.append(call_text(program, "_out"))
     for port in outputs:
         tables = f"expected_{port.name}[k]" + ("" if exact else f", allowed_{port.name}")
         lines += [

@@ -148,25 +148,6 @@ def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Resu
     return call
 
 
-def compile_kernel(
-    model: Model, name: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
-) -> "Kernel | CudaKernel":
-    """Compile the kernel of a quantity, specialised to the robot; options as in `Request`."""
-    return compiled(model, Request(name, target=target, **options))
-
-
-def compile_derivative(
-    model: Model,
-    name: str,
-    wrt: str | Sequence[str] = "q",
-    *,
-    target: str = "cpu",
-    **options: "Unpack[KernelOptions]",
-) -> "Kernel | CudaKernel":
-    """Compile the kernel of d quantity/d arguments; options as in `Request`."""
-    return compiled(model, Request(name, target=target, wrt=wrt, **options))
-
-
 @hidden_from_torch
 def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     """Compile the kernel of a request, specialised to the robot.

@@ -99,24 +99,6 @@ def kernel(
     return requested(model, quantity, target=target, **options)
 
 
-@overload
-def derivative_kernel(
-    model: Model,
-    quantity: str,
-    wrt: str | Sequence[str] = ...,
-    *,
-    target: Literal["cpu"] = ...,
-    **options: "Unpack[KernelOptions]",
-) -> "Kernel": ...
-@overload
-def derivative_kernel(
-    model: Model,
-    quantity: str,
-    wrt: str | Sequence[str] = ...,
-    *,
-    target: str,
-    **options: "Unpack[KernelOptions]",
-) -> "Kernel | CudaKernel": ...
 def derivative_kernel(
     model: Model,
     quantity: str,

@@ -4,6 +4,7 @@ NumPy arrays, lists and numbers give NumPy arrays, tensors of torch and JAX tens
 type, and labelled arrays results that are labelled alike. Types of pandas, polars and xarray are
 described by methods that they have, so that this module needs none of these packages.
 """
+# ruff: noqa: D102 (methods that only mark a type)
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
@@ -22,9 +23,7 @@ class TorchTensor(Protocol):
 class JaxArray(Protocol):
     """An array of JAX."""
 
-    def block_until_ready(self) -> Any:
-        """Wait for the values."""
-        ...
+    def block_until_ready(self) -> Any: ...
 
 
 Whole = TypeVar("Whole", covariant=True)
@@ -35,52 +34,36 @@ class PandasSeries(Protocol[Whole]):
     """A Series of pandas; its `to_frame` names the type of the frames that it belongs to."""
 
     @property
-    def index(self) -> Any:
-        """Labels of the entries."""
-        ...
+    def index(self) -> Any: ...
 
-    def to_frame(self) -> Whole:
-        """The series as a frame."""
-        ...
+    def to_frame(self) -> Whole: ...
 
 
 class PandasFrame(Protocol[Column]):
     """A DataFrame of pandas; its `duplicated` names the type of its columns."""
 
     @property
-    def index(self) -> Any:
-        """Labels of the rows."""
-        ...
+    def index(self) -> Any: ...
 
-    def duplicated(self) -> Column:
-        """A column of booleans."""
-        ...
+    def duplicated(self) -> Column: ...
 
 
 class PolarsFrame(Protocol[Column]):
     """A DataFrame of polars; its `to_series` names the type of its columns."""
 
-    def to_series(self, index: int = 0) -> Column:
-        """One column."""
-        ...
+    def to_series(self, index: int = 0) -> Column: ...
 
-    def to_dicts(self) -> Any:
-        """The rows."""
-        ...
+    def to_dicts(self) -> Any: ...
 
 
 class XarrayArray(Protocol):
     """A DataArray of xarray."""
 
     @property
-    def dims(self) -> tuple[Any, ...]:
-        """Names of the dimensions."""
-        ...
+    def dims(self) -> tuple[Any, ...]: ...
 
     @property
-    def coords(self) -> Any:
-        """Labels along the dimensions."""
-        ...
+    def coords(self) -> Any: ...
 
 
 class KernelOptions(TypedDict, total=False):

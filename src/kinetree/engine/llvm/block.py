@@ -5,6 +5,7 @@ gufunc: args has the address of each array, inputs before outputs; dimensions[0]
 states; steps has the bytes between states of each array and then, array by array, those between
 elements along each of its dimensions. Every lane of a block has the same arithmetic.
 """
+# ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
 from itertools import accumulate
 
@@ -44,23 +45,19 @@ class Block:
         return f"  {name} = getelementptr inbounds i8, ptr {buffer}, i64 {slot * self.bytes}", name
 
     def load(self, i: int, pointer: str, element: int) -> str:
-        """Load %n{i}, a vector."""
         line, address = self._address(pointer, element)
         return f"{line}\n  %n{i} = load {self.body.type}, ptr {address}, align {self.bytes}"
 
     def store(self, value: str, pointer: str, element: int) -> str:
-        """Store a vector."""
         line, address = self._address(pointer, element)
         return (
             f"{line}\n  store volatile {self.body.type} {value}, ptr {address}, align {self.bytes}"
         )
 
     def input(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an input array."""
         return "%in", self.inputs[port] + element
 
     def output(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an output array."""
         return "%out", self.outputs[port] + element
 
     def angles(self, stage: list[int]) -> str:

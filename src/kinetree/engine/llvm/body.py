@@ -9,6 +9,7 @@ function grows faster than its length. Hardly any value of a long graph could st
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
 that part first uses it. Inputs, sines and cosines are in memory already.
 """
+# ruff: noqa: D102 (the class `Moves` describes its methods)
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -181,31 +182,18 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
 class Moves(Protocol):
     """The statements that bring numbers into a function and out of it.
 
-    A place is a pointer and an element; `angle_slot` has the element of each angle's sine and
-    cosine in their buffers.
+    input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
+    place. store: a value at a place. angles: evaluate the sines and cosines of one stage of angles;
+    `angle_slot` has the element of each angle's sine and cosine in their buffers.
     """
 
     angle_slot: dict[int, int]
 
-    def input(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an input array."""
-        ...
-
-    def output(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an output array."""
-        ...
-
-    def load(self, i: int, pointer: str, element: int) -> str:
-        """Load %n{i} from a place."""
-        ...
-
-    def store(self, value: str, pointer: str, element: int) -> str:
-        """Store a value at a place."""
-        ...
-
-    def angles(self, stage: list[int]) -> str:
-        """Evaluate the sines and cosines of one stage of angles."""
-        ...
+    def input(self, port: int, element: int) -> tuple[str, int]: ...
+    def output(self, port: int, element: int) -> tuple[str, int]: ...
+    def load(self, i: int, pointer: str, element: int) -> str: ...
+    def store(self, value: str, pointer: str, element: int) -> str: ...
+    def angles(self, stage: list[int]) -> str: ...
 
 
 class GraphCode:

@@ -6,6 +6,7 @@ each run the body, the number of calls, and where its places and constants begin
 values from the inputs or from the slots, a block of memory of its own, and writes its results side
 by side into slots. Every lane has the same arithmetic, so results do not depend on the batch.
 """
+# ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
 from collections.abc import Iterator, Sequence
 
@@ -132,7 +133,6 @@ class BodyCode:
         return self.scalar.size * self.wide if pointer in buffers else self.bytes
 
     def store(self, value: str, pointer: str, element: int) -> str:
-        """Store a vector."""
         line, address = self._address(pointer, element * self._step(pointer))
         size = self.scalar.size
         return f"{line}\n  store volatile {self.kind} {value}, ptr {address}, align {size}"
@@ -142,7 +142,6 @@ class BodyCode:
         return ("%constants_here", element) if port else self.where[element]
 
     def output(self, port: int, element: int) -> tuple[str, int]:
-        """The place of a result."""
         return self.target[element]
 
     def angles(self, stage: list[int]) -> str:

@@ -1,4 +1,5 @@
 """The function for a single state: scalar code, but sines and cosines side by side in vectors."""
+# ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
@@ -46,21 +47,17 @@ class One:
         return "".join(line + "\n" for line in lines) + f"  {verb}", address
 
     def load(self, i: int, pointer: str, element: int) -> str:
-        """Load %n{i}, a number."""
         text, address = self._move(f"%n{i} = load {self.scalar.word},", pointer, element)
         return f"{text} ptr {address}, align {self.scalar.size}"
 
     def store(self, value: str, pointer: str, element: int) -> str:
-        """Store a number."""
         text, address = self._move(f"store volatile {self.scalar.word} {value},", pointer, element)
         return f"{text} ptr {address}, align {self.scalar.size}"
 
     def input(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an input array."""
         return f"%in{port}", element
 
     def output(self, port: int, element: int) -> tuple[str, int]:
-        """The place of an element of an output array."""
         return f"%out{port}", element
 
     def angles(self, stage: list[int]) -> str:

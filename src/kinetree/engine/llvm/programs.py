@@ -46,7 +46,7 @@ EMITTER = (
 NO_EFFORT = 0
 
 # sources that decide the tables of a graph
-TABLES = ("engine/compiler/tabulated.py", "engine/compiler/program.py")
+TABLES = ("engine/compiler/assembly.py", "engine/compiler/program.py")
 
 # architecture -> (declarations, save, restore) of the floating-point flags
 FLAGS = {
@@ -124,7 +124,7 @@ class Programs:
 
     def answer_first(self) -> None:
         """Make code that is there at once and gives the same bits, in float64, in more time."""
-        from kinetree.engine.compiler.tabulated import tabulated
+        from kinetree.engine.compiler.assembly import tabulated
 
         def text() -> str:
             return Programs(cast("Graph", tabulated(self.graph))).text("float64")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.engine.call.fastcall import field
+from kinetree.engine.call.blocks import Function, optimised
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.call.plan import strides
 from kinetree.engine.compiler.graph import Graph
@@ -149,30 +149,16 @@ MODES = {
 }
 MODES["arm64"] = MODES["aarch64"]
 
-# the number of states: the product of the lengths of all axes before the last `core`
-COUNT = """define internal i64 @states(ptr %buffer, i64 %core) {
-entry:
-  %rank.at = getelementptr i8, ptr %buffer, i64 RANK
-  %rank = load i64, ptr %rank.at
-  %dims.at = getelementptr i8, ptr %buffer, i64 DIMS
-  %dims = load ptr, ptr %dims.at
-  %axes = sub i64 %rank, %core
-  br label %test
-test:
-  %k = phi i64 [ 0, %entry ], [ %next, %body ]
-  %product = phi i64 [ 1, %entry ], [ %more, %body ]
-  %on = icmp slt i64 %k, %axes
-  br i1 %on, label %body, label %done
-body:
-  %length.at = getelementptr i64, ptr %dims, i64 %k
-  %length = load i64, ptr %length.at
-  %more = mul i64 %product, %length
-  %next = add i64 %k, 1
-  br label %test
-done:
-  ret i64 %product
-}
-""".replace("RANK", str(Buffer.rank.offset)).replace("DIMS", str(Buffer.dims.offset))
+
+def emit_states() -> str:
+    """LLVM IR of `@states`: the product of the lengths of all axes before the last `core`."""
+    f = Function("states", "ptr %buffer, i64 %core", "i64")
+    dims = f.load("ptr", "%buffer", Buffer.dims.offset)
+    states = f.variable("i64", 1)
+    with f.each(f.let(f"sub i64 {f.load('i64', '%buffer', Buffer.rank.offset)}, %core")) as axis:
+        states.set(f.mul(states.get(), f.item("i64", dims, axis)))
+    f.give(states.get())
+    return f.text()
 
 
 @dataclass(frozen=True)
@@ -194,88 +180,64 @@ class Handler:
         from kinetree.engine.llvm.target import host_target
 
         target = host_target()
-        code = engine.load(engine.assemble(self.emit(target.triple), target), target, [SYMBOL])
+        text = optimised([self.emit(target.triple)], target)
+        code = engine.load(engine.assemble(text, target), target, [SYMBOL])
         return code.address(SYMBOL), code
 
     def emit(self, triple: str) -> str:
-        """LLVM IR of `ptr @kernel_xla(ptr frame)`."""
+        """LLVM IR of `ptr @kernel_xla(ptr frame)` and of the function that it calls."""
         declared, enter, leave = MODES.get(triple.partition("-")[0], ("", [], []))
-        last = f"%states{len(self.graph.inputs)}"
-        lines = [
-            *answer(self.version),
-            "run:",
-            *self.read(),
-            *enter,
-            f"store i64 {last}, ptr %count",
-            f"%large = icmp sge i64 {last}, {self.large}",
-            "br i1 %large, label %shared, label %alone",
-            "alone:",
-            f"call void inttoptr (i64 {self.loop.address} to ptr)"
-            "(ptr %places, ptr %count, ptr %steps, ptr null)",
-            "br label %done",
-            "shared:",
-            f"%problem = call ptr inttoptr (i64 {self.other} to ptr)(ptr %frame)",
-            "br label %done",
-            "done:",
-            "%said = phi ptr [ null, %alone ], [ %problem, %shared ]",
-            *leave,
-            "ret ptr %said",
-        ]
-        body = "\n".join(lines)
-        return f"{declared}{COUNT}define ptr @{SYMBOL}(ptr %frame) {{\nentry:\n{body}\n}}\n"
+        f = Function(SYMBOL, "ptr %frame")
+        self.answer(f)
+        places, steps, states = self.read(f)
+        count, problem = f.room("i64"), f.variable("ptr", "null")
+        for line in enter:
+            f.do(line)
+        f.put("i64", states, count)
+        few, done = f.compare("slt", "i64", states, self.large), f.new_label()
+        with f.when(few):
+            loop = f"inttoptr (i64 {self.loop.address} to ptr)"
+            f.call("void", loop, f"ptr {places}", f"ptr {count}", f"ptr {steps}", "ptr null")
+            f.go(done)
+        problem.set(f.call("ptr", f"inttoptr (i64 {self.other} to ptr)", "ptr %frame"))
+        f.label(done)
+        for line in leave:
+            f.do(line)
+        f.give(problem.get())
+        return declared + emit_states() + f.text()
 
-    def read(self) -> list[str]:
-        """Places, steps and numbers of states of all arrays, from the frame."""
+    def answer(self, f: Function) -> None:
+        """Answer a request for the version; any other call goes on."""
+        extension, usual = f.load("ptr", "%frame", CallFrame.extension.offset), f.new_label()
+        with f.when(f.compare("eq", "ptr", extension, "null")):
+            f.go(usual)
+        kind = f.load("i32", extension, MetadataExtension.type.offset)
+        with f.when(f.compare("eq", "i32", kind, METADATA)):
+            metadata = f.load("ptr", extension, MetadataExtension.metadata.offset)
+            version = f.at(metadata, Metadata.version.offset)
+            f.put("i32", self.version[0], f.at(version, Version.major.offset))
+            f.put("i32", self.version[1], f.at(version, Version.minor.offset))
+            f.put("i32", 0, f.at(metadata, Metadata.traits.offset))
+            f.give("null")
+        f.label(usual)
+
+    def read(self, f: Function) -> tuple[str, str, str]:
+        """Addresses and steps of all arrays, and the number of states, from the frame."""
         size = BYTES[self.loop.dtype]
-        ports = [("args", k, port) for k, port in enumerate(self.graph.inputs)]
-        ports += [("rets", k, port) for k, port in enumerate(self.graph.outputs)]
+        ports = [(CallFrame.args, k, port) for k, port in enumerate(self.graph.inputs)]
+        ports += [(CallFrame.rets, k, port) for k, port in enumerate(self.graph.outputs)]
         core = [stride for _, _, port in ports for stride in strides(port, size)]
-        lines = [
-            *field("%args", "ptr", "%frame", CallFrame.args.offset + Buffers.items.offset),
-            *field("%rets", "ptr", "%frame", CallFrame.rets.offset + Buffers.items.offset),
-            f"%places = alloca [{len(ports)} x ptr]",
-            f"%steps = alloca [{len(ports) + len(core)} x i64]",
-            "%count = alloca i64",
-        ]
-        for i, (word, k, port) in enumerate(ports):
-            lines += [
-                *field(f"%buffer{i}", "ptr", f"%{word}", 8 * k),
-                *field(f"%data{i}", "ptr", f"%buffer{i}", Buffer.data.offset),
-                *put(f"%places.{i}", "ptr", f"%data{i}", "%places", i),
-                f"%states{i} = call i64 @states(ptr %buffer{i}, i64 {len(port.shape)})",
-                f"%single{i} = icmp eq i64 %states{i}, 1",
-                f"%step{i} = select i1 %single{i}, i64 0, i64 {port.size * size}",
-                *put(f"%steps.{i}", "i64", f"%step{i}", "%steps", i),
-            ]
+        places = f.room(f"[{len(ports)} x ptr]")
+        steps = f.room(f"[{len(ports) + len(core)} x i64]")
+        total = ""
+        for i, (side, k, port) in enumerate(ports):
+            items = f.load("ptr", "%frame", side.offset + Buffers.items.offset)
+            buffer = f.load("ptr", items, 8 * k)
+            f.put("ptr", f.load("ptr", buffer, Buffer.data.offset), places, i)
+            states = f.call("i64", "@states", f"ptr {buffer}", f"i64 {len(port.shape)}")
+            single = f.compare("eq", "i64", states, 1)
+            f.put("i64", f.choose(single, "i64", 0, port.size * size), steps, i)
+            total = states if i == len(self.graph.inputs) else total
         for k, stride in enumerate(core, start=len(ports)):
-            lines += put(f"%steps.{k}", "i64", str(stride), "%steps", k)
-        return lines
-
-
-def answer(version: tuple[int, int]) -> list[str]:
-    """Answer a request for the version; any other call goes on to %run."""
-    at = Metadata.version.offset
-    return [
-        *field("%extension", "ptr", "%frame", CallFrame.extension.offset),
-        "%plain = icmp eq ptr %extension, null",
-        "br i1 %plain, label %run, label %extended",
-        "extended:",
-        *field("%kind", "i32", "%extension", MetadataExtension.type.offset),
-        f"%asked = icmp eq i32 %kind, {METADATA}",
-        "br i1 %asked, label %metadata, label %run",
-        "metadata:",
-        *field("%answer", "ptr", "%extension", MetadataExtension.metadata.offset),
-        *put("%major", "i32", str(version[0]), "%answer", at + Version.major.offset, "i8"),
-        *put("%minor", "i32", str(version[1]), "%answer", at + Version.minor.offset, "i8"),
-        *put("%traits", "i32", "0", "%answer", Metadata.traits.offset, "i8"),
-        "ret ptr null",
-    ]
-
-
-def put(name: str, kind: str, value: str, base: str, k: int, unit: str = "i64") -> list[str]:
-    """Store a value `k` units after `base`."""
-    place = f"{name}.to"
-    return [
-        f"{place} = getelementptr {unit}, ptr {base}, i64 {k}",
-        f"store {kind} {value}, ptr {place}",
-    ]
+            f.put("i64", stride, steps, k)
+        return places, steps, total

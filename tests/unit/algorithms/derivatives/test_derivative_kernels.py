@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.engine.kernels.compile import compile_derivative, compile_kernel
+from kinetree.engine.kernels.memo import derivative_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.errors import NameLookupError, SingularityError
 from robot_states import any_robot, random_state, relative, size
 
@@ -53,7 +54,7 @@ def test_any_quantity_can_be_differentiated_along_tangents(seed):
     }
     forward, back = (algorithms.integrate(model, x.q, sign * h * v) for sign in (1, -1))
     for name, function in kernels.items():
-        slope = compile_derivative(model, name)(x.q) @ v
+        slope = derivative_kernel(model, name)(x.q) @ v
         difference = (np.asarray(function(model, forward)) - function(model, back)) / (2 * h)
         assert size(slope - difference) < 1e-7 * max(1.0, size(difference))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.engine.compiler.notes import Notes, Stage, collecting, note, shared, stage
+from kinetree.engine.compiler.notes import Stage, collecting, note, stage
 
 PASSES = ["prune", "factor", "reciprocals", "resolve signs", "fuse", "schedule"]
 COMPILED = ["emit", "parse", "code generation", "load"]
@@ -33,14 +33,6 @@ def test_a_stage_inside_of_another_is_a_part_of_it() -> None:
     assert names(stages) == ["outer"]
 
 
-def test_nothing_is_noted_where_nobody_collects() -> None:
-    with stage("alone"):
-        note(Stage("alone", 1.0))
-    with collecting() as stages:
-        pass
-    assert stages == []
-
-
 def test_a_stage_that_fails_is_noted_and_ends() -> None:
     with collecting() as stages:
         with pytest.raises(ValueError, match="stop"), stage("failing"):
@@ -60,29 +52,6 @@ def test_another_thread_notes_nothing_here() -> None:
         thread.start()
         thread.join()
     assert stages == []
-
-
-def test_collections_do_not_mix() -> None:
-    with collecting() as outer:
-        with collecting() as inner, stage("inside"):
-            pass
-        with stage("outside"):
-            pass
-    assert names(inner) == ["inside"] and names(outer) == ["outside"]
-
-
-def test_a_shared_time_is_divided_in_proportion() -> None:
-    found = shared(2.0, [("parse", 1.0), ("code generation", 3.0)])
-    assert found == [Stage("parse", 0.5), Stage("code generation", 1.5)]
-    assert shared(0.0, [("parse", 0.0)]) == [Stage("parse", 0.0)]
-
-
-def test_the_sum_leaves_out_what_came_from_the_cache() -> None:
-    notes = Notes("k", "straight-line", 7, (Stage("graph", None), Stage("load", 0.25)))
-    assert notes.seconds == 0.25
-    assert str(notes) == (
-        "k: straight-line, 7 operations, 0.250 s\n  graph: from the cache\n  load: 0.250 s"
-    )
 
 
 def test_a_kernel_notes_every_stage_and_then_the_cache(

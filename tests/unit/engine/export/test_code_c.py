@@ -13,7 +13,7 @@ import kinetree as kt
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.export import export
 from kinetree.engine.export.program import DTYPES
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 
 GCC, GXX = shutil.which("gcc"), shutil.which("g++")
 STRICT = ("-Wall", "-Wextra", "-Werror")
@@ -24,7 +24,6 @@ CASES = [
     ("panda", "inverse_dynamics", {}),
     ("panda", "forward_dynamics", {"wrenches": True}),
     ("panda", "mass_matrix", {}),
-    ("panda", "body_jacobian", {}),
     ("panda", "kinetic_energy", {}),
     ("panda", "inverse_dynamics", {"free": ("mass", "gravity", "friction")}),
     ("talos", "inverse_dynamics", {}),
@@ -121,7 +120,7 @@ def test_libm_differs_by_an_ulp_of_its_sines(tmp_path):
 
 @needs_gcc
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:6], ids=IDS[:6])
+@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:4], ids=IDS[:4])
 def test_the_driver_checks_itself(key, quantity, options, dtype, tmp_path):
     text = export(robot(key), quantity, dtype=dtype, driver=True, **options)
     source = tmp_path / "driver.c"
@@ -131,7 +130,7 @@ def test_the_driver_checks_itself(key, quantity, options, dtype, tmp_path):
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["step_implicit_with_gains", "step_implicitfast", "step_rk4"])
+@pytest.mark.parametrize("name", ["step_implicit_with_gains"])
 def test_steps_of_springs_check_themselves(name, tmp_path):
     text = export(code_robot("sprung"), name, driver=True)
     assert "length of the step, s" in text
@@ -197,7 +196,7 @@ def test_friction_by_direction_in_c(tmp_path):
 
 @needs_gxx
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:6], ids=IDS[:6])
+@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:4], ids=IDS[:4])
 def test_the_cpp_header_gives_the_same_bits(key, quantity, options, dtype, tmp_path):
     """Included twice, compiled as C++11, called for one state."""
     model = robot(key).model

@@ -29,7 +29,8 @@ from kinetree.engine.export.target_functions import (
     functions_text,
 )
 from kinetree.engine.export.targets import traffic
-from kinetree.engine.kernels.compile import compile_kernel, trace_quantity
+from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.errors import InputError, NameLookupError
 
 GCC = shutil.which("gcc")
@@ -135,11 +136,11 @@ def test_x86_64_v3_gives_the_bits_of_the_kernel(dtype, tmp_path):
     code = kt.export(panda, "inverse_dynamics", target="x86-64-v3", dtype=dtype, name="f")
     assert code.about.kernel_bits
     kernel = compile_kernel(panda.model, "inverse_dynamics")
-    given = states(panda.model, kernel.graph, 300, dtype)
+    given = states(panda.model, kernel.graph, 60, dtype)
     code.save(tmp_path / "f.c")
     f = library(code.source, tmp_path, *code.about.flags.split()).f
-    found = np.empty((300, 7), DTYPES[dtype])
-    for k in range(300):
+    found = np.empty((60, 7), DTYPES[dtype])
+    for k in range(60):
         f(*(ctypes.c_void_p(x[k].ctypes.data) for x in (*given, found)))
     assert np.array_equal(found, kernel(*given))
 
@@ -168,7 +169,7 @@ def test_every_quantity_passes_its_self_test_in_plain_c(key, quantity, options, 
 
 @needs_gcc
 @pytest.mark.parametrize("dtype", ["double", "float"])
-@pytest.mark.parametrize("target", ["c99", "x86-64-v3"])
+@pytest.mark.parametrize("target", ["c99"])
 def test_flags_that_break_the_sine_stop_the_compiler(target, dtype, tmp_path):
     code = kt.export(robot("planar_2r"), "gravity_forces", target=target, dtype=dtype, name="f")
     code.save(tmp_path / "f.c")
@@ -213,7 +214,7 @@ def test_the_self_test_finds_a_constant_that_is_wrong_by_one_percent(tmp_path):
     assert command(tmp_path / "main").endswith("passed\n")
     head, body = code.source.split("\nvoid f(")
     numbers = list(re.finditer(r"(?<=[ (-])\d+\.\d+(e-\d+)?(?=f\b)", body))
-    for found in np.random.default_rng(1).choice(np.array(numbers, object), 6, replace=False):
+    for found in np.random.default_rng(1).choice(np.array(numbers, object), 3, replace=False):
         wrong = f"{body[: found.start()]}{float(found[0]) * 1.01!r}{body[found.end() :]}"
         (tmp_path / "f.c").write_text(f"{head}\nvoid f({wrong}")
         files = (tmp_path / "f.c", tmp_path / "f_test.c", "-o", tmp_path / "wrong", "-lm")
@@ -466,12 +467,12 @@ def test_plain_c_is_near_the_kernel(dtype, tmp_path):
     code = kt.export(panda, "inverse_dynamics", target="c99", dtype=dtype, name="f")
     assert "fma" not in code.source
     kernel = compile_kernel(panda.model, "inverse_dynamics")
-    given = states(panda.model, kernel.graph, 300, dtype)
+    given = states(panda.model, kernel.graph, 60, dtype)
     code.save(tmp_path / "f.c")
     f = library(code.source, tmp_path).f
-    found = np.empty((300, 7), DTYPES[dtype])
+    found = np.empty((60, 7), DTYPES[dtype])
     rows = [np.ascontiguousarray(x) for x in given]
-    for k in range(300):
+    for k in range(60):
         f(*(ctypes.c_void_p(x[k].ctypes.data) for x in (*rows, found)))
     exact = kernel(*[x.astype(float) for x in given])
     assert largest(found, exact, dtype) <= 16

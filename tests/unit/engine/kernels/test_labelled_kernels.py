@@ -81,7 +81,7 @@ def dict_result(found, axes, dims):
 
 @pytest.mark.parametrize("robot", ROBOTS)
 @pytest.mark.parametrize("quantity", [*FIRST, *SECOND])
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
 def test_every_quantity_takes_names_in_any_order(robot, quantity, kind, seed):
     what = find_quantity(quantity)
@@ -89,9 +89,9 @@ def test_every_quantity_takes_names_in_any_order(robot, quantity, kind, seed):
     compare(kernel_of(robot, quantity), robot_of(robot), what.inputs, results, kind, seed)
 
 
-@pytest.mark.parametrize("robot", ["floating", "rolling"])
+@pytest.mark.parametrize("robot", ["floating"])
 @pytest.mark.parametrize("quantity", WRT_Q)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
 def test_derivative_kernels_take_names_in_any_order(robot, quantity, kind, seed):
     what = find_quantity(quantity)
@@ -117,15 +117,6 @@ def test_derivatives_of_a_kernel_keep_its_names(kind):
     assert np.array_equal(read_back(kernel(*given_by_name), names), kernel(q, *more))
 
 
-def test_the_hessian_of_an_energy_has_names_on_both_axes():
-    robot, rng = robot_of("hand"), np.random.default_rng(1)
-    kernel = kt.derivative(robot.potential_energy, "q", kind="hessian")
-    q = states(robot, rng, (), "q")
-    found = kernel(labelled("Series", robot, "q", q, rng))
-    names = (robot.coordinate_names, robot.coordinate_names)
-    assert np.array_equal(read_back(found, names), kernel(q))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_free_masses_are_aligned_by_link(kind):
     robot, rng = robot_of("rolling"), np.random.default_rng(2)
@@ -140,16 +131,6 @@ def test_free_masses_are_aligned_by_link(kind):
     ]
     found = kernel(*given_by_name, by_link)
     assert np.array_equal(np.asarray(read_back(found, [robot.dof_names])), kernel(*plain, mass))
-
-
-def test_frames_of_a_robot_keep_the_names():
-    robot, rng = robot_of("floating"), np.random.default_rng(3)
-    q = states(robot, rng, (), "q")
-    series = labelled("Series", robot, "q", q, rng)
-    for name in ("pose", "body_jacobian", "space_jacobian"):
-        method = getattr(robot, name)
-        assert np.array_equal(method(series).to_numpy(), method(q))
-    assert robot.body_jacobian(series).columns.tolist() == list(robot.dof_names)
 
 
 def test_names_do_not_change_which_arguments_are_given_by_keyword():
@@ -207,16 +188,6 @@ def test_the_labels_of_rows_are_those_of_the_argument(rows):
     ]
 
 
-def test_tables_without_rows_give_tables_without_rows():
-    robot = kt.robots.planar_2r()
-    frame = pd.DataFrame(ROWS[:0], columns=robot.joint_names)
-    assert robot.gravity_forces(frame).shape == (0, 2) == robot.mass_matrix(frame).shape
-    assert robot.regressor(frame, frame, frame).shape[0] == 0
-    assert robot.mass_matrix(pl.DataFrame(frame)).columns == [
-        f"{a}:{b}" for a in robot.joint_names for b in robot.joint_names
-    ]
-
-
 @pytest.mark.parametrize("wrong", [{1: 0.1}, pd.DataFrame({1: [0.1]}), np.zeros(1, [("1", float)])])
 def test_one_joint_called_1_is_not_the_number_1(wrong):
     builder = kt.Builder("one").link("base").link("rod", 1, (0, 0, 1))
@@ -245,19 +216,6 @@ def test_results_are_not_written_by_position_under_names(make):
 
 
 @pytest.mark.parametrize(
-    ("out", "words"),
-    [
-        ([0.0, 0.0], r"is \[0\.0, 0\.0\]"),
-        (np.zeros(2, int), "has values of type int64"),
-        (np.broadcast_to(0.0, 2), "cannot be written"),
-    ],
-)
-def test_outputs_that_cannot_take_results_are_named(out, words):
-    with pytest.raises(kt.KinetreeError, match=rf"out for gravity_forces.*{words}"):
-        kt.robots.planar_2r().gravity_forces([0.1, 0.2], out=out)
-
-
-@pytest.mark.parametrize(
     "q", [[0.1, 0.2j], ["0.1", "0.2"], [None, 0.1], np.zeros(2, np.clongdouble)]
 )
 def test_values_that_are_not_real_numbers_are_named(q):
@@ -271,14 +229,6 @@ def test_masked_entries_are_not_read():
         robot.gravity_forces(np.ma.masked_array([0.1, 0.2], [False, True]))
     whole = robot.gravity_forces(np.ma.masked_array([0.1, 0.2]))
     assert np.array_equal(whole, robot.gravity_forces([0.1, 0.2]))
-
-
-def test_threads_do_not_change_labelled_results():
-    robot, rng = kt.robots.planar_2r(), np.random.default_rng(7)
-    frame = pd.DataFrame(rng.normal(size=(200_000, 2)), columns=robot.joint_names[::-1])
-    with kt.threads(2):
-        found = robot.gravity_forces(frame)
-    assert np.array_equal(found, robot.gravity_forces(frame.to_numpy()[:, ::-1]))
 
 
 def test_a_plain_array_has_all_dimensions_of_data_arrays_or_none():

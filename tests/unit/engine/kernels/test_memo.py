@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.memo import Recent, derivative_kernel, kernel, remembered
+from kinetree.engine.kernels.memo import Recent, derivative_kernel, kernel
 from kinetree.engine.kernels.task_space import task_space_derivatives
 from kinetree.errors import InputError, NameLookupError
 
@@ -27,11 +27,6 @@ def test_equal_requests_give_one_kernel(model):
     assert kernel(model, "inverse_dynamics", free=["mass"]) is kernel(
         model, "inverse_dynamics", free=("mass",)
     )
-
-
-def test_robots_of_one_model_share_their_kernels(model):
-    a, b = kt.Robot(model), kt.Robot(model)
-    assert a.inverse_dynamics is b.inverse_dynamics is kernel(model, "inverse_dynamics")
 
 
 def test_derivatives_are_remembered_too(model):
@@ -79,15 +74,6 @@ def test_robots_remember_what_they_compile(model):
     assert robot.derivative("inverse_dynamics") is derivative_kernel(model, "inverse_dynamics")
 
 
-def test_a_request_that_cannot_be_a_key_is_explained(model):
-    with pytest.raises(InputError, match=r"wrt is \[\['q'\]\]; expected a list of names"):
-        kt.Robot(model).derivative("inverse_dynamics", [["q"]])
-
-
-def test_a_target_is_part_of_the_request(model):
-    assert kernel(model, "pose", target="cuda") is not kernel(model, "pose")
-
-
 def test_wrong_requests_raise_and_are_not_remembered(model):
     with pytest.raises(NameLookupError, match="torque"):
         kernel(model, "torque")
@@ -112,18 +98,3 @@ def test_copies_and_pickles_of_a_model_start_with_an_empty_memo(model):
     kernel(model, "pose")
     assert not copy.copy(model).memo
     assert not pickle.loads(pickle.dumps(model)).memo
-
-
-def test_threads_get_the_same_form(model):
-    start, found = threading.Barrier(4), []
-
-    def ask():
-        start.wait()
-        found.append(remembered(model, ("form",), object))
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(map(id, found))) == 1

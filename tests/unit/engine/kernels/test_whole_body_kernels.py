@@ -8,7 +8,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.algorithms.quantities import WHOLE_BODY
-from kinetree.engine.kernels.compile import compile_kernel
+from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.engine.kernels.quantities import find_quantity
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.model.springs import Spring

@@ -34,13 +34,6 @@ def test_a_dict_of_tensors_gives_a_dict_with_gradients(robot, torch):
     assert [float(q[name].grad) for name in robot.joint_names] == pytest.approx(list(slopes))
 
 
-def test_numbers_beside_tensors_take_their_type(robot, torch):
-    first, second = robot.joint_names
-    q = {second: 0.25, first: torch.zeros(3, dtype=torch.float32)}
-    found = robot.gravity_forces(q)
-    assert found[first].dtype == torch.float32 and found[first].shape == (3,)
-
-
 def test_matrices_of_tensors_are_dicts_of_dicts(robot, torch):
     q = {name: torch.tensor(x) for name, x in reverse(robot, Q).items()}
     M = robot.mass_matrix(q)
@@ -55,12 +48,6 @@ def test_torch_compile_takes_dicts(robot, torch):
     compiled = torch.compile(energy, backend="eager")
     q, dq = ({n: torch.tensor(v) for n, v in reverse(robot, x).items()} for x in (Q, DQ))
     assert float(compiled(q, dq)) == float(robot.kinetic_energy(Q, DQ))
-
-
-def test_torch_vmap_takes_dicts(robot, torch):
-    batch = torch.tensor(np.array([Q, DQ, Q + DQ]))
-    found = torch.func.vmap(lambda x: robot.gravity_forces(reverse(robot, x))["joint2"])(batch)
-    assert np.array_equal(found.numpy(), robot.gravity_forces(batch.numpy())[:, 1])
 
 
 def test_a_tensor_beside_a_frame_is_refused(robot, torch):
@@ -96,13 +83,6 @@ def test_jax_differentiates_and_compiles_dicts(robot, jax):
     slopes = jax.jit(jax.grad(energy))(q)
     expected = robot.gravity_forces(Q)
     assert [float(slopes[name]) for name in robot.joint_names] == pytest.approx(list(expected))
-
-
-def test_jax_vmap_takes_dicts(robot, jax):
-    rows = np.array([Q, DQ])
-    batch = {name: jax.numpy.asarray(x) for name, x in reverse(robot, rows).items()}
-    found = jax.vmap(robot.gravity_forces)(batch)
-    assert np.array_equal(np.stack([*found.values()], -1), robot.gravity_forces(rows))
 
 
 def test_textbook_functions_take_tensors_in_a_dict_as_numbers(robot, torch):
