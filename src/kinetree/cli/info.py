@@ -19,6 +19,7 @@ from kinetree.cli.output import print_json
 from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
+from kinetree.files.description.friction import law_numbers, smooth_laws
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
@@ -135,12 +136,11 @@ def _drive(drive: Drive, angle: float) -> dict[str, Any]:
 def _laws(joint: Joint) -> dict[str, Any]:
     """Numbers of friction laws besides viscous and Coulomb friction, as far as there are any."""
     friction = joint.friction
-    bend, curve, found = friction.stribeck, friction.sigmoid, dict[str, Any]()
+    bend, found = friction.stribeck, dict[str, Any]()
     if bend is not None:
         shape = {"speed": bend.speed, "exponent": bend.exponent}
         found["stribeck"] = {"static": list(bend.static), **shape}
-    if curve is not None:
-        found["sigmoid"] = dataclasses.asdict(curve)
+    found |= {name: law_numbers(law) for name, law in smooth_laws(friction).items()}
     if not is_zero(friction.load):
         found["load"] = list(friction.load)
     return found

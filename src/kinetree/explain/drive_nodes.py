@@ -15,6 +15,7 @@ from kinetree.algorithms.joints.springs import active_springs, extension, positi
 from kinetree.base.arrays import Array
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
+from kinetree.files.description.friction import law_numbers, smooth_laws
 from kinetree.model import WORLD, JointFriction, JointRotor, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion
@@ -77,9 +78,9 @@ def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
     if friction.stribeck is not None or not is_zero(friction.coulomb):
         own = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
         found.append(("dry friction", r"F_c\, \mathrm{sign}(\dot q)", own, "dry"))
-    if friction.sigmoid is not None:
-        own = replace(none, sigmoid=friction.sigmoid)
-        found.append(("sigmoid", r"b_{\mathrm{sigmoid}}(\dot q)", own, "sigmoid"))
+    for name, law in smooth_laws(friction).items():
+        formula = rf"b_{{\mathrm{{{name}}}}}(\dot q)"
+        found.append((name, formula, replace(none, **{name: law}), "smooth"))
     if friction.function is not None:
         own = replace(none, function=friction.function)
         found.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", own, "function"))
@@ -95,10 +96,8 @@ def _coefficients(law: JointFriction) -> list[Quantity]:
     if law.stribeck is not None:
         found.append(Quantity("static friction", _pair(law.stribeck.static)))
         found.append(Quantity("Stribeck speed", float(law.stribeck.speed)))
-    if law.sigmoid is not None:
-        curve = law.sigmoid
-        for name in ("size", "steepness", "offset"):
-            found.append(Quantity(name, float(getattr(curve, name))))
+    for smooth in smooth_laws(law).values():
+        found += [Quantity(name, float(value)) for name, value in law_numbers(smooth).items()]
     return found
 
 

@@ -5,6 +5,7 @@ The index "motion" means without gravity, which is a part of its own: dV = dV_mo
 
 from collections.abc import Mapping
 
+from kinetree.files.description.friction import SMOOTH
 from kinetree.model import JointFriction
 from kinetree.model.friction import is_zero, law_texts
 
@@ -159,10 +160,6 @@ STRIBECK = (
     "(F_c + (F_s - F_c) exp(-(|dq|/v_s)^e)) sign(dq)",
     r"(F_c + (F_s - F_c) \exp(-(|\dot q|/v_s)^e)) \,\mathrm{sign}(\dot q)",
 )
-SIGMOID = (
-    "a/(1 + exp(-k (dq + o))) - a/(1 + exp(-k o))",
-    r"\frac{a}{1 + \exp(-k (\dot q + o))} - \frac{a}{1 + \exp(-k o)}",
-)
 LOAD = "c |load| sign(dq)", r"c \,|\tau_\mathrm{load}| \,\mathrm{sign}(\dot q)"
 VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")
 
@@ -170,7 +167,8 @@ VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")
 def friction_equation(friction: JointFriction) -> Equation:
     """The friction of a joint as the sum of its laws; b(dq) without one that has a formula."""
     laws = law_texts(friction, str)
-    named = {"Stribeck": STRIBECK, "sigmoid": SIGMOID, "load": LOAD}
+    smooth = {name: law.formula for name, law in SMOOTH.items()}
+    named = {"Stribeck": STRIBECK, **smooth, "load": LOAD}
     found = [law for name, law in named.items() if name in laws]
     if not found:
         return OTHER

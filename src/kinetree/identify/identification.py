@@ -14,7 +14,7 @@ from kinetree.base.chart_matplotlib import new_figure
 from kinetree.base.options import typed
 from kinetree.base.tables import markdown_table, markdown_text, notebook_table
 from kinetree.errors import InputError
-from kinetree.files.description import Friction, Spring, Stribeck
+from kinetree.files.description import Friction, Spring
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
@@ -36,11 +36,10 @@ from kinetree.identify.recording import Recording
 from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
-from kinetree.model import JointFriction
 from kinetree.model.bounds import bounds_of
+from kinetree.model.friction import described_friction
 from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
-from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,10 +116,11 @@ class Identification:
     def friction(self) -> dict[str, Friction]:
         """The friction found, by joint: viscous in N m s/rad or N s/m, Coulomb in N m or N.
 
-        Coefficients of both directions where they differ: (positive, negative). Stribeck, sigmoid
-        and load friction are included, friction functions of the description are not.
+        Coefficients of both directions where they differ: (positive, negative). All laws of
+        the joint are included, those as described that were not sought.
         """
-        return {joint.name: _friction(joint.friction) for joint in self.robot.model.joints}
+        joints = self.robot.model.joints
+        return {joint.name: described_friction(joint.friction) for joint in joints}
 
     @property
     def springs(self) -> dict[str, Spring]:
@@ -309,23 +309,6 @@ class Identification:
 def _points(texts: Iterable[str]) -> str:
     """Sentences as a list of Markdown; empty if there are none."""
     return "\n".join(f"- {markdown_text(x)}" for x in texts)
-
-
-def _friction(own: JointFriction) -> Friction:
-    """The laws of one joint as the record that a user writes."""
-    bend = own.stribeck
-    return Friction(
-        _one(own.viscous),
-        _one(own.coulomb),
-        stribeck=None if bend is None else Stribeck(_one(bend.static), bend.speed, bend.exponent),
-        sigmoid=own.sigmoid,
-        load=_one(own.load),
-    )
-
-
-def _one(pair: tuple[Scalar, Scalar]) -> Scalar | tuple[Scalar, Scalar]:
-    """Return the coefficient of both directions where it is the same."""
-    return pair[0] if pair[0] == pair[1] else pair
 
 
 def overview(found: Identification) -> str:

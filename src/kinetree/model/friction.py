@@ -6,7 +6,7 @@ the columns of a robot without the Stribeck effect, and static friction stays th
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +16,16 @@ from kinetree.base.arrays import known_number, scalar
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive
-from kinetree.files.description.friction import Friction, OneOrPair, Sigmoid, Stribeck
+from kinetree.files.description.friction import (
+    SMOOTH,
+    Friction,
+    OneOrPair,
+    Sigmoid,
+    SmoothLaw,
+    Stribeck,
+    law_numbers,
+    smooth_laws,
+)
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
@@ -74,8 +83,8 @@ def joint_friction(friction: Friction, joint: str, follows: str | None = None) -
         coulomb,
         law,
         stribeck=_stribeck(friction.stribeck, coulomb, joint),
-        sigmoid=_sigmoid(friction.sigmoid, joint),
         load=_load(friction.load, joint, follows),
+        **{name: _smooth(name, getattr(friction, name), joint) for name in SMOOTH},
     )
 
 
@@ -108,21 +117,26 @@ def _stribeck(record: Stribeck | None, coulomb: Pair, joint: str) -> JointStribe
     return JointStribeck(static, speed, int(exponent) if exponent.is_integer() else exponent)
 
 
-def _sigmoid(record: Sigmoid | None, joint: str) -> Sigmoid | None:
+def _smooth(name: str, record: SmoothLaw | None, joint: str) -> Any:
     if record is None:
         return None
-    if not isinstance(record, Sigmoid):
+    kind = SMOOTH[name]
+    if not isinstance(record, kind):
+        numbers = ", ".join(x.name for x in fields(kind))  # type: ignore[arg-type]
         raise InputError(
-            f"sigmoid of the friction of joint {joint!r} is {record!r}; expected a record "
-            "Sigmoid(size, steepness, offset) or None."
+            f"{name} of the friction of joint {joint!r} is {record!r}; expected a record "
+            f"{kind.__name__}({numbers}) or None."
         )
-    size = _pair(record.size, f"sigmoid size of joint {joint!r}", single=True)[0]
-    steepness = f"sigmoid steepness of joint {joint!r}"
-    return Sigmoid(
-        size,
-        _above_zero(record.steepness, steepness, "s/rad or s/m"),
-        scalar(record.offset, f"sigmoid offset of joint {joint!r}"),
-    )
+    checked: dict[str, Scalar] = {}
+    for x in fields(kind):  # type: ignore[arg-type]
+        value, what = getattr(record, x.name), f"{name} {x.name} of joint {joint!r}"
+        if x.metadata["low"] == "at least 0":
+            checked[x.name] = _pair(value, what, single=True)[0]
+        elif x.metadata["low"] == "above 0":
+            checked[x.name] = _above_zero(value, what, x.metadata["unit"])
+        else:
+            checked[x.name] = scalar(value, what)
+    return kind(**checked)
 
 
 def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
@@ -195,15 +209,22 @@ def _above_zero(value: Scalar, what: str, unit: str) -> Scalar:
 
 
 def described_friction(friction: JointFriction) -> Friction:
-    """The record from which `joint_friction` makes the same friction again."""
-    shape = friction.stribeck
+    """The record from which `joint_friction` makes the same friction again.
+
+    Coefficients are one number where both directions have the same.
+    """
+
+    def one(pair: Pair) -> OneOrPair:
+        return pair[0] if is_symmetric(pair) else pair
+
+    bend = friction.stribeck
     return Friction(
-        friction.viscous,
-        friction.coulomb,
+        one(friction.viscous),
+        one(friction.coulomb),
         friction.function,
-        stribeck=None if shape is None else Stribeck(shape.static, shape.speed, shape.exponent),
-        sigmoid=friction.sigmoid,
-        load=friction.load,
+        stribeck=None if bend is None else Stribeck(one(bend.static), bend.speed, bend.exponent),
+        load=one(friction.load),
+        **smooth_laws(friction),
     )
 
 
@@ -214,7 +235,8 @@ def converted_friction(friction: JointFriction, change: Callable[[Any], Any]) ->
         first = change(x[0])
         return first, first if is_symmetric(x) else change(x[1])
 
-    bend, curve = friction.stribeck, friction.sigmoid
+    bend = friction.stribeck
+    smooth = {name: change_numbers(law, change) for name, law in smooth_laws(friction).items()}
     return JointFriction(
         pair(friction.viscous),
         pair(friction.coulomb),
@@ -222,11 +244,14 @@ def converted_friction(friction: JointFriction, change: Callable[[Any], Any]) ->
         stribeck=None
         if bend is None
         else JointStribeck(pair(bend.static), change(bend.speed), bend.exponent),
-        sigmoid=None
-        if curve is None
-        else Sigmoid(change(curve.size), change(curve.steepness), change(curve.offset)),
         load=pair(friction.load),
+        **smooth,
     )
+
+
+def change_numbers(law: SmoothLaw, change: Callable[[Any], Any]) -> Any:
+    """The smooth law with every number changed."""
+    return type(law)(**{name: change(value) for name, value in law_numbers(law).items()})
 
 
 def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> JointFriction:
@@ -248,9 +273,8 @@ def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
     if friction.stribeck is not None:
         shape = friction.stribeck
         numbers += [*shape.static, shape.speed]
-    if friction.sigmoid is not None:
-        curve = friction.sigmoid
-        numbers += [curve.size, curve.steepness, curve.offset]
+    for law in smooth_laws(friction).values():
+        numbers += law_numbers(law).values()
     return tuple(numbers)
 
 
@@ -270,17 +294,14 @@ def law_texts(friction: JointFriction, number: Callable[[Any], str]) -> dict[str
         return number(x[0]) if is_symmetric(x) else f"{number(x[0])} and {number(x[1])}"
 
     texts: dict[str, str] = {}
-    bend, curve, load = friction.stribeck, friction.sigmoid, friction.load
+    bend, load = friction.stribeck, friction.load
     if bend is not None:
         texts["Stribeck"] = (
             f"static {pair(bend.static)}, speed {number(bend.speed)}, exponent "
             f"{number(bend.exponent)}"
         )
-    if curve is not None:
-        texts["sigmoid"] = (
-            f"size {number(curve.size)}, steepness {number(curve.steepness)}, offset "
-            f"{number(curve.offset)}"
-        )
+    for name, law in smooth_laws(friction).items():
+        texts[name] = ", ".join(f"{x} {number(value)}" for x, value in law_numbers(law).items())
     if not is_zero(load):
         texts["load"] = f"driving {number(load[0])}, braking {number(load[1])}"
     if friction.function is not None:
@@ -290,7 +311,7 @@ def law_texts(friction: JointFriction, number: Callable[[Any], str]) -> dict[str
 
 def has_more_laws(friction: JointFriction) -> bool:
     """Return True if the friction has parts besides viscous and Coulomb friction."""
-    parts = (friction.function, friction.stribeck, friction.sigmoid)
+    parts = (friction.function, friction.stribeck, *smooth_laws(friction).values())
     return any(part is not None for part in parts) or not is_zero(friction.load)
 
 

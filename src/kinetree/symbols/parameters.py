@@ -5,14 +5,14 @@ Zeros stay zero, and each symbol keeps the number that it replaces.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
 from typing import Literal
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.files.description.friction import Sigmoid
+from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Frame, Joint, Model
 from kinetree.model.constraints import Closure, Coupling
@@ -166,7 +166,7 @@ def _friction(model: Model, values: Values) -> Model:
 
     def joint(i: int, x: Joint) -> Joint:
         old = x.friction
-        k, bend, curve = i + 1, old.stribeck, old.sigmoid
+        k, bend = i + 1, old.stribeck
         new = replace(
             old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb),
             load=pair(f"mu{k}", old.load),
@@ -176,12 +176,12 @@ def _friction(model: Model, values: Values) -> Model:
             new = replace(
                 new, stribeck=replace(bend, static=pair(f"fs{k}", bend.static), speed=speed)
             )
-        if curve is not None:
-            size, steepness, offset = (
-                _symbol(f"{name}{k}", value, values)
-                for name, value in zip(("fa", "fk", "fo"), astuple(curve), strict=True)
-            )
-            new = replace(new, sigmoid=Sigmoid(size, steepness, offset))
+        for name, law in smooth_laws(old).items():
+            symbols = {
+                x.name: _symbol(f"{x.metadata['symbol']}{k}", getattr(law, x.name), values)
+                for x in fields(law)  # type: ignore[arg-type]
+            }
+            new = replace(new, **{name: replace(law, **symbols)})
         return replace(x, friction=new)
 
     return model.replace(joints=tuple(joint(i, x) for i, x in enumerate(model.joints)))

@@ -11,13 +11,13 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
-from kinetree.files.description.friction import Sigmoid
+from kinetree.files.description.friction import smooth_laws
 from kinetree.model import JointFriction, Model
 from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
 from kinetree.model.inputs import per_dof, per_link, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
-from kinetree.scalars import absolute, exp, minimum, power, sign, tanh, where
+from kinetree.scalars import absolute, exp, minimum, power, sign, where
 
 VANISHED = 746.0  # exp of minus this is 0 in float64
 
@@ -43,8 +43,8 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
         force = force + _mean(dry) * direction
     if not is_symmetric(dry):
         force = force + _half_difference(dry) * (direction * direction)
-    if friction.sigmoid is not None:
-        force = force + sigmoid_force(friction.sigmoid, dq)
+    for law in smooth_laws(friction).values():
+        force = force + law.force(dq)
     if friction.function is not None:
         force = force + friction.function(dq)
     return force
@@ -80,20 +80,6 @@ def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
     size = absolute(ratio)
     moving = minimum(where(size, size, 1), VANISHED ** (1 / shape.exponent))
     return where(size, exp(-power(moving, shape.exponent)), 1)
-
-
-def sigmoid_force(curve: Sigmoid, dq: Any) -> Any:
-    """The sigmoid of Gaz and others (2019), which is zero at rest.
-
-    1 / (1 + exp(-x)) is (1 + tanh(x/2)) / 2, and tanh(x) - tanh(y) is
-    tanh(x - y) (1 - tanh(x) tanh(y)). Written like this, nothing overflows, small rates lose no
-    digits, and the force has the sign of dq whatever is rounded.
-    """
-    half = curve.steepness / 2
-    force = tanh(dq * half) * (curve.size / 2)
-    if isinstance(curve.offset, int | float) and curve.offset == 0:
-        return force
-    return force * (1 - tanh((dq + curve.offset) * half) * tanh(curve.offset * half))
 
 
 @labelled("n")

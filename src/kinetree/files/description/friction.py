@@ -10,15 +10,17 @@ With dq the rate of the joint, the friction b that the drive overcomes is a sum 
     function     any function of dq that the user writes, traced when the record is made
 
 Coulomb, Stribeck and load friction stop a joint and keep it at rest; the others are zero at rest.
-model/friction.py checks the numbers, algorithms/joints/friction.py computes the forces.
+A law that is smooth and depends on dq alone is one record here, a `SmoothLaw`, and one field of
+`Friction` and of `JointFriction`: checks, symbols, formulas, explanations and texts follow from it.
+model/friction.py checks the numbers, algorithms/joints/friction.py adds the forces.
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, ClassVar
 
 from kinetree.errors import InputError, KinetreeError
-from kinetree.scalars import FUNCTIONS, Scalar
+from kinetree.scalars import FUNCTIONS, Scalar, tanh
 
 OneOrPair = Scalar | tuple[Scalar, Scalar]
 RATES = (-1.7, -0.3, 0.2, 1.1)  # rad/s or m/s, at which a function is compared with its graph
@@ -43,8 +45,30 @@ class Stribeck:
     exponent: float = 2
 
 
+class SmoothLaw:
+    """A friction law that depends on dq alone, smoothly, and is 0 at rest.
+
+    Its fields are numbers, each made by `coefficient`. formula: b(dq) as text and as LaTeX.
+    """
+
+    formula: ClassVar[tuple[str, str]]
+
+    def force(self, dq: Any) -> Any:
+        """b(dq) in N m or N, with the sign of dq, over any kind of scalar."""
+        raise NotImplementedError
+
+
+def coefficient(symbol: str, unit: str, low: str | None = None, **default: Any) -> Any:
+    """A field of a SmoothLaw.
+
+    symbol: letter of the number in closed forms. low: "above 0" or "at least 0", where the number
+    must be; None: anywhere.
+    """
+    return field(metadata={"symbol": symbol, "unit": unit, "low": low}, **default)
+
+
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(SmoothLaw):
     """Smooth friction of the shape that Gaz and others (2019) identified for the Panda.
 
     size / (1 + exp(-steepness (dq + offset))) - size / (1 + exp(-steepness offset)), 0 at rest.
@@ -55,9 +79,26 @@ class Sigmoid:
         offset: rate by which the curve is shifted, rad/s or m/s; 0: equal in both directions.
     """
 
-    size: Scalar
-    steepness: Scalar
-    offset: Scalar = 0
+    formula = (
+        "a/(1 + exp(-k (dq + o))) - a/(1 + exp(-k o))",
+        r"\frac{a}{1 + \exp(-k (\dot q + o))} - \frac{a}{1 + \exp(-k o)}",
+    )
+    size: Scalar = coefficient("fa", "N m or N", "at least 0")
+    steepness: Scalar = coefficient("fk", "s/rad or s/m", "above 0")
+    offset: Scalar = coefficient("fo", "rad/s or m/s", default=0)
+
+    def force(self, dq: Any) -> Any:
+        """b(dq) without overflow.
+
+        1 / (1 + exp(-x)) is (1 + tanh(x/2)) / 2, and tanh(x) - tanh(y) is
+        tanh(x - y) (1 - tanh(x) tanh(y)). Written like this, small rates lose no digits, and the
+        force has the sign of dq whatever is rounded.
+        """
+        half = self.steepness / 2
+        force = tanh(dq * half) * (self.size / 2)
+        if isinstance(self.offset, int | float) and self.offset == 0:
+            return force
+        return force * (1 - tanh((dq + self.offset) * half) * tanh(self.offset * half))
 
 
 @dataclass(frozen=True)
@@ -89,6 +130,21 @@ class Friction:
     def __post_init__(self) -> None:
         if callable(self.function):
             object.__setattr__(self, "function", _traced(self.function))
+
+
+# smooth laws by the name of their field in Friction and JointFriction
+SMOOTH: dict[str, type[SmoothLaw]] = {"sigmoid": Sigmoid}
+
+
+def smooth_laws(friction: Any) -> dict[str, Any]:
+    """The smooth laws that a Friction or JointFriction has, by name."""
+    laws = {name: getattr(friction, name) for name in SMOOTH}
+    return {name: law for name, law in laws.items() if law is not None}
+
+
+def law_numbers(law: SmoothLaw) -> dict[str, Scalar]:
+    """The numbers of a smooth law by name."""
+    return {x.name: getattr(law, x.name) for x in fields(law)}  # type: ignore[arg-type]
 
 
 def _traced(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

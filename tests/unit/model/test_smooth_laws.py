@@ -1,0 +1,51 @@
+"""Every smooth law of friction reaches every door from its one record."""
+
+import json
+from dataclasses import fields
+
+import mpmath
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.cli.info import info_dict
+from kinetree.files.description.friction import SMOOTH, law_numbers
+from kinetree.model.friction import described_friction
+
+
+@pytest.fixture(params=sorted(SMOOTH))
+def rubbing(request: pytest.FixtureRequest):
+    """The name of a law, the law, and a robot whose first joint has it."""
+    kind = SMOOTH[request.param]
+    law = kind(*(0.5 + 0.25 * k for k in range(len(fields(kind)))))
+    robot = kt.robots.planar_2r()
+    friction = {robot.model.joints[0].name: kt.Friction(**{request.param: law})}
+    return request.param, law, robot.with_friction(friction)
+
+
+def test_its_force_is_zero_at_rest_odd_in_sign_and_that_of_every_backend(rubbing):
+    _, law, robot = rubbing
+    dq = np.array([0.7, 0.3])
+    forces = robot.friction_forces(dq)
+    exact = type(law)(*(mpmath.mpf(x) for x in law_numbers(law).values())).force(mpmath.mpf(0.7))
+    np.testing.assert_allclose(forces, [float(exact), 0], rtol=1e-14)
+    assert not robot.friction_forces(0 * dq).any() and robot.friction_forces(-dq)[0] < 0 < forces[0]
+    difference = robot.inverse_dynamics([0, 0], dq, [0, 0]) - kt.robots.planar_2r(
+    ).inverse_dynamics([0, 0], dq, [0, 0])  # fmt: skip
+    np.testing.assert_allclose(difference, forces, rtol=1e-12, atol=1e-13)
+
+
+def test_its_numbers_are_in_the_description_the_report_and_the_symbols(rubbing):
+    name, law, robot = rubbing
+    joint = robot.model.joints[0]
+    assert getattr(described_friction(joint.friction), name) == law
+    assert json.loads(json.dumps(info_dict(robot)))["joints"][0][name] == law_numbers(law)
+    letters = {f"{x.metadata['symbol']}1" for x in fields(law)}
+    tau = kt.symbolic(robot, parameters="all").tau
+    assert letters <= {str(x) for x in tau.sympy.free_symbols}
+
+
+def test_it_is_a_part_of_the_unfolded_torque(rubbing):
+    name, _, robot = rubbing
+    text = str(robot.explain([0, 0], [0.7, 0.3], [0, 0]).unfold(robot.model.joints[0].name))
+    assert name in text
