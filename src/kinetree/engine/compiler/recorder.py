@@ -80,7 +80,9 @@ class PieceRecorder:
         form = take_apart(arguments, numbers)
         known = self.builder.numbers
         flat = [
-            x.node + NODES if type(x) is TracedScalar and known[x.node] is None else self._number(x)
+            x.node + NODES
+            if isinstance(x, TracedScalar) and known[x.node] is None
+            else self._number(x)
             for x in numbers
         ]
         kind = (function, form)
@@ -129,7 +131,7 @@ class PieceRecorder:
 
     def _number(self, x: Any) -> float:
         """A number, or a traced scalar that turned out to be one."""
-        if type(x) is TracedScalar:
+        if isinstance(x, TracedScalar):
             found = self.builder.numbers[x.node]
             assert found is not None
             return found
@@ -191,7 +193,7 @@ def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) 
     outputs: dict[int, int] = {}
     results: list[Any] = []
     for x in returned:
-        number = builder.numbers[x.node] if type(x) is TracedScalar else float(x)
+        number = builder.numbers[x.node] if isinstance(x, TracedScalar) else float(x)
         if number is not None:
             results.append(number)
         elif x.node in given:

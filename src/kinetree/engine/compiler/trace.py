@@ -144,6 +144,35 @@ class TracedScalar:
         return f"TracedScalar({self.builder.ops[self.node]} %{self.node})"
 
 
+class TracedTruth(TracedScalar):
+    """The result of a comparison: 1 where it holds, 0 elsewhere.
+
+    Two of them have no sum: NumPy's truth values add up to at most 1, Python's to 2.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> Any:
+        if isinstance(other, TracedTruth | bool | np.bool_):
+            text = (
+                f"{calling_text()}two comparisons are added or subtracted, which NumPy and Python "
+                "do differently. Write where(a, 1, 0) + where(b, 1, 0) to count them, a * b for "
+                "both, maximum(a, b) for one or the other."
+            )
+            raise GraphError(remember(self, text))
+        return binary("add", self, other)
+
+    def __sub__(self, other: object) -> Any:
+        return self + other if isinstance(other, TracedTruth | bool) else binary("sub", self, other)
+
+    def __mul__(self, other: object) -> Any:
+        found = binary("mul", self, other)
+        both = found is not NotImplemented and isinstance(other, TracedTruth)
+        return TracedTruth(found.builder, found.node) if both else found
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
 class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
     """An array of traced scalars for a user's function, in which NumPy's functions are found.
 
@@ -171,7 +200,7 @@ def holds(test: Any) -> Any:
 
     The result of a comparison stays as it is. NaN is not 0.
     """
-    if type(test) is not TracedScalar:
+    if not isinstance(test, TracedScalar):
         return 1 if test else 0
     if truth_node(test.builder, test.node):
         return test
@@ -189,7 +218,7 @@ def truth_node(builder: Builder, node: int) -> bool:
 def guarded(x: Any) -> Any:
     """Return an array of traced scalars as a `TracedArray`, anything else as it is."""
     traced = isinstance(x, np.ndarray) and x.dtype == object
-    if traced and any(type(element) is TracedScalar for element in x.flat):
+    if traced and any(isinstance(element, TracedScalar) for element in x.flat):
         return x.view(TracedArray)
     return x
 
@@ -205,12 +234,20 @@ def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> 
     if ufunc in OBJECT_LOOPS:
         if "out" in options:
             options["out"] = tuple(boxed(x) for x in options["out"])
-        return getattr(ufunc, method)(*[boxed(x) for x in args], **options)
+        args = tuple(boxed(x) for x in args)
+        if method != "__call__":  # sums of truth values count them
+            args = (scalars.elementwise(uncounted)(args[0]), *args[1:])
+        return getattr(ufunc, method)(*args, **options)
     function = scalars.NUMPY.get(ufunc.__name__)
     if function is None or method != "__call__" or set(options) - {"dtype"}:
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
         raise InputError(remember(args, scalars.unknown(name)))
     return function(*[boxed(x) if isinstance(x, np.ndarray) else x for x in args])
+
+
+def uncounted(x: Any) -> Any:
+    """Return a truth value as the number 0 or 1, anything else as it is."""
+    return TracedScalar(x.builder, x.node) if isinstance(x, TracedTruth) else x
 
 
 def boxed(x: Any) -> Any:
@@ -221,7 +258,7 @@ def boxed(x: Any) -> Any:
     """
     if isinstance(x, np.generic):
         return float(x)
-    if type(x) is TracedScalar:
+    if isinstance(x, TracedScalar):
         box = np.empty((), object)
         box[()] = x
         return box
@@ -240,7 +277,7 @@ def refuse(x: TracedScalar, what: str) -> NoReturn:
 
 def remember(x: Any, text: str) -> str:
     """Return the message of an error, after the first trace in x has noted that it was raised."""
-    if type(x) is TracedScalar:
+    if isinstance(x, TracedScalar):
         x.builder.refused = x.builder.refused or text
     elif isinstance(x, np.ndarray | list | tuple):
         for element in x.flat if isinstance(x, np.ndarray) else x:
@@ -271,14 +308,14 @@ def calling_text() -> str:
 def binary(op: str, x: TracedScalar, other: object) -> Any:
     """Return `x op other`, or NotImplemented where `other` is not a number."""
     builder = x.builder
-    if type(other) is TracedScalar:
+    if isinstance(other, TracedScalar):
         if other.builder is not builder:
             refuse(x, "was combined with a traced scalar of another trace")
         return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
     if isinstance(other, NUMBERS):
         node = builder.constant(other := float(other))
         if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
-            return x if other else TracedScalar(builder, node)
+            return TracedScalar(builder, x.node if other else node)
         return TracedScalar(builder, builder.apply(op, (x.node, node)))
     return NotImplemented
 
@@ -307,7 +344,7 @@ def operand_of(x: TracedScalar, other: object) -> TracedScalar:
 
 def compared(difference: TracedScalar) -> Any:
     """Return 1 where the difference is above 0, 0 elsewhere."""
-    return difference if difference is NotImplemented else where(difference, 1, 0)
+    return difference if difference is NotImplemented else _truth(where(difference, 1, 0))
 
 
 def either(strict: TracedScalar, difference: TracedScalar) -> Any:
@@ -315,7 +352,11 @@ def either(strict: TracedScalar, difference: TracedScalar) -> Any:
     if strict is NotImplemented:
         return strict
     equal = 1 - sign(difference) * sign(difference)  # NaN where the difference is
-    return where(equal, 1, strict)
+    return _truth(where(equal, 1, strict))
+
+
+def _truth(x: TracedScalar) -> TracedTruth:
+    return TracedTruth(x.builder, x.node)
 
 
 def unary(op: str, x: TracedScalar) -> TracedScalar:

@@ -391,5 +391,5 @@ def as_parts(value: Any) -> Parts:
 def is_traced(x: Any) -> bool:
     """Return True for a traced scalar, and for an array that has one."""
     if isinstance(x, np.ndarray) and x.dtype == object:
-        return any(type(element) is TracedScalar for element in x.flat)
-    return type(x) is TracedScalar
+        return any(isinstance(element, TracedScalar) for element in x.flat)
+    return isinstance(x, TracedScalar)

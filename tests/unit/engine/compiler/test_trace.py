@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree import scalars
 from kinetree.engine.compiler.graph import Graph, Node, Port, text
 from kinetree.engine.compiler.trace import trace
@@ -176,3 +177,27 @@ def test_unknown_operands_get_their_turn():
     seen = []
     trace(lambda t: seen.append(t + Other()) or t, [T])
     assert seen == ["other"]
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda x: scalars.where(x > 1, 1, 0) + scalars.where(x > 2, 1, 0),
+        lambda x: 1 * (x > 1) + 1.0 * (x > 2),
+        lambda x: sum([x > 1, x > 2]),
+        lambda x: np.sum(x[None] > np.array([1, 2])[:, None], axis=0),
+        lambda x: np.cumsum(x[None] > np.array([1, 2])[:, None], axis=0)[1],
+    ],
+)
+def test_comparisons_are_counted_where_python_and_numpy_agree(count):
+    robot, x = kt.robots.double_pendulum(), np.array([1.5, 2.5])
+    law = kt.law(lambda t, q, dq: 1.0 * count(q), robot)
+    assert (robot.simulate(x, duration=0.01, dt=0.01, tau=law).tau[0] == count(x)).all()
+
+
+@pytest.mark.parametrize(
+    "combine", [np.add, np.subtract, lambda a, b: a + b, lambda a, b: a + True]
+)
+def test_a_sum_of_two_comparisons_is_refused_since_numpy_means_or(combine):
+    with pytest.raises(GraphError, match="two comparisons are added"):
+        trace(lambda x: combine(x > 1, x > 2), [Port("x", ())])
