@@ -127,7 +127,7 @@ def members(path: Path) -> dict[str, tuple[bytes, tuple[object, ...]]]:
 
 
 def check_contents(release: Release) -> str:
-    """The files are those of contents.txt, and the modules those of the commit."""
+    """The modules are those of the commit, the other files those of contents.txt."""
     wheel, sdist = set(members(release.wheel)), set(members(release.sdist))
     info = f"kinetree-{release.version}.dist-info/"
     modules = {name for name in wheel if name.endswith(".py")}
@@ -137,11 +137,11 @@ def check_contents(release: Release) -> str:
         if name.startswith("src/kinetree/") and name.endswith(".py")
     }
     same("the wheel", "modules of the commit", modules, tracked)
-    names = {name.replace(info, "kinetree-VERSION.dist-info/") for name in wheel}
+    others = {name.replace(info, "kinetree-VERSION.dist-info/") for name in wheel - modules}
     tops = {PurePosixPath(name).parts[0] for name in sdist - MADE}
     of_tops = {x for x in release.tracked if PurePosixPath(x).parts[0] in tops}
     same("the sdist", f"files of the commit in {', '.join(sorted(tops))}", sdist - MADE, of_tops)
-    listed = "\n".join([*sorted(names), *(f"sdist: {x}" for x in sorted(tops | MADE))])
+    listed = "\n".join([*sorted(others), *(f"sdist: {x}" for x in sorted(tops | MADE))])
     head = CONTENTS.read_text(encoding="utf-8").splitlines()
     comments = [line for line in head if line.startswith("#")]
     if release.write_contents:
@@ -152,8 +152,7 @@ def check_contents(release: Release) -> str:
         {line for line in CONTENTS.read_text(encoding="utf-8").splitlines() if line[:1] != "#"},
         "If that is meant, run `python tools/release_check --write-contents`.",
     )  # fmt: skip
-    others = len(wheel - modules)
-    return f"wheel of {len(modules)} modules and {others} other files, sdist of {len(sdist)}"
+    return f"wheel of {len(modules)} modules and {len(others)} other files, sdist of {len(sdist)}"
 
 
 def same(what: str, expected: str, found: set[str], wanted: set[str], remedy: str = "") -> None:

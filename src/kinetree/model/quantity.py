@@ -1,8 +1,8 @@
 """The declaration of a quantity: the one place for its name, letters, shapes, units and example.
 
-A quantity is declared beside its algorithm. Everything that users see of it is derived: the kernel
-and its help, the attribute of Robot and its types, the header of exported code, the commands and
-the tables of the documentation. `kinetree.engine.kernels.quantities` lists all of them.
+A quantity is declared beside its algorithm. The kernel and its help, the attribute of Robot and its
+types, the header of exported code and the table of methods are derived from it. Its index is
+`kinetree.algorithms.quantities`.
 """
 
 from collections.abc import Callable

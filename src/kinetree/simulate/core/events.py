@@ -63,15 +63,15 @@ class Event:
                 "whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
             )
         try:
-            value = float(result)
+            value = math.nan if np.iscomplexobj(result) else float(result)
         except (TypeError, ValueError):
             raise InputError(
                 f"the event {self.name!r} returned {result!r} at t = {t:.6g} s; expected a number."
             ) from None
         if math.isnan(value):
             raise InputError(
-                f"the event {self.name!r} returned NaN at t = {t:.6g} s, q = {q.tolist()}; expected"
-                " a number. Its sign decides when the event happens."
+                f"the event {self.name!r} returned {result} at t = {t:.6g} s, q = {q.tolist()}; "
+                "expected a real number. Its sign decides when the event happens."
             )
         return value
 
@@ -134,9 +134,11 @@ def event(
 ) -> Event:
     """An event for `simulate(..., events=[...])`.
 
-    Every change of sign is found, two within one step of the integration included: the function
-    along the motion is replaced by a polynomial that is exact to 1e-7 of its largest value over a
-    step, and pairs of zeros between which it stays below that can be missed. The time of a zero is
+    Every change of sign that the results of the motion show is found, and two within one step of
+    the integration as well: the function along the motion is replaced by a polynomial that is exact
+    to 1e-7 of its largest value over a step. Pairs of zeros can be missed between which it stays
+    below that, or which are both between two results, where it jumps or is far from it for most of
+    the step; a smaller `dt` finds them. The time of a zero is
     exact to rounding for the motion that was computed. A function that starts at zero, or touches
     zero without passing it, is not an event.
 

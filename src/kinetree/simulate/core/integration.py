@@ -518,6 +518,12 @@ class Integration:
             return measure(self.events, *state(shares))
 
         shares, measured = samples(values, 0.0, float(end))
+        results = (self.outputs - step.t[i]) / step.h[i]  # a g too narrow for the polynomial
+        results = np.setdiff1d(results[(results > 0) & (results < end)], shares)
+        if len(results):
+            order = np.argsort(np.append(shares, results), kind="stable")
+            shares = np.append(shares, results)[order]
+            measured = np.concatenate([measured, values(results)])[order]
         changes, self.sides[row] = crossings(shares, measured, self.sides[row])
         zeros: list[tuple[Event, Occurrence]] = []
         for x in changes:

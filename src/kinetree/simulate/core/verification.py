@@ -76,14 +76,16 @@ def _plain_states(setup: Setup, states: Iterable[RolloutState]) -> list[PlainSta
 def unbounded_law(
     setup: Setup, outcome: Outcome, before: int, end: float, rollout: int
 ) -> str | None:
-    """The sentence about a law without finite results between the last finite row and the end.
+    """The sentence about a law without finite results from the last finite row to beyond the end.
 
-    The state there is that row, moved on with its rates.
+    The state there is that row, moved on with its rates. An adaptive method ends before the time
+    from which on it finds no number.
     """
     row, model = max(before - 1, 0), setup.model
     q, dq, ddq, z = _recorded(setup, outcome, row, rollout, "q", "dq", "ddq")
     start = float(outcome.times[outcome.kept[row]])
-    times = np.linspace(start, end, TRIED_TIMES)
+    spacing = float(np.diff(outcome.times[:2], append=end)[0])
+    times = np.linspace(start, end + max(end - start, spacing), TRIED_TIMES)
     with np.errstate(all="ignore"):  # rates beyond the range of floats
         states = [
             (t, rollout, np.concatenate([integrate(model, q, dq * h), dq + ddq * h, z]))

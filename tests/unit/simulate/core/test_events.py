@@ -114,6 +114,17 @@ def test_many_zeros_in_long_steps():
     assert times(motion) == pytest.approx(expected[expected < 6.0], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "bump",
+    [lambda t, q: np.exp(-(((q - 3.33) / 0.003) ** 2)) - 0.5, lambda t, q: 0.01 - abs(t - 3.33)],
+)
+def test_a_narrow_peak_in_a_long_step_is_found_where_a_result_shows_it(bump):
+    events = event(lambda t, q, dq: np.sign(bump(t, q[0])) * 1.0)
+    found = cart().simulate([0.0], [1.0], duration=10.0, events=events).meta["events"]
+    assert len(found) == 2 and found[0].t < 3.33 < found[1].t
+    assert all(abs(bump(x.t, x.q[0])) < 1e-9 for x in found)
+
+
 def test_an_event_of_the_rate_is_found_once_where_a_joint_stops():
     motion = sledge(3.0).simulate([0.0], [1.5], duration=4.0, events=lambda t, q, dq: dq[0])
     assert times(motion) == pytest.approx([1.0], abs=1e-9)
@@ -140,7 +151,7 @@ def test_events_get_arrays_that_they_cannot_change():
 
 
 def test_an_event_that_is_not_a_number_is_named():
-    with pytest.raises(kt.errors.InputError, match="event 'lost' returned NaN at t = 0"):
+    with pytest.raises(kt.errors.InputError, match="event 'lost' returned nan at t = 0"):
         cart().simulate(
             [0.0], duration=1.0, events=event(lambda t, q, dq: float("nan"), name="lost")
         )
