@@ -152,14 +152,9 @@ def functions_text(
     arithmetic: Callable[[], CArithmetic],
     linkage: str,
 ) -> str:
-    """Text of the functions among the operations `used`.
+    """Text of the functions among the operations `used`; `arithmetic` makes a writer for each.
 
-    Args:
-        used: names of operations.
-        dtype: the C type of arguments and results.
-        name: of the function, from the name of the operation.
-        arithmetic: makes a writer.
-        linkage: words before the type of the result.
+    `dtype` is the C type of arguments and results, `linkage` the words before it.
     """
     texts: list[str] = []
     for op, write in elementary.FUNCTIONS.items():

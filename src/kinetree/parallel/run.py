@@ -96,13 +96,8 @@ def run_study(
 ) -> Results:
     """All samples of a study, n for every point of its grids.
 
-    Args:
-        name: of the study, for metadata and messages.
-        make: its class; workers call make(model, seed, n, **settings).
-        robot: the robot.
-        n: samples for every point of the grids.
-        settings: what is computed; plain data and records of kinetree.
-        options: how it is computed.
+    Workers call make(model, seed, n, **settings); the settings are plain data and records of
+    kinetree. The options say how it is computed.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"robot is {robot!r}; expected a kinetree.Robot.")

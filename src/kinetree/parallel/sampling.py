@@ -7,7 +7,7 @@ numbers that depend on the seed, the name of the argument and the number of the 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -137,18 +137,18 @@ Draw: TypeAlias = Normal | Uniform | Choice | Grid | Anywhere | Spread
 def by_joint(model: Model, name: str, value: Any) -> Any:
     """Return an argument of a study with labelled arrays in it put into the order of the robot."""
     axis = argument_axis(model, name)
-    if isinstance(value, Normal):
-        sides = dof_axis(model) if name in POSITIONS else axis
-        labelled = [(value.mean, axis, f"mean of {name}"), (value.std, sides, f"std of {name}")]
-        return Normal(*Alignment(labelled).values)
-    if isinstance(value, Uniform):
-        labelled = [(x, axis, f"range of {name}") for x in (value.low, value.high)]
-        return Uniform(*Alignment(labelled).values)
-    if isinstance(value, Choice | Grid):
-        return type(value)(Alignment([(value.values, axis, f"values of {name}")]).values[0])
-    if isinstance(value, Noise):
-        return replace(value, std=Alignment([(value.std, axis, f"std of {name}")]).values[0])
-    return Alignment([(value, axis, name)]).values[0]
+    if not isinstance(value, Normal | Uniform | Choice | Grid | Noise):
+        return Alignment([(value, axis, name)]).values[0]
+    parts = [x.name for x in fields(value) if x.name != "hold"]
+    labelled = [
+        (
+            getattr(value, part),
+            dof_axis(model) if part == "std" and name in POSITIONS else axis,
+            f"{part} of {name}",
+        )
+        for part in parts
+    ]
+    return replace(value, **dict(zip(parts, Alignment(labelled).values, strict=True)))
 
 
 def argument_axis(model: Model, name: str) -> Axis | None:
@@ -158,11 +158,6 @@ def argument_axis(model: Model, name: str) -> Axis | None:
     if name in RATES:
         return dof_axis(model)
     return link_axis(model) if name == "mass" else None
-
-
-def varies(value: object) -> bool:
-    """Return True if an argument differs between samples."""
-    return isinstance(value, Draw)
 
 
 def argument_columns(model: Model, name: str) -> list[str]:
@@ -223,7 +218,7 @@ class Arguments:
     @property
     def drawn(self) -> list[str]:
         """Names of the arguments that differ between samples."""
-        return [name for name, value in self.values.items() if varies(value)]
+        return [name for name, value in self.values.items() if isinstance(value, Draw)]
 
     @property
     def columns(self) -> list[str]:
@@ -353,41 +348,42 @@ def _limits(joint: Joint) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _check_positive(name: str, value: Array | Draw) -> None:
-    """Refuse data below zero that cannot be negative."""
+def _extremes(value: Array | Draw, spread: float) -> Array | None:
+    """Numbers that must be legal: the lowest, or a normal mean less `spread` standard deviations.
+
+    None for what is drawn from the robot's own data.
+    """
     match value:
         case Uniform(low):
-            lowest = np.asarray(low)
+            return np.asarray(low)
         case Choice(values) | Grid(values):
-            lowest = np.asarray(values)
+            return np.asarray(values)
         case Normal(mean, std):
-            lowest = np.asarray(mean) - FAR * np.asarray(std)
+            return np.asarray(mean) - spread * np.asarray(std) if spread else np.asarray(mean)
         case Anywhere() | Spread():
-            return
+            return None
         case _:
-            lowest = value
-    if np.min(lowest) < 0:
+            return value
+
+
+def _check_positive(name: str, value: Array | Draw) -> None:
+    """Refuse data below zero that cannot be negative."""
+    lowest = _extremes(value, FAR)
+    if lowest is not None and np.min(lowest) < 0:
         raise InputError(f"{name} of the study reaches {np.min(lowest):g}; expected 0 or more.")
 
 
 def _check_quaternions(model: Model, name: str, value: Array | Draw) -> None:
     """Refuse quaternions that are not of length 1, or whose entries are drawn one by one."""
-    match value:
-        case Uniform(low, high):
-            if model.nq != model.n and np.any(np.asarray(low) != np.asarray(high)):
-                raise InputError(
-                    f"{name} of the study is Uniform, but {model.name!r} has quaternions, whose "
-                    "numbers are not drawn one by one; use Normal, Choice or Anywhere."
-                )
-            check_quaternions(model, np.asarray(low), name)
-        case Choice(values) | Grid(values):
-            check_quaternions(model, np.asarray(values), name)
-        case Normal(mean):
-            check_quaternions(model, np.asarray(mean), f"the mean of {name}")
-        case Anywhere() | Spread():
-            pass
-        case _:
-            check_quaternions(model, value, name)
+    if isinstance(value, Uniform) and model.nq != model.n and np.any(value.low != value.high):
+        raise InputError(
+            f"{name} of the study is Uniform, but {model.name!r} has quaternions, whose "
+            "numbers are not drawn one by one; use Normal, Choice or Anywhere."
+        )
+    positions = _extremes(value, 0)
+    if positions is not None:
+        label = f"the mean of {name}" if isinstance(value, Normal) else name
+        check_quaternions(model, positions, label)
 
 
 def _array(value: ArrayLike, shape: tuple[int, ...], where: str) -> Array:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.cuda import launch as toolkit
 from kinetree.engine.cuda.arguments import check_devices
-from kinetree.engine.cuda.kernel import device_of
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError
 
 
 def lying_on(device):
@@ -22,21 +20,7 @@ def test_arrays_on_different_gpus_are_named():
         check_devices("mass_matrix", ["q", "dq"], [lying_on(0), lying_on(1)])
 
 
-def test_the_gpu_of_the_first_array_is_the_one():
-    class Array:
-        def __init__(self, device):
-            self.device = device
-
-    cp = SimpleNamespace(ndarray=Array, cuda=SimpleNamespace(Device=lambda: "current"))
-    assert device_of(cp, (None, [1.0], Array("second"), Array("third"))) == "second"
-    assert device_of(cp, (None, np.zeros(3))) == "current"
-
-
-def test_two_gpus():
-    try:
-        cp = toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
+def test_two_gpus(cp):
     if cp.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("one GPU; two are needed")
     robot = kt.robots.planar_2r()

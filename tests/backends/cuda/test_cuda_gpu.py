@@ -13,18 +13,10 @@ from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.memo import kernel as compile_kernel
-from kinetree.errors import InputError, KinetreeError, ShapeError
+from kinetree.errors import InputError, ShapeError
 
 DTYPES = ("float32", "float64")
 EPS = {"float32": 8 * 2.0**-23, "float64": 4 * 2.0**-52}
-
-
-@pytest.fixture(scope="module")
-def cp():
-    try:
-        return toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
 
 
 @pytest.fixture(scope="module")

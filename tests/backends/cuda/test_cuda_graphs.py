@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.engine.cuda import launch as toolkit
-from kinetree.errors import KinetreeError
 from tensor_robots import arm, state
-
-
-@pytest.fixture(scope="module")
-def cp():
-    try:
-        return toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

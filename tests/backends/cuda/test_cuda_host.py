@@ -53,7 +53,7 @@ def arm_graph() -> Graph:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("count", [1, 31, 32, 33, 70])
+@pytest.mark.parametrize("count", [1, 33])
 def test_arithmetic_is_the_interpreters_bit_for_bit(dtype, count, tmp_path):
     graph = every_operation()
     given = states(graph, dtype, count)
@@ -89,7 +89,7 @@ def test_functions_are_written_only_where_they_are_used():
     assert "kt_fn_exp" in emit(functions_graph()) and "kt_fn_exp" not in emit(arm_graph())
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32"])
 def test_nvcc_accepts_the_functions_without_a_warning(dtype, tmp_path):
     compile_for_gpu(emit(functions_graph(), dtype, "functions"), tmp_path)
 
@@ -111,7 +111,7 @@ def test_only_quotients_of_a_shared_zero_differ(dtype, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("budget", [0, 40, 1792])
+@pytest.mark.parametrize("budget", [0, 40])
 def test_rows_in_tiles_and_in_place_give_the_kernels_bits(dtype, budget, tmp_path):
     graph = arm_graph()
     given = states(graph, dtype, 75)
@@ -133,39 +133,19 @@ def test_arrays_may_begin_at_any_number(dtype, tmp_path):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
-def test_a_robot_has_the_bits_of_its_cpu_kernel(dtype, name, tmp_path):
-    graph = trace_quantity(kt.robots.panda().model, name)
-    given = states(graph, dtype, 40)
-    (found,) = run_on_host(graph, dtype, given, tmp_path)
-    np.testing.assert_array_equal(found, Kernel(graph)(*given))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    ("name", "free"),
+    ("robot", "name", "free", "dtype"),
     [
-        ("inverse_dynamics", ()),
-        ("forward_dynamics", ("springs",)),
-        ("potential_energy", ()),
-        ("step_implicit_with_gains", ()),
-        ("step_implicitfast", ()),
+        (kt.robots.panda, "inverse_dynamics", (), "float64"),
+        (kt.robots.panda, "forward_dynamics", (), "float32"),
+        (sprung, "forward_dynamics", ("springs",), "float64"),
+        (sprung, "step_implicit_with_gains", (), "float32"),
+        (rubbing, "inverse_dynamics", ("friction",), "float32"),
+        (rubbing, "step_implicit", ("friction",), "float64"),
     ],
 )
-def test_springs_have_the_bits_of_the_cpu_kernel(dtype, name, free, tmp_path):
-    graph = trace_quantity(sprung().model, name, free=free)
-    given = states(graph, dtype, 40)
-    expected = Kernel(graph)(*given)
-    found = run_on_host(graph, dtype, given, tmp_path)
-    for x, y in zip(found, expected if len(found) > 1 else [expected], strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "step_implicit"])
-def test_friction_laws_have_the_bits_of_the_cpu_kernel(dtype, name, tmp_path):
-    graph = trace_quantity(rubbing().model, name, free=("friction",))
+def test_a_robot_has_the_bits_of_its_cpu_kernel(robot, name, free, dtype, tmp_path):
+    graph = trace_quantity(robot().model, name, free=free)
     given = states(graph, dtype, 40)
     expected = Kernel(graph)(*given)
     found = run_on_host(graph, dtype, given, tmp_path)
@@ -200,13 +180,13 @@ def test_large_angles_are_as_good(dtype, tmp_path):
     assert np.signbit(found[1, 4]) and not np.signbit(found[1, 3])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float64"])
 def test_nvcc_accepts_a_robot_without_a_warning(dtype, tmp_path):
     graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics", wrenches=True)
     compile_for_gpu(emit(graph, dtype, "panda"), tmp_path)
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("arch", ["sm_75"])
 def test_nvcc_accepts_every_operation_on_old_and_new_gpus(arch, tmp_path):
     compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, arch)
 
@@ -228,20 +208,9 @@ def test_a_result_never_overwrites_an_input_that_is_still_needed():
     assert in_place(kept) == {0: 0}
 
 
-def test_wide_rows_stay_where_they_are_and_narrow_ones_share_the_budget():
-    layout = plan(arm_graph(), 8, budget=80)
-    assert [row.start is None for row in layout.outputs] == [True, False, False]
-    assert layout.warp_bytes <= 80 * 32
-
-
 @pytest.mark.parametrize(("width", "pitch"), [(7, 7), (6, 6), (44, 44), (8, 12), (32, 36), (1, 1)])
 def test_rows_are_padded_where_many_threads_would_meet_in_a_bank(width, pitch):
     assert padded(width, 4) == pitch
-
-
-@pytest.mark.parametrize(("width", "pitch"), [(7, 7), (6, 6), (44, 46), (8, 10), (49, 49)])
-def test_doubles_meet_twice_as_often(width, pitch):
-    assert padded(width, 8) == pitch
 
 
 def test_the_depth_first_order_needs_fewer_values_and_computes_the_same():

@@ -6,22 +6,12 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.quantities import QUANTITIES, WHOLE_BODY
 from kinetree.algorithms.steps import METHODS
-from kinetree.engine.cuda import launch as toolkit
-from kinetree.errors import KinetreeError
 from tensor_robots import rubbing
 from tensor_robots import state as arguments
 
 # without LLVM the CPU takes NumPy's sines, which differ in the last bit
 CLOSE = 1e3 * np.finfo(float).eps
 RNG = np.random.default_rng(8)
-
-
-@pytest.fixture(scope="module")
-def cp():
-    try:
-        return toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
 
 
 def parts(x):

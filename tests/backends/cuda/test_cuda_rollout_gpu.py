@@ -6,7 +6,6 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.algorithms.steps import METHODS
-from kinetree.engine.cuda import launch as toolkit
 from kinetree.errors import KinetreeError
 from kinetree.simulate import SimulationError, signal
 from tensor_robots import sprung
@@ -15,14 +14,6 @@ RNG = np.random.default_rng(8)
 # the CPU may take NumPy's sines here, which differ in the last bit; steps of a smooth motion let
 # such a difference grow by little, and 20 steps have less than 1e3 roundings behind each other
 CLOSE = 1e3 * np.finfo(float).eps
-
-
-@pytest.fixture(scope="module")
-def cp():
-    try:
-        return toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
 
 
 @pytest.fixture(scope="module")

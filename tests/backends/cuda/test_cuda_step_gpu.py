@@ -4,21 +4,11 @@ import numpy as np
 import pytest
 
 from kinetree.algorithms.steps import METHODS
-from kinetree.engine.cuda import launch as toolkit
-from kinetree.errors import KinetreeError
 from tensor_robots import arm, flyer, sprung
 from tensor_robots import state as arguments
 
 # without LLVM the CPU takes NumPy's sines, which differ in the last bit
 CLOSE = 1e2 * np.finfo(float).eps
-
-
-@pytest.fixture(scope="module")
-def cp():
-    try:
-        return toolkit.require_device()
-    except KinetreeError as problem:
-        pytest.skip(f"no GPU to run on: {problem}")
 
 
 def state(robot, count):

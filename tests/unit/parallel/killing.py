@@ -15,7 +15,7 @@ ROBOT = kt.robots.panda()
 SAMPLES = 64
 STUDY = {
     # long enough that the workers are at it when one of them is killed
-    "q0": Anywhere(), "parameters": {"mass": Spread(0.1)}, "duration": 30.0, "every": 3000,
+    "q0": Anywhere(), "parameters": {"mass": Spread(0.1)}, "duration": 12.0, "every": 1200,
     "chunk": 8,
 }  # fmt: skip
 

@@ -1,9 +1,6 @@
 """Small parts of studies: defaults, sizes, and requests to clusters."""
 
-import dataclasses
-import inspect
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,63 +13,11 @@ from kinetree.parallel import (
     Noise,
     Normal,
     Uniform,
-    bootstrap,
     engines,
-    envelope,
     locks,
     rollouts,
     sweep,
 )
-from kinetree.parallel.envelope_study import EnvelopeStudy
-from kinetree.parallel.sweep_study import SweepStudy
-from kinetree.parallel.work import pack, prepare
-
-
-def defaults(function):
-    found = inspect.signature(function).parameters.values()
-    return {x.name: x.default for x in found if x.default is not inspect.Parameter.empty}
-
-
-def test_defaults_are_those_of_the_page():
-    rollouts(ROBOT, 1, q0=Uniform(), duration=0.002)
-    sweep(ROBOT, "gravity_forces", {"q": Normal()})
-    assert defaults(rollouts) == {
-        "dq0": 0.0, "dt": 1e-3, "method": "rk4", "tau": None, "F_ext": None, "controller": None,
-        "parameters": None, "every": None,
-    }  # fmt: skip
-    assert defaults(sweep) == {"n": 1, "frame": None, "parameters": None}
-    assert defaults(envelope) == {"q": None, "frame": None, "effort": None, "parameters": None}
-    assert defaults(bootstrap) == {"n": 1000, "block": None}
-    assert dataclasses.astuple(Normal()) == (0.0, 1.0)
-    assert dataclasses.astuple(Uniform()) == (0.0, 1.0)
-
-
-def made(kind, robot, **settings):
-    return prepare(pack(kind, robot.model, settings, 0, 1))
-
-
-def test_the_memory_of_a_sample_grows_with_its_numbers():
-    """A sample needs at least its columns, and twice the size of every further column."""
-    panda, sizes = kt.robots.panda(), []
-    for parameters in ({}, {"mass": Normal(5, 0.1)}):
-        study = made(
-            EnvelopeStudy, panda, frame=None, effort=50.0, q=Uniform(-1, 1), parameters=parameters
-        )
-        sizes.append((study.size, len(study.columns)))
-        assert study.size > 8 * len(study.columns) and 0 < study.seconds < 1e-3
-    assert sizes[1][0] - sizes[0][0] == 16 * (sizes[1][1] - sizes[0][1]) > 0
-    few, many = (
-        made(
-            SweepStudy,
-            panda,
-            quantity=x,
-            arguments={"q": Uniform(-1, 1)},
-            frame=None,
-            parameters={},
-        )
-        for x in ("gravity_forces", "mass_matrix")
-    )
-    assert many.size > few.size > 8 * len(few.columns) and many.seconds > few.seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -175,33 +120,3 @@ def test_a_dask_client_brings_its_threads(monkeypatch):
     plain = engines.make_engine(None, 1, b"study")
     assert isinstance(plain._executor, ThreadPoolExecutor)
     plain.close()
-
-
-def test_ray_tasks_that_are_under_way_are_cancelled():
-    """Tasks that are done are no longer cancelled."""
-
-    class Reference:
-        def __init__(self):
-            self.own = Future()
-
-        def future(self):
-            return self.own
-
-    class Ray:
-        cancelled: ClassVar = []
-
-        def remote(self, *given):
-            return Reference()
-
-        def cancel(self, reference):
-            self.cancelled.append(reference)
-
-    engine = engines.RayEngine.__new__(engines.RayEngine)
-    engine._ray, engine._task, engine._packed, engine._own = Ray(), Ray(), b"study", False
-    engine._under_way = {}
-    done, waiting = engine.submit(0, 1), engine.submit(1, 1)
-    assert set(engine._under_way) == {done, waiting}
-    done.set_result(b"")
-    assert set(engine._under_way) == {waiting}
-    engine.close()
-    assert [x.own for x in Ray.cancelled] == [waiting]

@@ -38,13 +38,7 @@ class Variable:
 
 
 class Function:
-    """The text of one function.
-
-    Args:
-        name: its name in the module.
-        arguments: types and names, such as "ptr %self, i64 %size".
-        result: type of the result.
-    """
+    """The text of one function; `arguments` are types and names, such as "ptr %self, i64 %size"."""
 
     def __init__(self, name: str, arguments: str, result: str = "ptr") -> None:
         self._head = f"define {result} @{name}({arguments}) {{"

@@ -206,11 +206,8 @@ def limit() -> int:
 def make_pool(code: Code) -> tuple[int, int]:
     """Return the addresses of a new pool and of the capsule of its handler; (0, 0) for no pool.
 
-    Both exist until the process ends, and so does the code of the handler: an array may be freed
-    after everything else of Python.
-
-    Args:
-        code: the machine code of the functions above.
+    Both exist until the process ends, and so does the code of the handler: an array may be
+    freed after everything else of Python.
     """
     bound = limit()
     if not bound or not abi.handlers_as_expected():

@@ -33,11 +33,11 @@ def table(name: str) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * 512).from_address(capsule_pointer(getattr(module, name)))
 
 
-def capsule_pointer(capsule: object) -> int:
-    """Return the pointer inside a nameless PyCapsule."""
+def capsule_pointer(capsule: object, name: bytes | None = None) -> int:
+    """Return the pointer inside a PyCapsule, nameless or of a name."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return get(capsule, None)
+    return get(capsule, name)
 
 
 def entry(name: str, position: int) -> int:
@@ -93,9 +93,7 @@ LIST_ITEMS = 24
 @functools.cache
 def trusted() -> bool:
     """Return True if machine code may read arrays directly in this process."""
-    known = is_plain_python() and _tuples_as_expected() and _floats_as_expected()
-    known = known and _lists_as_expected()
-    return known and _arrays_as_expected() and _dtypes_as_expected()
+    return is_plain_python() and _objects_as_expected() and _dtypes_as_expected()
 
 
 def is_plain_python() -> bool:
@@ -110,62 +108,47 @@ def is_plain_python() -> bool:
     )
 
 
-def _floats_as_expected() -> bool:
-    """Return True if floats of Python and NumPy have their number at the offset above."""
-    samples = [0.1, -2.5e300, np.float64(0.3), np.float64(-0.0)]
-    return all(ctypes.c_double.from_address(id(x) + NUMBER).value == x for x in samples)
-
-
-def _tuples_as_expected() -> bool:
-    """Return True if a tuple has its length and its items at the offsets above."""
-    sample = (object(), "out", np.zeros(1))
-    if TUPLE_ITEMS not in (24, 32):
+def _objects_as_expected() -> bool:
+    """Return True if floats, tuples, lists and arrays have their fields at the offsets above."""
+    numbers = [0.1, -2.5e300, np.float64(0.3), np.float64(-0.0)]
+    if any(ctypes.c_double.from_address(id(x) + NUMBER).value != x for x in numbers):
         return False
-    items = (ctypes.c_void_p * 3).from_address(id(sample) + TUPLE_ITEMS)
-    length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
-    return length == 3 and list(items) == [id(item) for item in sample]
-
-
-def _lists_as_expected() -> bool:
-    """Return True if a list has its length and the address of its items at the offsets above."""
-    sample = [object(), "out"]
-    sample.append(np.zeros(1))
-    at = ctypes.c_void_p.from_address(id(sample) + LIST_ITEMS).value
-    length = ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value
-    if length != 3 or not at:
+    flat, items = (object(), "out", np.zeros(1)), [object(), "out"]
+    items.append(np.zeros(1))
+    at = ctypes.c_void_p.from_address(id(items) + LIST_ITEMS).value
+    if TUPLE_ITEMS not in (24, 32) or not at:
         return False
-    return list((ctypes.c_void_p * 3).from_address(at)) == [id(item) for item in sample]
-
-
-def _arrays_as_expected() -> bool:
-    """Compare the structs of a few arrays with their attributes in Python."""
+    for sample, place in ((flat, id(flat) + TUPLE_ITEMS), (items, at)):
+        if ctypes.c_ssize_t.from_address(id(sample) + LENGTH).value != 3:
+            return False
+        if list((ctypes.c_void_p * 3).from_address(place)) != [id(x) for x in sample]:
+            return False
     plain = np.zeros((2, 3, 5))
-    samples = [plain, plain[:, 1], plain.T, np.zeros(7, np.float32), np.array(1.0), np.arange(4)]
-    samples.append(np.frombuffer(b"12345678"))  # read-only
-    return all(_as_expected(array) for array in samples)
+    arrays = [plain, plain[:, 1], plain.T, np.zeros(7, np.float32), np.array(1.0), np.arange(4)]
+    arrays.append(np.frombuffer(b"12345678"))  # read-only
+    return all(_array_as_expected(array) for array in arrays)
 
 
-def _as_expected(array: np.ndarray) -> bool:
+def _array_as_expected(array: np.ndarray) -> bool:
     """Return True if the struct of `array` has its attributes at the offsets above."""
-    at = id(array)
-    pointer, word = ctypes.c_void_p, ctypes.c_int
-    dimensions = pointer.from_address(at + DIMENSIONS).value or 0
-    shape = (
-        () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(dimensions))
-    )
-    places = pointer.from_address(at + STRIDES).value or 0
-    strides = () if not array.ndim else tuple((ctypes.c_ssize_t * array.ndim).from_address(places))
+    at, pointer, word = id(array), ctypes.c_void_p, ctypes.c_int
+
+    def sizes(offset: int) -> tuple[int, ...]:
+        place = pointer.from_address(at + offset).value or 0
+        return tuple((ctypes.c_ssize_t * array.ndim).from_address(place)) if array.ndim else ()
+
+    flags = word.from_address(at + FLAGS).value
     ready = array.flags.c_contiguous and array.flags.aligned
     return (
         pointer.from_address(at + TYPE).value == id(np.ndarray)
         and pointer.from_address(at + DATA).value == array.ctypes.data
         and word.from_address(at + NDIM).value == array.ndim
-        and shape == array.shape
-        and strides == array.strides
+        and sizes(DIMENSIONS) == array.shape
+        and sizes(STRIDES) == array.strides
         and pointer.from_address(at + DESCR).value == id(array.dtype)
-        and (word.from_address(at + FLAGS).value & READY == READY) == ready
-        and bool(word.from_address(at + FLAGS).value & ALIGNED) == array.flags.aligned
-        and bool(word.from_address(at + FLAGS).value & WRITEABLE) == array.flags.writeable
+        and (flags & READY == READY) == ready
+        and bool(flags & ALIGNED) == array.flags.aligned
+        and bool(flags & WRITEABLE) == array.flags.writeable
     )
 
 
@@ -207,9 +190,7 @@ def _handler_now() -> object:
 
 def default_handler() -> int:
     """Return the address of NumPy's own handler."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return get(_handler_now(), HANDLER_NAME)
+    return capsule_pointer(_handler_now(), HANDLER_NAME)
 
 
 def new_handler(address: int) -> object:

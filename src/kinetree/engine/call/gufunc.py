@@ -56,14 +56,8 @@ def make_gufunc(
 ) -> np.ufunc:
     """Make the gufunc `name` with `signature`, e.g. "(7),(7)->(7)".
 
-    Args:
-        loops: one inner loop per number type, the narrowest first: NumPy takes the first to which
-            all inputs can be cast safely.
-        nin: number of inputs.
-        nout: number of outputs.
-        signature: core dimensions; sizes that are numbers are checked by NumPy.
-        name: the name in its repr and in error messages.
-        doc: documentation string.
+    There is one inner loop per number type, the narrowest first: NumPy takes the first to which
+    all inputs can be cast safely. It checks the sizes that are numbers in the signature.
     """
     count = len(loops)
     codes = bytes(np.dtype(loop.dtype).num for loop in loops for _ in range(nin + nout))

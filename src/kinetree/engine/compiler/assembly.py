@@ -398,9 +398,8 @@ def long_runs(calls: Sequence[Call], maker: Sequence[int]) -> list[int]:
 def bundled(spaces: Array, spots: Array) -> tuple[Bundle, ...]:
     """Arguments whose distance and space are the same in every call, together.
 
-    Args:
-        spaces: INPUTS or WORK for each call and argument.
-        spots: the place of each, in its space.
+    `spaces` has INPUTS or WORK for each call and argument, `spots` the place of each in its
+    space.
     """
     found: list[tuple[int, list[tuple[int, int]]]] = []
     for j in range(spots.shape[1]):

@@ -10,12 +10,7 @@ ARITIES = {(op, arity) for op, (arity, _) in OPERATIONS.items()}
 
 
 def verify(graph: Graph, after: str = "") -> None:
-    """Raise a GraphError that names the first illegal port, node or result.
-
-    Args:
-        graph: the graph to check.
-        after: name of the pass that made it, for the message.
-    """
+    """Raise a GraphError that names the first illegal port, node or result, and the last pass."""
     for problem in (*port_problems(graph), *node_problems(graph), *result_problems(graph)):
         where = f" after the pass {after!r}" if after else ""
         raise GraphError(

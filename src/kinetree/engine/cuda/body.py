@@ -86,14 +86,9 @@ def statements(
 
     A row of inputs is read when first needed, so that it waits in shared memory and not in
     registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
-    of a number that divides several.
-
-    Args:
-        graph: what to compute.
-        constants: the table of numbers, which grows.
-        read, write: where element e of port k lies, by default `i{k}[e]` and `o{k}[e]`.
-        visits: values that leave the registers for a while, see `parking`.
-        group: angles whose sines are computed side by side.
+    of a number that divides several. Element e of port k lies where `read` and `write` say, by
+    default at `i{k}[e]` and `o{k}[e]`. `visits` are values that leave the registers for a while
+    (`parking`); the sines of `group` angles are computed side by side.
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
     code = CudaBody(graph, constants, *places, visits or {}, group)

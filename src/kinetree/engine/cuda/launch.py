@@ -80,11 +80,7 @@ def load(source: str, name: str, shared: int) -> Launch:
 
     The compiler may use any number of registers at first. Then it is limited to the number that
     admits one more warp, again and again, until values would no longer fit the registers.
-
-    Args:
-        source: CUDA C++.
-        name: of the entry point.
-        shared: bytes of shared memory for each warp.
+    `shared`: bytes of shared memory for each warp.
     """
     best = load_with(source, name, shared, 0)
     if best.spills:
@@ -161,11 +157,8 @@ def require_device() -> Any:
 def cubin(source: str, capability: str, warps: int = 0) -> bytes:
     """Machine code for GPUs of a compute capability such as "90", from the disk where possible.
 
-    Args:
-        source: CUDA C++.
-        capability: compute capability without its dot.
-        warps: that each quarter of a multiprocessor must be able to hold; the compiler gives each
-            thread as many registers as that leaves. 0 leaves it to the compiler.
+    `warps`: that each quarter of a multiprocessor must be able to hold; the compiler gives each
+    thread as many registers as that leaves. 0 leaves it to the compiler.
     """
     options = [f"-arch=sm_{capability}", *OPTIONS]
     if warps:  # a block of four warps puts one on each quarter

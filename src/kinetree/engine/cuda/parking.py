@@ -46,12 +46,9 @@ class _Slots:
 
 
 def park(graph: Graph, layout: Layout, most: int) -> dict[int, Visit]:
-    """Return what is stored and loaded before each node, by node, so that about `most` values wait.
+    """Return what is stored and loaded before each node, so that about `most` values wait.
 
-    Args:
-        graph: its order of nodes is the order of evaluation.
-        layout: rows that are left in place have no room; its spare numbers are taken last.
-        most: computed values and inputs in registers at a time.
+    Rows that are left in place have no room; the spare numbers of the layout are taken last.
     """
     return _Parking(graph, layout, most).plan()
 

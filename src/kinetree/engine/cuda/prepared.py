@@ -60,12 +60,8 @@ class Block(threading.local):
 class Prepared:
     """A function on one GPU for a number of states. `enqueue(stream, addresses)` computes them.
 
-    Args:
-        cp: CuPy.
-        launch: the function, loaded on the current GPU.
-        count: number of states, at least 1.
-        values: all arguments of the function: integers, and addresses of arrays.
-        places: numbers of the arguments that are new in every call; neighbours are written at once.
+    values: all arguments of the function, integers and addresses of arrays. places: numbers of
+    the arguments that are new in every call; neighbours are written at once.
     """
 
     __slots__ = ("_launch", "enqueue")

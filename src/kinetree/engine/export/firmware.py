@@ -144,14 +144,7 @@ def figures(code: ExportedCode) -> list[str]:
 
 
 def write_target(program: Program, model: Model, target: Target, called: str) -> ExportedCode:
-    """Write the three files.
-
-    Args:
-        program: the function; its dtype is one of the target's.
-        model: the robot, for the states of the self-test.
-        target: the target.
-        called: its name.
-    """
+    """Write the three files; the dtype of the program is one of the target's."""
     same = program.dtype in target.kernel
     about = CodeFigures(
         called, program.dtype, program.graph.operations, cycles(program, target),

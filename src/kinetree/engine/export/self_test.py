@@ -88,11 +88,8 @@ def drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Arra
 def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bool) -> str:
     """The file with stored states, the kernel's results, and the comparison.
 
-    Args:
-        program: the function.
-        model: the robot, for its states.
-        same_bits: the results should have the bits of the kernel in the program's type.
-        fused: multiply-adds have one rounding.
+    same_bits: the results should have the bits of the kernel in the program's type. fused:
+    multiply-adds have one rounding.
     """
     given = turned(program, model, states(program, model)[0])
     arguments = given if same_bits else [x.astype(float) for x in given]

@@ -58,11 +58,7 @@ def computation(
 ) -> Graph:
     """Return the optimised graph of a function, or its program, which takes the place of one.
 
-    Args:
-        function: a function of arrays of scalars, as for `trace`.
-        inputs: name, shape and dimension letters of each argument.
-        outputs: name and dimension letters of each result.
-        looped: loop over the pieces of the function.
+    Arguments as in `trace`; looped: loop over the pieces of the function.
     """
     # the compiler is not imported for code that is stored on disk
     if looped:

@@ -73,14 +73,7 @@ def quantity_help(quantity: Quantity) -> str:
 
 
 def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | None = None) -> str:
-    """Return the documentation of the kernel of a quantity, compiled for a robot.
-
-    Args:
-        quantity: its declaration.
-        model: the robot.
-        graph: the graph of the kernel.
-        extra: the name of an optional further argument.
-    """
+    """Return the documentation of a kernel, compiled for a robot; `extra`: a further argument."""
     given = [port.name for port in graph.inputs] + ([extra] if extra else [])
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     letters |= {"l"} if extra else set()
@@ -94,14 +87,7 @@ def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | Non
 
 
 def derivative_help(name: str, wrt: Sequence[str], model: Model, graph: Graph) -> str:
-    """Return the documentation of the kernel of a derivative, compiled for a robot.
-
-    Args:
-        name: the quantity.
-        wrt: the arguments that it is differentiated by.
-        model: the robot.
-        graph: the graph of the kernel.
-    """
+    """Return the documentation of the kernel of a derivative by `wrt`, compiled for a robot."""
     along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     arguments = _arguments([port.name for port in graph.inputs]) | OPTIONS

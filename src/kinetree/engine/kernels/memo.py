@@ -26,13 +26,9 @@ Form = TypeVar("Form")
 def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> Form:
     """Return the form of the model that was made for `request` before, or make it now.
 
-    Two threads may both make it; the first one is kept and returned to both.
-
-    Args:
-        model: the robot.
-        request: everything that the form depends on apart from the model. It begins with the name
-            of the form, so that two callers cannot mean different things by one request.
-        make: makes the form.
+    Two threads may both make it; the first one is kept and returned to both. The request is
+    everything that the form depends on apart from the model. It begins with the name of the
+    form, so that two callers cannot mean different things by one request.
     """
     known = model.memo.get(request)
     return model.memo.setdefault(request, make()) if known is None else known

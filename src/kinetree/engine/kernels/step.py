@@ -207,13 +207,9 @@ def whole_step(
 def step_graph(
     model: Model, quantity: Quantity, inputs: Sequence[Port], free: Sequence[str]
 ) -> Graph:
-    """The graph of a step, composed of those of its rate and stages.
+    """The graph of a step such as "step_rk4", composed of those of its rate and stages.
 
-    Args:
-        model: the robot.
-        quantity: the step, such as "step_rk4".
-        inputs: all arguments of the kernel.
-        free: names of the robot's data among the arguments.
+    `inputs` are all arguments of the kernel, `free` the names of the robot's data among them.
     """
     from kinetree.engine.compiler.stepping import Composition
 

@@ -90,13 +90,9 @@ def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int,
 
 
 def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[list[str]]) -> str:
-    """Text of a function whose statements come in parts.
+    """Text of a function whose statements come in parts, which it calls one after the other.
 
-    Args:
-        name: of the function; parts are called by numbers behind it.
-        head: how it is defined.
-        buffers: pointers to memory of its own, with the types to allocate.
-        parts: the statements of each.
+    `buffers` are pointers to memory of its own, with the types to allocate.
     """
     made = [f"  {pointer} = alloca {kind}" for pointer, kind in buffers.items()]
     end = "  ret void\n}\n"

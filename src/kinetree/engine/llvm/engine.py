@@ -120,10 +120,7 @@ def level(text: str) -> int:
 def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
     """Object code of a module of LLVM IR: one object, or several in a row (`pack`).
 
-    Args:
-        text: the module.
-        target: the processor.
-        effort: of the code generator, 0 to 3; None: as suits the length of the text.
+    The effort of the code generator is 0 to 3; None: as suits the length of the text.
     """
     effort = level(text) if effort is None else effort
     modules = cut(text)

@@ -45,13 +45,9 @@ def remaining(graph: Graph) -> list[int]:
 def paced(graph: Graph, order: Sequence[int]) -> list[int]:
     """Return an order in which nodes at the beginning of long chains are not too late.
 
-    Args:
-        graph: the graph.
-        order: some of its nodes, arguments before the nodes that use them.
-
-    Returns:
-        the same nodes, arguments before users; constants, inputs, sines and cosines stand directly
-        before their first use, or at the end where no node of the order uses them.
+    In the order that is given, and in the result, arguments come before the nodes that use
+    them. Constants, inputs, sines and cosines stand directly before their first use, or at the
+    end where no node of the order uses them.
     """
     left, nodes = remaining(graph), graph.nodes
     steps = [i for i in order if CYCLES.get(nodes[i].op, LONG)]

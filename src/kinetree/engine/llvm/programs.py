@@ -178,12 +178,9 @@ def load_or_compile(
 ) -> engine.Code:
     """Return machine code from the cache, or compile it and store it there.
 
-    Args:
-        key: hashes and words that, with the target, the emitter and the versions, decide the code.
-        target: the processor.
-        text: emits the module as LLVM IR.
-        names: functions to export.
-        effort: of the code generator; None: as suits the length of the text.
+    key: hashes and words that, with the target, the emitter and the versions, decide the code.
+    text: emits the module as LLVM IR. names: functions to export. effort: as in
+    `engine.assemble`.
     """
     entry = code_key(key, target) if folder.enabled() else ""
     loaded = load_stored(entry, target, names)

@@ -63,55 +63,30 @@ class CallFrame(ctypes.Structure):
     )
 
 
-class Version(ctypes.Structure):
-    """The version of an interface."""
-
-    _fields_ = (*HEAD, ("major", ctypes.c_int), ("minor", ctypes.c_int))
-
-
-class Metadata(ctypes.Structure):
-    """The version and traits that a handler reports."""
-
-    _fields_ = (("struct_size", ctypes.c_size_t), ("version", Version), ("traits", ctypes.c_uint32))
+def structure(name: str, *fields: tuple[str, Any]) -> Any:
+    """A structure of these fields."""
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
-class MetadataExtension(ctypes.Structure):
-    """A request for the metadata."""
-
-    _fields_ = (
-        ("struct_size", ctypes.c_size_t),
-        ("type", ctypes.c_int),
-        ("next", ctypes.c_void_p),
-        ("metadata", ctypes.POINTER(Metadata)),
-    )
-
-
-class Api(ctypes.Structure):
-    """The beginning of the table of functions that XLA offers."""
-
-    _fields_ = (
-        *HEAD,
-        ("version", Version),
-        ("internal", ctypes.c_void_p),
-        ("error_create", ctypes.c_void_p),
-        ("error_message", ctypes.c_void_p),
-        ("error_destroy", ctypes.c_void_p),
-        ("register", ctypes.c_void_p),
-        ("stream_get", ctypes.c_void_p),
-    )
-
-
-class ErrorRequest(ctypes.Structure):
-    """The argument of `error_create`."""
-
-    _fields_ = (*HEAD, ("message", ctypes.c_char_p), ("code", ctypes.c_int))
-
-
-class StreamRequest(ctypes.Structure):
-    """The argument of `stream_get`, which fills in the stream."""
-
-    _fields_ = (*HEAD, ("context", ctypes.c_void_p), ("stream", ctypes.c_void_p))
-
+SIZE, WORD, ADDRESS = ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p
+Version = structure("Version", *HEAD, ("major", WORD), ("minor", WORD))
+# the version and traits that a handler reports, and the request for them
+Metadata = structure(
+    "Metadata", ("struct_size", SIZE), ("version", Version), ("traits", ctypes.c_uint32)
+)
+MetadataExtension = structure(
+    "MetadataExtension",
+    ("struct_size", SIZE),
+    ("type", WORD),
+    ("next", ADDRESS),
+    ("metadata", ctypes.POINTER(Metadata)),
+)
+# the beginning of the table of functions that XLA offers
+FUNCTIONS = ("internal", "error_create", "error_message", "error_destroy", "register", "stream_get")
+Api = structure("Api", *HEAD, ("version", Version), *((name, ADDRESS) for name in FUNCTIONS))
+# the arguments of `error_create`, and of `stream_get`, which fills in the stream
+ErrorRequest = structure("ErrorRequest", *HEAD, ("message", ctypes.c_char_p), ("code", WORD))
+StreamRequest = structure("StreamRequest", *HEAD, ("context", ADDRESS), ("stream", ADDRESS))
 
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(CallFrame))
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)

@@ -1,6 +1,5 @@
 """Stages are noted once, in their order, by the thread that collects them."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -40,18 +39,6 @@ def test_a_stage_that_fails_is_noted_and_ends() -> None:
         with stage("next"):
             pass
     assert names(stages) == ["failing", "next"]
-
-
-def test_another_thread_notes_nothing_here() -> None:
-    def work() -> None:
-        with stage("elsewhere"):
-            pass
-
-    with collecting() as stages:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert stages == []
 
 
 def test_a_kernel_notes_every_stage_and_then_the_cache(

@@ -63,14 +63,6 @@ def test_a_piece_is_traced_once_however_often_it_is_called():
     assert len(program.runs) < 30
 
 
-def test_slots_are_used_again():
-    rng = np.random.default_rng(1)
-    counts = [
-        compare(recursion(rng.normal(size=n), rng.normal(size=(n, 2))), n).slots for n in (20, 40)
-    ]
-    assert counts[1] - counts[0] < 20 * 5  # a sum and sines stay, vectors do not
-
-
 def test_zeros_and_ones_shorten_a_body():
     generic = compare(recursion([2.0] * 5, [(3.0, 4.0)] * 5), 5)
     plain = compare(recursion([1.0] * 5, [(0.0, 0.0)] * 5), 5)

@@ -29,12 +29,6 @@ def forms(graph):
     return Counter(written), [[written[i] for i in result] for result in graph.results]
 
 
-@given(steps=programs((*ARITHMETIC, *FUNCTIONS)))
-def test_a_schedule_is_a_fixed_choice(steps):
-    graph = trace(lambda u, w: np.array(run(steps, u, w)[-3:]), INPUTS)
-    assert schedule(graph) == schedule(graph)
-
-
 def test_separate_sums_are_computed_one_after_the_other():
     n = 20
     X = Port("x", (n, 3))

@@ -9,7 +9,6 @@ import pytest
 
 import kinetree as kt
 from closed_loops import slider_crank_tree
-from kinetree import algorithms
 from kinetree.algorithms.quantities import CONSTRAINED
 from kinetree.engine.export import export
 from kinetree.engine.kernels.memo import kernel as compile_kernel
@@ -73,69 +72,6 @@ def in_c(robot, quantity, folder):
         return arrays[len(given) :]
 
     return call
-
-
-@needs_gcc
-@pytest.mark.parametrize("key", ROBOTS)
-def test_the_equations_of_motion_are_satisfied_in_c(key, tmp_path):
-    """M ddq + h = tau + J^T lambda with M, h and J of the tree, and inverse undoes forward."""
-    robot = ROBOTS[key]()
-    rng = np.random.default_rng(7)
-    near = {"slider_crank": (1.0, -1.3, -0.1), "four_bar": (1.57, -1.15, 1.7)}.get(key)
-    start = (2.08, -1.91, -0.17, 1.06, 1.91, 0.17) if key == "two_arms" else (0.4, -0.6, 0.6)
-    q = robot.project(start if near is None else near)
-    dq = algorithms.project_rates(robot.model, q, rng.normal(size=robot.n))
-    motors = [robot.dof_names.index(name) for name in robot.mobility.actuated]
-    tau = np.zeros(robot.n)
-    tau[motors] = rng.normal(size=len(motors))
-    ddq, lam, residual = in_c(robot, "constrained_forward_dynamics", tmp_path)(q, dq, tau)
-    J = robot.constraint_jacobian(q)
-    left = robot.mass_matrix(q) @ ddq + robot.bias_forces(q, dq) - J.T @ lam - tau
-    scale = np.abs(robot.bias_forces(q, dq)).max() + 1
-    assert np.abs(left).max() < 1e-12 * scale and np.abs(residual).max() < 1e-10 * scale
-    assert in_c(robot, "forward_dynamics", tmp_path)(q, dq, tau)[0] == pytest.approx(ddq)
-    forces = in_c(robot, "inverse_dynamics", tmp_path)(q, dq, ddq)[0]
-    if robot.mobility.degrees_of_freedom == len(motors):
-        assert forces == pytest.approx(tau, abs=1e-9 * scale)
-    else:  # more motors than needed: another choice with the same motion, and no larger
-        assert np.linalg.norm(forces) <= np.linalg.norm(tau) * (1 + 1e-9)
-        again = in_c(robot, "forward_dynamics", tmp_path)(q, dq, forces)[0]
-        assert again == pytest.approx(ddq, abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("quantity", DYNAMICS[:2])
-def test_numpy_computes_the_same_states(quantity):
-    robot = kt.robots.four_bar()
-    names = {}
-    exec(compile(export(robot, quantity, "numpy", name="f"), "exported.py", "exec"), names)
-    q, dq, last = np.random.default_rng(3).normal(size=(3, 5, robot.n))
-    found, expected = names["f"](q, dq, last), compile_kernel(robot.model, quantity)(q, dq, last)
-    several = isinstance(expected, tuple)
-    pairs = zip(found, expected, strict=True) if several else [(found, expected)]
-    for x, y in pairs:
-        assert x.shape == y.shape and np.abs(x - y).max() < 1e-9 * (1 + np.abs(y).max())
-
-
-@pytest.mark.parametrize("quantity", DYNAMICS[:1])
-def test_octave_computes_the_same_state(quantity, tmp_path):
-    octave = shutil.which("octave-cli") or shutil.which("octave")
-    if octave is None:
-        pytest.skip("Octave is not installed")
-    robot = kt.robots.slider_crank()
-    given = np.random.default_rng(4).normal(size=(3, robot.n))
-    kernel = compile_kernel(robot.model, quantity)
-    (tmp_path / "f.m").write_text(export(robot, quantity, "matlab", name="f"))
-    columns = ", ".join(f"[{'; '.join(map(repr, x.tolist()))}]" for x in given)
-    results = [f"y{k}" for k in range(len(kernel.graph.outputs))]
-    script = f"[{', '.join(results)}] = f({columns}); printf('%.17g\\n', [{'; '.join(results)}]);"
-    done = subprocess.run(
-        [octave, "--no-init-file", "--quiet", "--eval", script],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    expected = kernel(*given)
-    flat = np.concatenate(expected) if isinstance(expected, tuple) else expected
-    assert np.array(done.stdout.split(), float) == pytest.approx(flat, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("language", ["c", "matlab"])

@@ -457,22 +457,3 @@ def test_loads_and_stores_fall_with_the_number_of_registers():
     counts = [traffic(graph, registers) for registers in (3, 4, 6, 8, 100)]
     assert all(a.loads >= b.loads and a.stores >= b.stores for a, b in pairwise(counts))
     assert counts[-1].stores == 0 and counts[-1].loads == 6
-
-
-@needs_gcc
-@pytest.mark.parametrize("dtype", ["double", "float"])
-def test_plain_c_is_near_the_kernel(dtype, tmp_path):
-    """Two roundings for a product and a sum, and other sines: some eps of the largest torque."""
-    panda = kt.robots.panda()
-    code = kt.export(panda, "inverse_dynamics", target="c99", dtype=dtype, name="f")
-    assert "fma" not in code.source
-    kernel = compile_kernel(panda.model, "inverse_dynamics")
-    given = states(panda.model, kernel.graph, 60, dtype)
-    code.save(tmp_path / "f.c")
-    f = library(code.source, tmp_path).f
-    found = np.empty((60, 7), DTYPES[dtype])
-    rows = [np.ascontiguousarray(x) for x in given]
-    for k in range(60):
-        f(*(ctypes.c_void_p(x[k].ctypes.data) for x in (*rows, found)))
-    exact = kernel(*[x.astype(float) for x in given])
-    assert largest(found, exact, dtype) <= 16

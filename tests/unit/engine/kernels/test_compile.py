@@ -7,7 +7,6 @@ import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
 from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.errors import ModelError, NameLookupError, SingularityError
 from kinetree.model.samples import random_model
@@ -124,11 +123,6 @@ def test_a_robot_without_joints_has_no_kernels():
         with pytest.raises(ModelError, match=r"'block' has no joint that moves.*floating=True"):
             compile_kernel(model, name)
     assert algorithms.potential_energy(model, []) == pytest.approx(9.81)
-
-
-def test_a_graph_is_the_same_every_time(robot):
-    one, two = (trace_quantity(robot.model, "forward_dynamics") for _ in range(2))
-    assert one.digest == two.digest and one.nodes == two.nodes and one.results == two.results
 
 
 def test_constants_of_the_robot_are_folded(robot):

@@ -85,15 +85,6 @@ def test_names_of_axes_are_those_of_joints_and_directions():
     assert Y.columns.tolist() == [str(x) for x in algorithms.parameter_list(robot.model)]
 
 
-def test_free_masses_are_arguments():
-    robot = kt.robots.planar_2r()
-    mass = np.array([2.0, 3.0])
-    heavier = kt.Robot(robot.model.replace(m=mass))
-    for name in ("center_of_mass_jacobian", "inverse_mass_matrix"):
-        found = robot.compile(name, free=["mass"])([0.1, 0.2], mass)
-        assert size(found - getattr(heavier, name)([0.1, 0.2])) < 1e-13
-
-
 def test_slopes_of_the_momentum_are_the_matrix_and_its_rate():
     """d h_G/d dq = A_G, and dA_G/dt is d A_G/dq along dq."""
     robot = kt.Robot(MODELS["springs"]())

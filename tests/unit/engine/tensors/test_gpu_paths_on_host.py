@@ -16,12 +16,10 @@ import pytest
 from kinetree.engine.call.diagnose import ArgumentError
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.call.gufunc import InnerLoop
-from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.tensors import cupy as adapter
-from kinetree.engine.tensors import operation as operations
 from kinetree.engine.tensors import xla_frame
 from kinetree.engine.tensors import xla_handlers as xla_targets
-from kinetree.engine.tensors.operation import Operation, operation_of
+from kinetree.engine.tensors.operation import Operation
 from kinetree.engine.tensors.xla_frame import (
     HANDLER,
     Api,
@@ -154,13 +152,6 @@ def test_arrays_of_cupy_are_checked_and_go_to_the_kernel(operation, monkeypatch)
     assert operation.cuda.calls == 2
 
 
-def test_an_operation_makes_one_cuda_kernel_of_its_graph(cp, monkeypatch):
-    made = Operation(arm().inverse_dynamics.graph, "inverse_dynamics")
-    monkeypatch.setattr(operations, "CudaKernel", lambda graph, name: (graph, name))
-    assert made.cuda == (made.graph, "inverse_dynamics") and made.cuda is made.cuda
-    assert CudaKernel is not operations.CudaKernel
-
-
 # torch
 
 
@@ -212,16 +203,6 @@ def test_a_tensor_that_is_not_contiguous_is_seen_with_its_strides(cp, torch):
         assert seen.ctypes.data == part.data_ptr()
     assert torch_rules.as_cupy(cp, x[:0]).shape == (0, 4)
     assert torch_rules.as_cupy(cp, x[:0].float()).dtype == "float32"
-
-
-def test_where_the_first_tensor_lies_decides_who_computes(torch, monkeypatch):
-    from kinetree.engine.tensors import torch as torch_rules
-
-    monkeypatch.setattr(torch_rules, "on_cuda", lambda *given: ("cuda", *given))
-    monkeypatch.setattr(torch_rules, "on_cpu", lambda *given: ("cpu", *given))
-    here, there = SimpleNamespace(is_cuda=False), SimpleNamespace(is_cuda=True)
-    assert torch_rules.compute("f", [there]) == ("cuda", "f", [there], None)
-    assert torch_rules.compute("f", [here], "out") == ("cpu", "f", [here], "out")
 
 
 # XLA
@@ -320,14 +301,6 @@ def test_a_failure_becomes_an_error_of_xla(cp, operation):
     assert not out.any() and operation.cuda.calls == 0
 
 
-def test_no_stream_of_its_own_is_the_default_stream():
-    frame, _, _ = frame_for(None, (1,))
-    frame.give_stream = None
-    frame.streams = xla_frame.FUNCTION(lambda address: None)
-    Api.from_address(frame.frame.api).stream_get = ctypes.cast(frame.streams, ctypes.c_void_p)
-    assert xla_frame.stream(frame.frame) == 0
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("llvm", [True, False])
 def test_the_cpu_s_handlers_read_and_write_xla_s_buffers(operation, dtype, llvm, monkeypatch):
@@ -348,37 +321,6 @@ def test_the_cpu_s_handlers_read_and_write_xla_s_buffers(operation, dtype, llvm,
     assert np.array_equal(out, operation.call(x[0], many, x[2]))
 
 
-def test_targets_are_registered_once_for_each_type_and_platform(operation, monkeypatch):
-    jax = pytest.importorskip("jax", reason="jax is not installed")
-    registered, made = [], []
-    monkeypatch.setattr(xla_targets, "_kept", {})
-    monkeypatch.setattr(jax.ffi, "pycapsule", lambda handler: ("capsule", handler))
-    monkeypatch.setattr(
-        jax.ffi,
-        "register_ffi_target",
-        lambda name, capsule, platform, api_version: registered.append(
-            (name, capsule, platform, api_version)
-        ),
-    )
-    for kind in ("cpu", "cuda"):
-        monkeypatch.setattr(
-            xla_targets,
-            f"{kind}_handler",
-            lambda operation, dtype, kind=kind: made.append((kind, dtype)) or (kind, None),
-        )
-    for _ in range(2):
-        for dtype, platform in (("float64", "cpu"), ("float32", "cpu"), ("float64", "cuda")):
-            name = xla_targets.target(operation, dtype, platform)
-            assert name == f"kinetree_{operation.digest[:40]}_{dtype}"
-    assert made == [("cpu", "float64"), ("cpu", "float32"), ("cuda", "float64")]
-    assert [row[1:] for row in registered] == [
-        (("capsule", "cpu"), "cpu", 1),
-        (("capsule", "cpu"), "cpu", 1),
-        (("capsule", "cuda"), "CUDA", 1),
-    ]
-    assert operation_of(arm().inverse_dynamics._dispatch).digest == operation.digest
-
-
 def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
     """Of a version whose major number is not the zero that is there already."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
@@ -393,9 +335,3 @@ def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
     ctypes.memset(ctypes.byref(expected), 0x55, ctypes.sizeof(expected))
     expected.version.major, expected.version.minor, expected.traits = 3, 7, 0
     assert bytes(metadata) == bytes(expected)
-
-
-def test_a_question_of_another_kind_is_no_question_for_the_version():
-    question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA + 1, None)
-    frame = CallFrame(ctypes.sizeof(CallFrame), ctypes.addressof(question))
-    assert not xla_frame.answered(frame)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensor_jax import jax, with_x64
-from tensor_robots import FREE, arm, flyer, state
+from tensor_robots import FREE, arm, state
 
 jnp = jax.numpy
 
@@ -43,19 +43,6 @@ def test_gradients_along_wrenches_and_free_parameters():
     check_grads(kernel, given(arm(), kernel, (3,)), order=1, atol=1e-6, rtol=1e-6)
 
 
-def test_jax_and_torch_have_the_same_gradients():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    kernel = flyer().forward_dynamics
-    arrays = state(flyer(), kernel, (4,))
-    tensors = [torch.tensor(x, requires_grad=True) for x in arrays]
-    kernel(*tensors).square().sum().backward()
-    found = jax.grad(lambda *x: (kernel(*x) ** 2).sum(), argnums=(0, 1, 2))(
-        *map(jnp.asarray, arrays)
-    )
-    for x, y in zip(found, tensors, strict=True):
-        assert np.allclose(x, y.grad, rtol=1e-12, atol=1e-12 * float(abs(y.grad).max()))
-
-
 def test_the_modes_agree_with_the_analytic_derivatives():
     kernel = arm().inverse_dynamics
     x = given(arm(), kernel)
@@ -76,12 +63,6 @@ def test_hessians_in_every_order_of_modes():
             assert np.allclose(H, expected, rtol=0, atol=1e-13)
 
 
-def test_gradients_of_many_samples():
-    q = jnp.asarray(np.random.default_rng(0).normal(size=(6, 2)))
-    g = jax.jit(jax.vmap(jax.grad(arm().potential_energy)))(q)
-    assert np.allclose(g, arm().gravity_forces(q), rtol=0, atol=1e-14)
-
-
 def test_a_shared_argument_of_a_mapped_function_gets_the_sum():
     kernel = arm().inverse_dynamics
     q, dq, ddq = given(arm(), kernel, (5,))
@@ -92,13 +73,6 @@ def test_a_shared_argument_of_a_mapped_function_gets_the_sum():
     found = jax.grad(loss)(dq[0])
     parts = [jax.grad(lambda x, k=k: kernel(q[k], x, ddq[k]).sum())(dq[0]) for k in range(5)]
     assert np.allclose(found, sum(parts), rtol=1e-12, atol=1e-12)
-
-
-def test_one_of_several_results_may_go_unused():
-    kernel, q = arm().inverse_dynamics_derivatives, jnp.asarray([0.3, 0.4])
-    parts = [jax.grad(lambda x, k=k: kernel(x, x, x)[k].sum())(q) for k in (0, 1)]
-    both = jax.grad(lambda x: sum(y.sum() for y in kernel(x, x, x)))(q)
-    assert np.allclose(parts[0] + parts[1], both, rtol=1e-12)
 
 
 def test_gradients_pass_through_a_simulation():

@@ -52,19 +52,6 @@ def test_quaternions_are_four_numbers():
     assert np.allclose(J.numpy() @ tangents, along, rtol=0, atol=1e-13 * abs(along).max())
 
 
-def test_a_normalised_quaternion_has_no_slope_along_itself():
-    q = torch.tensor(flyer().random(3), requires_grad=True)
-    unit = torch.cat([q[:4] / q[:4].norm(), q[4:]])
-    (slope,) = torch.autograd.grad(flyer().potential_energy(unit), q)
-    assert abs(slope[:4] @ q[:4]) <= 1e-14 * slope.norm() and slope[:4].norm() > 1e-3
-
-
-def test_the_gradient_of_the_potential_energy_is_gravity():
-    q = torch.rand(7, 2, dtype=torch.float64, requires_grad=True)
-    arm().potential_energy(q).sum().backward()
-    assert torch.allclose(q.grad, arm().gravity_forces(q.detach()), rtol=0, atol=1e-14)
-
-
 def test_what_is_broadcast_gets_the_sum():
     kernel = arm().inverse_dynamics
     q, dq, ddq = (torch.tensor(x[0]) for x in state(arm(), kernel, (1,)))
@@ -100,14 +87,6 @@ def test_forward_mode_agrees_with_backward_mode():
     for x, y, z in zip(columns, rows, arm().forward_dynamics_derivatives(*given), strict=True):
         assert torch.allclose(x, y, rtol=1e-11, atol=1e-11 * y.abs().max())
         assert torch.allclose(x, z, rtol=1e-11, atol=1e-11 * z.abs().max())
-
-
-def test_dual_numbers_carry_their_tangents():
-    q, v = torch.rand(2, 2, dtype=torch.float64)
-    with torch.autograd.forward_ad.dual_level():
-        U = arm().potential_energy(torch.autograd.forward_ad.make_dual(q, v))
-        slope = torch.autograd.forward_ad.unpack_dual(U).tangent
-    assert torch.allclose(slope, arm().gravity_forces(q) @ v, rtol=1e-13)
 
 
 def test_hessians_in_every_order_of_modes():
