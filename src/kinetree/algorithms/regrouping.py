@@ -9,7 +9,7 @@ over the links' parameters, ten for each link, whose joint forces are zero.
 
 import numpy as np
 
-from kinetree.algorithms.parameters import INDEX
+from kinetree.algorithms.parameters import INDEX, LINK, ParameterLayout
 from kinetree.base.arrays import Array, known
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import WORLD, Model
@@ -28,12 +28,12 @@ def regrouping_rules(model: Model) -> Array:
         for own, theirs in _handed(model, i):
             rows.append(_row(model, {i: own, model.parent[i]: -theirs}))
         rows += [_row(model, {i: own}) for own in _unfelt(model, i)]
-    return np.array(rows).reshape(len(rows), 10 * len(model.links))
+    return np.array(rows).reshape(len(rows), ParameterLayout(len(model.links)).bodies)
 
 
 def _row(model: Model, parts: dict[int, Array]) -> Array:
     """A row with the given ten entries at some links; entries of WORLD are dropped."""
-    zero = np.zeros(10, int)
+    zero = np.zeros(len(LINK), int)
     return np.concatenate([parts.get(i, zero) for i in model.links])
 
 

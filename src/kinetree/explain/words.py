@@ -1,158 +1,139 @@
-"""Equations of the parts in text and LaTeX, and the names and units of components.
+"""Equations of the parts in LaTeX and text, and the names and units of components.
 
 The index "motion" means without gravity, which is a part of its own: dV = dV_motion + gravity.
 """
 
+import re
 from collections.abc import Mapping
 
 from kinetree.files.description.friction import SMOOTH
 from kinetree.model import JointFriction
 from kinetree.model.friction import is_zero, law_texts
 
-Equation = tuple[str, str]
+Equation = tuple[str, str]  # in text and in LaTeX
+Equations = Mapping[str, Mapping[str, str]]  # symbol -> part -> LaTeX
 
-POSE = {
-    "parent": ("T_sp", r"T_{sp}"),
-    "home": ("M_pi", r"M_{pi}"),
-    "joint": ("T(q)", r"T(q)"),
-}
+POSE = {"parent": r"T_{sp}", "home": r"M_{pi}", "joint": r"T(q)"}
+ROTORS = r"I_m r (\ddot q s + \dot q\, \omega \times s)"
 
-SCREW: Mapping[str, Mapping[str, Equation]] = {
-    "V": {
-        "parent": ("Ad_ip V_p", r"\mathrm{Ad}_{ip} V_p"),
-        "joint rate": ("A dq", r"A \dot q"),
-    },
+SCREW: Equations = {
+    "V": {"parent": r"\mathrm{Ad}_{ip} V_p", "joint rate": r"A \dot q"},
     "dV": {
-        "parent": ("Ad_ip dV_p,motion", r"\mathrm{Ad}_{ip} \dot V_{p,\mathrm{motion}}"),
-        "joint acceleration": ("A ddq", r"A \ddot q"),
-        "velocity product": ("ad(V) A dq", r"\mathrm{ad}_V A \dot q"),
-        "gravity": ("-Ad_is g", r"-\mathrm{Ad}_{is} g"),
+        "parent": r"\mathrm{Ad}_{ip} \dot V_{p,\mathrm{motion}}",
+        "joint acceleration": r"A \ddot q",
+        "velocity product": r"\mathrm{ad}_V A \dot q",
+        "gravity": r"-\mathrm{Ad}_{is} g",
     },
     "F": {
-        "inertia": ("G dV_motion", r"G \dot V_{\mathrm{motion}}"),
-        "velocity product": ("-ad(V)^T G V", r"-\mathrm{ad}_V^T G V"),
-        "gravity": ("-G Ad_is g", r"-G \mathrm{Ad}_{is} g"),
-        "external wrench": ("-F_ext", r"-F_{\mathrm{ext}}"),
-        "rotors": ("I_m r (ddq s + dq omega x s)", r"I_m r (\ddot q s + \dot q\, \omega \times s)"),
-        "child": ("Ad_ci^T F_c", r"\mathrm{Ad}_{ci}^T F_c"),
+        "inertia": r"G \dot V_{\mathrm{motion}}",
+        "velocity product": r"-\mathrm{ad}_V^T G V",
+        "gravity": r"-G \mathrm{Ad}_{is} g",
+        "external wrench": r"-F_{\mathrm{ext}}",
+        "rotors": ROTORS,
+        "child": r"\mathrm{Ad}_{ci}^T F_c",
     },
 }
 
-CLOSED: Mapping[str, Mapping[str, Equation]] = {
-    "V": {
-        "base": ("L V_base", r"L V_{\mathrm{base}}"),
-        "joint rates": ("L A dq", r"L A \dot q"),
-    },
+CLOSED: Equations = {
+    "V": {"base": r"L V_{\mathrm{base}}", "joint rates": r"L A \dot q"},
     "dV": {
-        "base": ("L dV_base,motion", r"L \dot V_{\mathrm{base},\mathrm{motion}}"),
-        "joint accelerations": ("L A ddq", r"L A \ddot q"),
-        "velocity product": (
-            "-L ad_Adq (W V + V_base)",
-            r"-L\, \mathrm{ad}_{A \dot q} (W V + V_{\mathrm{base}})",
-        ),
-        "gravity": ("-L Ad g", r"-L\, \mathrm{Ad}\, g"),
+        "base": r"L \dot V_{\mathrm{base},\mathrm{motion}}",
+        "joint accelerations": r"L A \ddot q",
+        "velocity product": r"-L\, \mathrm{ad}_{A \dot q} (W V + V_{\mathrm{base}})",
+        "gravity": r"-L\, \mathrm{Ad}\, g",
     },
     "F": {
-        "inertia": ("L^T G dV_motion", r"L^T G \dot V_{\mathrm{motion}}"),
-        "velocity product": ("-L^T ad_V^T G V", r"-L^T \mathrm{ad}_V^T G V"),
-        "gravity": ("-L^T G L Ad g", r"-L^T G L\, \mathrm{Ad}\, g"),
-        "external wrench": (
-            "L^T (F_tip - F_ext)",
-            r"L^T (F_{\mathrm{tip}} - F_{\mathrm{ext}})",
-        ),
-        "rotors": ("L^T F_rotor", r"L^T F_{\mathrm{rotor}}"),
+        "inertia": r"L^T G \dot V_{\mathrm{motion}}",
+        "velocity product": r"-L^T \mathrm{ad}_V^T G V",
+        "gravity": r"-L^T G L\, \mathrm{Ad}\, g",
+        "external wrench": r"L^T (F_{\mathrm{tip}} - F_{\mathrm{ext}})",
+        "rotors": r"L^T F_{\mathrm{rotor}}",
     },
 }
 
-LINK: Mapping[str, Mapping[str, Equation]] = {
-    "omega": {
-        "parent": ("R omega_p", r"R \omega_p"),
-        "joint rate": ("w", r"w"),
-    },
-    "v": {
-        "parent": ("R v_p", r"R v_p"),
-        "lever": ("R (omega_p x p)", r"R (\omega_p \times p)"),
-        "joint rate": ("l", r"l"),
-    },
+LINK: Equations = {
+    "omega": {"parent": r"R \omega_p", "joint rate": r"w"},
+    "v": {"parent": r"R v_p", "lever": r"R (\omega_p \times p)", "joint rate": r"l"},
     "alpha": {
-        "parent": ("R alpha_p", r"R \alpha_p"),
-        "joint acceleration": ("dw", r"\dot w"),
-        "velocity product": ("(R omega_p) x w", r"(R \omega_p) \times w"),
+        "parent": r"R \alpha_p",
+        "joint acceleration": r"\dot w",
+        "velocity product": r"(R \omega_p) \times w",
     },
     "a_e": {
-        "parent": ("R a_e,p,motion", r"R a_{e,p,\mathrm{motion}}"),
-        "lever": ("R (alpha_p x p)", r"R (\alpha_p \times p)"),
-        "centripetal": (
-            "R (omega_p x (omega_p x p))",
-            r"R (\omega_p \times (\omega_p \times p))",
-        ),
-        "joint acceleration": ("dl", r"\dot l"),
-        "velocity product": (
-            "2 (R omega_p) x l + w x l",
-            r"2 (R \omega_p) \times l + w \times l",
-        ),
-        "gravity": ("-R_is g", r"-R_{is} g"),
+        "parent": r"R a_{e,p,\mathrm{motion}}",
+        "lever": r"R (\alpha_p \times p)",
+        "centripetal": r"R (\omega_p \times (\omega_p \times p))",
+        "joint acceleration": r"\dot l",
+        "velocity product": r"2 (R \omega_p) \times l + w \times l",
+        "gravity": r"-R_{is} g",
     },
     "a_c": {
-        "origin": ("a_e,motion", r"a_{e,\mathrm{motion}}"),
-        "lever": ("alpha x c", r"\alpha \times c"),
-        "centripetal": ("omega x (omega x c)", r"\omega \times (\omega \times c)"),
-        "gravity": ("-R_is g", r"-R_{is} g"),
+        "origin": r"a_{e,\mathrm{motion}}",
+        "lever": r"\alpha \times c",
+        "centripetal": r"\omega \times (\omega \times c)",
+        "gravity": r"-R_{is} g",
     },
     "f": {
-        "inertia": ("m a_c,motion", r"m a_{c,\mathrm{motion}}"),
-        "gravity": ("-m R_is g", r"-m R_{is} g"),
-        "external wrench": ("-f_ext", r"-f_{\mathrm{ext}}"),
-        "child": ("R_ic f_c", r"R_{ic} f_c"),
+        "inertia": r"m a_{c,\mathrm{motion}}",
+        "gravity": r"-m R_{is} g",
+        "external wrench": r"-f_{\mathrm{ext}}",
+        "child": r"R_{ic} f_c",
     },
     "n": {
-        "inertia": (
-            "I alpha + c x m a_c,motion",
-            r"I \alpha + c \times m a_{c,\mathrm{motion}}",
-        ),
-        "velocity product": ("omega x I omega", r"\omega \times I \omega"),
-        "gravity": ("-c x m R_is g", r"-c \times m R_{is} g"),
-        "external wrench": ("-n_ext", r"-n_{\mathrm{ext}}"),
-        "rotors": ("I_m r (ddq s + dq omega x s)", r"I_m r (\ddot q s + \dot q\, \omega \times s)"),
-        "child": ("R_ic n_c + p x R_ic f_c", r"R_{ic} n_c + p \times R_{ic} f_c"),
+        "inertia": r"I \alpha + c \times m a_{c,\mathrm{motion}}",
+        "velocity product": r"\omega \times I \omega",
+        "gravity": r"-c \times m R_{is} g",
+        "external wrench": r"-n_{\mathrm{ext}}",
+        "rotors": ROTORS,
+        "child": r"R_{ic} n_c + p \times R_{ic} f_c",
     },
 }
 
 
-def _without_rotations(
-    table: Mapping[str, Mapping[str, Equation]],
-) -> dict[str, dict[str, Equation]]:
-    """The equations in {s}, where vectors are not rotated: R and its index are removed."""
-
-    def plain(text: str) -> str:
-        for rotation in ("R_is ", "R_ic ", "R_{is} ", "R_{ic} ", "R "):
-            text = text.replace(rotation, "")
-        for vector in ("omega_p", r"\omega_p"):
-            text = text.replace(f"({vector})", vector)
-        # parentheses around the whole equation were needed only after R
-        return text[1:-1] if text.startswith("(") and text.count(")") == text.count("(") else text
-
-    return {
-        symbol: {name: (plain(a), plain(b)) for name, (a, b) in parts.items()}
-        for symbol, parts in table.items()
-    }
+def _without_rotations(latex: str) -> str:
+    """An equation in {s}, where vectors are not rotated: R and its index are removed."""
+    for rotation in ("R_{is} ", "R_{ic} ", "R "):
+        latex = latex.replace(rotation, "")
+    latex = latex.replace(r"(\omega_p)", r"\omega_p")
+    # parentheses around the whole equation were needed only after R
+    whole = latex.startswith("(") and latex.count(")") == latex.count("(")
+    return latex[1:-1] if whole else latex
 
 
-EQUATIONS = {
-    "screw": SCREW,
-    "closed": CLOSED,
-    "link": LINK,
-    "space": _without_rotations(LINK),
+SPACE: Equations = {
+    symbol: {part: _without_rotations(latex) for part, latex in parts.items()}
+    for symbol, parts in LINK.items()
 }
+EQUATIONS = {"screw": SCREW, "closed": CLOSED, "link": LINK, "space": SPACE}
 
 DRIVE = {
-    "rotor and armature": ("I_a ddq + I_m r (s . alpha + r ddq)",
-                           r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)"),
-    "friction": ("b(dq)", r"b(\dot q)"),
-    "spring": ("k a (a . q - rest)", r"k a (a \cdot q - q_0)"),
-    "constraints": ("-J^T lambda", r"-J^T \lambda"),
-}  # fmt: skip
-TURNING_ARMATURE = "I_a (ddq + (0, w x v))", r"I_a (\ddot q + (0, w \times v))"
+    "rotor and armature": r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)",
+    "friction": r"b(\dot q)",
+    "constraints": r"-J^T \lambda",
+}
+SPRING = "k a (a . q - rest)", r"k a (a \cdot q - q_0)"
+TURNING_ARMATURE = r"I_a (\ddot q + (0, w \times v))"
+
+# LaTeX -> text, in this order; ad_V and ad_Adq of the closed form are stacked matrices
+WORDS = (
+    (r"\\mathrm\{ad\}_\{A \\dot q\}", "ad_Adq"),
+    (r"L\^T \\mathrm\{ad\}_V", "L^T ad_V"),
+    (r"\\mathrm\{ad\}_(\w)", r"ad(\1)"),
+    (r"\\mathrm\{(\w+)\}", r"\1"),
+    (r"\\ddot ", "dd"),
+    (r"\\dot ", "d"),
+    (r"\\times", "x"),
+    (r"\\cdot", "."),
+    (r"\\,|[\\{}]", ""),
+)
+
+
+def with_text(latex: str) -> Equation:
+    """An equation in text and in LaTeX."""
+    text = latex
+    for pattern, word in WORDS:
+        text = re.sub(pattern, word, text)
+    return text, latex
 
 
 # the laws of friction that have a formula of their own
@@ -169,15 +150,15 @@ def friction_equation(friction: JointFriction) -> Equation:
     laws = law_texts(friction, str)
     smooth = {name: law.formula for name, law in SMOOTH.items()}
     named = {"Stribeck": STRIBECK, **smooth, "load": LOAD}
-    found = [law for name, law in named.items() if name in laws]
-    if not found:
+    formulas = [law for name, law in named.items() if name in laws]
+    if not formulas:
         return OTHER
     plain = is_zero(friction.coulomb) or "Stribeck" in laws
     if "function" in laws or not plain:
-        found = [OTHER, *found]
+        formulas = [OTHER, *formulas]
     elif not is_zero(friction.viscous):
-        found = [VISCOUS, *found]
-    return " + ".join(law[0] for law in found), " + ".join(law[1] for law in found)
+        formulas = [VISCOUS, *formulas]
+    return " + ".join(law[0] for law in formulas), " + ".join(law[1] for law in formulas)
 
 
 def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:
@@ -187,23 +168,21 @@ def equation(formulation: str, symbol: str, name: str, turning: bool = False) ->
     """
     kind = "child" if name.startswith("child ") else name
     if symbol == "T":
-        return POSE[kind]
+        return with_text(POSE[kind])
     if symbol != "tau":
-        return EQUATIONS[formulation][symbol][kind]
-    if turning and kind == "rotor and armature":
-        return TURNING_ARMATURE
+        return with_text(EQUATIONS[formulation][symbol][kind])
+    if kind == "spring":
+        return SPRING
     if kind in DRIVE:
-        return DRIVE[kind]
+        turned = turning and kind == "rotor and armature"
+        return with_text(TURNING_ARMATURE if turned else DRIVE[kind])
     wrench = EQUATIONS[formulation].get("F")
     if wrench is None:
-        return "A^T (n, f)", r"A^T (n, f)"
-    text, latex = wrench[kind]
-    if " + " in text or text.startswith("-") or text.startswith("I_m"):
-        sign = "-" if text.startswith("-") else ""
-        text, latex = text.removeprefix("-"), latex.removeprefix("-")
-        inner = (f"({text})", f"({latex})") if " + " in text else (text, latex)
-        return f"{sign}A^T {inner[0]}", f"{sign}A^T {inner[1]}"
-    return f"A^T {text}", f"A^T {latex}"
+        return with_text("A^T (n, f)")
+    latex = wrench[kind]
+    sign, latex = ("-", latex[1:]) if latex.startswith("-") else ("", latex)
+    whole = (sign or latex.startswith("I_m")) and " + " in latex
+    return with_text(f"{sign}A^T ({latex})" if whole else f"{sign}A^T {latex}")
 
 
 # symbol -> LaTeX of the symbol, meaning, units of its (angular and linear) half

@@ -5,7 +5,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
 from typing import Any, TypeVar, cast
@@ -62,13 +62,26 @@ def documented_batch(function: Function) -> Function:
     return _completed(function, "..., ")
 
 
-def _completed(function: Function, leading: str) -> Function:
+def documented_like(other: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Complete the `Args:` section by the entries that another function has."""
+    section = SECTION.search(cleandoc(other.__doc__ or ""))
+    entries = {} if section is None else _entries(section[1])
+    return lambda function: _completed(function, "", entries)
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Entries of an `Args:` section by the names of the parameters."""
+    entries: dict[str, str] = {}
+    for entry in ENTRY.findall(section):
+        entries |= dict.fromkeys(entry.partition(":")[0].strip().split(", "), entry)
+    return entries
+
+
+def _completed(function: Function, leading: str, more: Mapping[str, str] | None = None) -> Function:
     doc, code = cleandoc(function.__doc__ or ""), function.__code__
     section = cast(re.Match[str], SECTION.search(doc) or PLACE.search(doc))
     text, sections = doc[: section.start()], doc[section.end() :]
-    entries: dict[str, str] = {}
-    for entry in ENTRY.findall(section[1]):
-        entries |= dict.fromkeys(entry.partition(":")[0].strip().split(", "), entry)
+    entries = {**(more or {}), **_entries(section[1])}
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     names = code.co_varnames[:count]

@@ -14,7 +14,7 @@ from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
-from kinetree.model.documented import documented, documented_batch
+from kinetree.model.documented import documented, documented_batch, documented_like
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
@@ -124,15 +124,11 @@ class Analysis(RobotCore):
         """
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
 
+    @documented_like(algorithms.base_parameters)
     def base_parameters(
         self, *, groups: Sequence[str] = GROUPS, seed: int = 0
     ) -> algorithms.BaseParameters:
         """Find the combinations of parameters that the joint forces depend on.
-
-        Args:
-            groups: kinds of parameters: some of "link", "joint" (friction, armature), "rotor",
-                "spring".
-            seed: seed of the random states that decide.
 
         Returns:
             A record with the chosen columns, the combinations and their values.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import ArrayLike
 from kinetree.files.description import Actuator, Drive, Friction, Spring
-from kinetree.model import build_model, model_of
-from kinetree.model.documented import documented
+from kinetree.model import Model, build_model, model_of
+from kinetree.model.documented import documented, documented_like
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
@@ -151,14 +151,12 @@ class Construction(RobotCore):
         )
         return cls(build_model(found, unphysical=unphysical))
 
+    @documented_like(Model.with_gravity)
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """The same robot under another gravity.
-
-        Args:
-            gravity: acceleration of free fall in {s}, shape (3,), m/s^2.
-        """
+        """The same robot under another gravity."""
         return type(self)(self.model.with_gravity(gravity))
 
+    @documented_like(Model.with_payload)
     def with_payload(
         self,
         m: Scalar,
@@ -166,24 +164,12 @@ class Construction(RobotCore):
         I_com: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """The same robot with a body fixed to a frame.
-
-        Args:
-            m: mass, kg.
-            com: centre of mass in the frame, shape (3,), m.
-            I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
-                None: a point mass.
-            frame: name of the frame that carries it; None: the tool.
-        """
+        """The same robot with a body fixed to a frame; None: the tool."""
         return type(self)(self.model.with_payload(m, com, I_com, frame))
 
+    @documented_like(Model.with_friction)
     def with_friction(self, friction: Mapping[str, Friction]) -> Self:
-        """The same robot with other friction at some joints.
-
-        Args:
-            friction: {joint name: kt.Friction(...)}, coefficients in N m s/rad or N s/m, and N m or
-                N.
-        """
+        """The same robot with other friction at some joints."""
         return type(self)(self.model.with_friction(friction))
 
     def with_springs(self, springs: Mapping[str, Spring | None]) -> Self:

@@ -12,6 +12,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.base.options import generator
 from kinetree.model import Model, model_of
+from kinetree.model.documented import documented_like
 from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
@@ -92,22 +93,14 @@ class RobotCore:
         """
         return algorithms.random(self.model, generator(rng))
 
+    @documented_like(algorithms.integrate)
     def integrate(self, q: StateLike, v: StateLike) -> Array:
-        """The position, shape (nq,), that is reached from q along a tangent vector.
-
-        Args:
-            q: joint positions, shape (nq,), rad or m.
-            v: tangent vector, shape (n,), rad or m: a rate times a time.
-        """
+        """The position, shape (nq,), that is reached from q along a tangent vector."""
         return algorithms.integrate(self.model, q, v)
 
+    @documented_like(algorithms.difference)
     def difference(self, q0: StateLike, q1: StateLike) -> Array:
-        """The tangent vector, shape (n,), rad or m, that leads from q0 to q1.
-
-        Args:
-            q0: position to start from, shape (nq,), rad or m.
-            q1: position to reach, shape (nq,), rad or m.
-        """
+        """The tangent vector, shape (n,), rad or m, that leads from q0 to q1."""
         return algorithms.difference(self.model, q0, q1)
 
     def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.model.documented import documented_like
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
@@ -293,6 +294,7 @@ class Motion(RobotCore):
             progress=progress, target=target,
         )  # fmt: skip
 
+    @documented_like(simulate)
     def sensitivities(
         self,
         q0: StateLike,
@@ -315,28 +317,11 @@ class Motion(RobotCore):
         """Compute a motion and its derivatives by initial states, forces or robot data.
 
         Args:
-            q0: positions at the start, shape (..., nq), rad or m; leading axes are a batch of
-                rollouts.
-            dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
-            duration: length of the motion, s.
             dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results.
             method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler" or "dop853".
             wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
                 "inertia", "gravity", "friction", "springs", "parameters".
-            tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
-                values)`, or a function of t or of (t, q, dq); None: no forces.
-            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
-                the same ways; None: no wrench.
-            controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
-                no controller.
-            parameters: robot data that differ between rollouts, such as {"mass": array of shape
-                (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
-            limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
-                violations in the result's `meta`, "ignore" does not look.
             events: as in `simulate`; they are noted, and a terminal one ends the motion.
-            rtol: relative error allowed in a step of "dop853", dimensionless.
-            atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
-            max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
 
         Returns:
             A record of the steps: `by(name)` is the derivative of every state; `gradient` and

@@ -241,86 +241,68 @@ def rotated(S: Array, R: Array) -> Array:
 
 
 def box(m: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Array:
-    """Inertia of a solid box with edges x, y, z about its centre, kg m^2.
+    """Inertia of a solid box with edges x, y, z about its centre, shape (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         x: edge along x, m.
         y: edge along y, m.
         z: edge along z, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     return _diagonal(m * (y * y + z * z) / 12, m * (x * x + z * z) / 12, m * (x * x + y * y) / 12)
 
 
 def cylinder(m: Scalar, radius: Scalar, length: Scalar) -> Array:
-    """Inertia of a solid cylinder along z about its centre.
+    """Inertia of a solid cylinder along z about its centre, shape (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         radius: radius, m.
         length: length along z, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     across = m * (3 * radius * radius + length * length) / 12
     return _diagonal(across, across, m * radius * radius / 2)
 
 
 def ellipsoid(m: Scalar, a: Scalar, b: Scalar, c: Scalar) -> Array:
-    """Inertia of a solid ellipsoid with semi-axes a, b, c along x, y, z about its centre.
+    """Inertia of a solid ellipsoid with semi-axes a, b, c about its centre, (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         a: semi-axis along x, m.
         b: semi-axis along y, m.
         c: semi-axis along z, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     return _diagonal(m * (b * b + c * c) / 5, m * (a * a + c * c) / 5, m * (a * a + b * b) / 5)
 
 
 def sphere(m: Scalar, radius: Scalar) -> Array:
-    """Inertia of a solid sphere about its centre.
+    """Inertia of a solid sphere about its centre, shape (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         radius: radius, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     return ellipsoid(m, radius, radius, radius)
 
 
 def shell(m: Scalar, radius: Scalar) -> Array:
-    """Inertia of a thin spherical shell about its centre.
+    """Inertia of a thin spherical shell about its centre, shape (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         radius: radius, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     moment = 2 * m * radius * radius / 3
     return _diagonal(moment, moment, moment)
 
 
 def rod(m: Scalar, length: Scalar) -> Array:
-    """Inertia of a thin rod along z about its centre.
+    """Inertia of a thin rod along z about its centre, shape (3, 3), kg m^2.
 
     Args:
         m: mass, kg.
         length: length along z, m.
-
-    Returns:
-        I_com: shape (3, 3), kg m^2, in axes x, y, z.
     """
     moment = m * length * length / 12
     return _diagonal(moment, moment, 0)

@@ -4,7 +4,7 @@ With floats, a motion that the constraints forbid, or that the motors cannot mak
 that names the row or the joint. Kernels of the same quantities return the residuals instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,29 +34,42 @@ from kinetree.model.labelled import labelled
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 
+def _evaluated(
+    function: Callable[..., Sequence[Array]],
+    model: Model,
+    name: str,
+    q: StateLike,
+    loads: tuple[Wrenches, TipWrench] = (None, None),
+    **motion: StateLike,
+) -> list[Array]:
+    """Results of a function of a tree, its constraints, q and some rates, at a checked state.
+
+    name: of the quantity, for the error of a robot without constraints.
+    """
+    constraints_of(model, name)
+    q = coordinates(model, q)
+    checked = [rates(model, value, argument) for argument, value in motion.items()]
+    results = function(book_tree(model, q, *loads), placed(model), q, *checked)
+    return [np.array(x.tolist()).reshape(x.shape) for x in results]
+
+
 @documented
 def constraint_errors(model: Model, q: StateLike) -> Array:
     """Phi(q), (m,): how far each equation is from being satisfied, rad or m."""
-    constraints_of(model, "constraint_errors")
-    q = coordinates(model, q)
-    return tree_constraints(book_tree(model, q), placed(model), q).Phi
+    return _evaluated(lambda *at: [tree_constraints(*at).Phi], model, "constraint_errors", q)[0]
 
 
 @documented
 def constraint_jacobian(model: Model, q: StateLike) -> Array:
     """J(q), (m, n): dPhi/dt = J dq."""
-    constraints_of(model, "constraint_jacobian")
-    q = coordinates(model, q)
-    J = tree_constraints(book_tree(model, q), placed(model), q).J
-    return np.array(J.tolist()).reshape(J.shape)
+    return _evaluated(lambda *at: [tree_constraints(*at).J], model, "constraint_jacobian", q)[0]
 
 
 @documented
 def constraint_bias(model: Model, q: StateLike, dq: StateLike) -> Array:
     """Gamma = dJ/dt dq, (m,): d^2 Phi/dt^2 = J ddq + gamma."""
-    constraints_of(model, "constraint_bias")
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    return tree_constraints(book_tree(model, q), placed(model), q, dq).gamma
+    name = "constraint_bias"
+    return _evaluated(lambda *at: [tree_constraints(*at).gamma], model, name, q, dq=dq)[0]
 
 
 @documented
@@ -74,11 +87,9 @@ def constrained_forward_dynamics(
     Args:
         F_ext, F_tip: as in `inverse_dynamics`.
     """
-    constraints_of(model, "constrained_forward_dynamics")
-    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
-    tree = book_tree(model, q, F_ext, F_tip)
-    found = tree_constrained_dynamics(tree, placed(model), q, dq, tau)
-    return Accelerations(*(np.array(x.tolist()) for x in found))
+    name, loads = "constrained_forward_dynamics", (F_ext, F_tip)
+    results = _evaluated(tree_constrained_dynamics, model, name, q, loads, dq=dq, tau=tau)
+    return Accelerations(*results)
 
 
 @documented
@@ -99,37 +110,38 @@ def constrained_inverse_dynamics(
     Raises:
         InputError: floats of a motion that the constraints forbid or the motors cannot make.
     """
-    constraints_of(model, "constrained_inverse_dynamics")
-    q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
-    tree = book_tree(model, q, F_ext, F_tip)
-    found = tree_constrained_forces(tree, placed(model), q, dq, ddq)
-    plain = MotorForces(*(np.array(x.tolist()) for x in found))
-    if all(is_numeric(x) for x in plain):
-        _check_motion(model, q, dq, ddq, plain)
-    return plain
+    name, loads = "constrained_inverse_dynamics", (F_ext, F_tip)
+    forces = MotorForces(
+        *_evaluated(tree_constrained_forces, model, name, q, loads, dq=dq, ddq=ddq)
+    )
+    if all(is_numeric(x) for x in forces):
+        _check_motion(model, q, rates(model, dq, "dq"), rates(model, ddq, "ddq"), forces)
+    return forces
 
 
-def _check_motion(model: Model, q: Array, dq: Array, ddq: Array, found: MotorForces) -> None:
-    given = constraints_of(model, "constrained_inverse_dynamics")
+def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: MotorForces) -> None:
+    """Raise InputError if a residual of numbers is not zero."""
+    constraints = constraints_of(model, "constrained_inverse_dynamics")
     J = np.asarray(constraint_jacobian(model, q), float)
     sizes = np.abs(J) @ np.abs(np.asarray(ddq, float)) + np.abs(J @ dq) + 1
-    worst = int(np.argmax(np.abs(found.motion_residual) / sizes))
-    if abs(found.motion_residual[worst]) > TOLERANCE * sizes[worst]:
+    worst = int(np.argmax(np.abs(forces.motion_residual) / sizes))
+    if abs(forces.motion_residual[worst]) > TOLERANCE * sizes[worst]:
         raise InputError(
-            f"the constraints of {model.name!r} forbid this motion: row {given.row_names[worst]!r} "
-            f"of constraint {given.owner(worst)!r} would accelerate by "
-            f"{found.motion_residual[worst]:.3g}, expected 0. Take ddq from "
+            f"the constraints of {model.name!r} forbid this motion: row "
+            f"{constraints.row_names[worst]!r} of constraint {constraints.owner(worst)!r} would "
+            "accelerate by "
+            f"{forces.motion_residual[worst]:.3g}, expected 0. Take ddq from "
             "constrained_forward_dynamics, or from independent rates by reduced_dynamics."
         )
-    left = np.abs(found.force_residual)
-    scale = 1 + np.abs(found.tau).max(initial=0) + np.abs(J.T @ found.lam).max(initial=0)
+    left = np.abs(forces.force_residual)
+    scale = 1 + np.abs(forces.tau).max(initial=0) + np.abs(J.T @ forces.lam).max(initial=0)
     joint = int(np.argmax(left))
     if left[joint] > TOLERANCE * scale:
-        motors = ", ".join(model.dof_names[d] for d in given.actuated) or "none"
+        motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
         raise InputError(
             f"the motors of {model.name!r} cannot make this motion: joint "
             f"{model.dof_names[joint]!r}, which has none, would need "
-            f"{found.force_residual[joint]:.3g} (N m or N) more than the constraints carry. The "
+            f"{forces.force_residual[joint]:.3g} (N m or N) more than the constraints carry. The "
             f"joints with motors are {motors}; choose others with "
             "robot.constrained(..., actuated=[...])."
         )
@@ -142,10 +154,7 @@ def constraint_impulse(model: Model, q: StateLike, dq: StateLike) -> Impulse:
     Args:
         dq: joint rates before, shape (n,), rad/s or m/s.
     """
-    constraints_of(model, "constraint_impulse")
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    found = tree_impulse(book_tree(model, q), placed(model), q, dq)
-    return Impulse(*(np.array(x.tolist()) for x in found))
+    return Impulse(*_evaluated(tree_impulse, model, "constraint_impulse", q, dq=dq))
 
 
 @labelled("n")
@@ -196,9 +205,7 @@ def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
         SingularityError: the rates do not follow from the independent ones at this position.
     """
     moving_constraints(model, "reduced_dynamics", CARRIED)
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    found = tree_reduced(book_tree(model, q), placed(model), q, dq)
-    return Reduced(*(np.array(x.tolist()).reshape(x.shape) for x in found))
+    return Reduced(*_evaluated(tree_reduced, model, "reduced_dynamics", q, dq=dq))
 
 
 @documented

@@ -19,7 +19,6 @@ from kinetree.algorithms.constraints.dynamics import (
     tree_reduced,
 )
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
-from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.model import Model
@@ -96,24 +95,12 @@ def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[.
     return function
 
 
-def _errors(tree: Tree, items: Items, q: Array) -> Array:
-    return tree_constraints(tree, items, q).Phi
-
-
-def _jacobian(tree: Tree, items: Items, q: Array) -> Array:
-    return tree_constraints(tree, items, q).J
-
-
-def _bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
-    return tree_constraints(tree, items, q, dq).gamma
-
-
 CONSTRAINT_ERRORS = Quantity(
     "constraint_errors", "q",
     (Result("Phi", "m", "errors of the equations, 0 where they are satisfied", "rad or m"),),
     "Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.",
     "Phi(q)",
-    over_constraints(_errors, 0, "constraint_errors"),
+    over_constraints(lambda *at: tree_constraints(*at).Phi, 0, "constraint_errors"),
     ("robot.constraint_errors([0.1, 0.2]).round(3)", "array([0.4])"),
     GEARED,
 )  # fmt: skip
@@ -122,7 +109,7 @@ CONSTRAINT_JACOBIAN = Quantity(
     (Result("J", "m n", "derivative of Phi", "units of Phi per unit of each rate"),),
     "Jacobian J of the constraints: dPhi/dt = J dq.",
     "J, dPhi/dt = J dq",
-    over_constraints(_jacobian, 0, "constraint_jacobian"),
+    over_constraints(lambda *at: tree_constraints(*at).J, 0, "constraint_jacobian"),
     ("robot.constraint_jacobian([0.1, -0.2])", "array([[2., 1.]])"),
     GEARED,
 )  # fmt: skip
@@ -131,7 +118,7 @@ CONSTRAINT_BIAS = Quantity(
     (Result("gamma", "m", "dJ/dt dq", "rad/s^2 or m/s^2"),),
     "Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.",
     "gamma = dJ/dt dq",
-    over_constraints(_bias, 1, "constraint_bias"),
+    over_constraints(lambda *at: tree_constraints(*at).gamma, 1, "constraint_bias"),
     ("robot.constraint_bias([0.1, -0.2], [1, -2])", "array([0.])"),
     GEARED,
 )  # fmt: skip
