@@ -22,6 +22,7 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.springs import joint_spring_forces
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.parameters import LINK, ParameterLayout
 from kinetree.algorithms.regressor import numbers_of, reference_forces
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
@@ -80,7 +81,7 @@ class Adaptive(Following):
             model: the robot.
         """
         if self.guess is None:
-            return np.zeros(10 * len(model.links))
+            return np.zeros(ParameterLayout(len(model.links)).bodies)
         return moments(model_for(self.guess, model, "Adaptive")).ravel()
 
     def act(
@@ -94,7 +95,7 @@ class Adaptive(Following):
         dq_r = dq_d + lam @ position_error(model, q, q_d)
         ddq_r, s = ddq_d + lam @ (dq_d - dq), dq - dq_r
         tree = lean_tree(bare(model), q)
-        tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, 10), s)
+        tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, -1), s)
         friction = friction_forces(model, dq)
         known = drives(tree, dq, dq_r, ddq_r) + friction
         known = known + joint_spring_forces(model, q) if model.springs else known
@@ -106,13 +107,13 @@ class Adaptive(Following):
 
     def _gamma(self, links: int) -> Array:
         refuse_labels(self.gamma, "gamma")
-        gamma = np.asarray(self.gamma, float)
-        if gamma.shape not in ((), (10,), (links, 10)) or not (gamma >= 0).all():
+        gamma, shape = np.asarray(self.gamma, float), (links, len(LINK))
+        if gamma.shape not in ((), shape[1:], shape) or not (gamma >= 0).all():
             raise InputError(
-                f"gamma has shape {gamma.shape}; expected a number, (10,) or ({links}, 10), all "
+                f"gamma has shape {gamma.shape}; expected a number, {shape[1:]} or {shape}, all "
                 ">= 0."
             )
-        return np.broadcast_to(gamma, (links, 10))
+        return np.broadcast_to(gamma, shape)
 
 
 def moments(model: Model) -> Array:

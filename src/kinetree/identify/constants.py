@@ -182,6 +182,7 @@ WORST_CONDITION = 1e6  # largest condition that can be solved
 NOISE_ORDER = 24  # order of an autoregression
 NOISE_STRETCH = 4  # times as long as the order are the stretches that hold most rows, at least
 NOISE_MEMORY = 1024  # most rows over which errors are taken to be correlated
+CORRELATED_ROWS = 2048  # the same for the verdict on coloured errors
 NOISE_BLOCK = 2048  # rows that are transformed together
 LEFT_POWER = 0.2  # least share of the power that a residual is taken to have kept
 LUMP_ROWS = 8  # rows, 4 periods of the cutoff, within which large errors come together

@@ -1,19 +1,12 @@
 """Findings: remarks on a recording or a result, and the verdict that rests on them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.identify import constants as const
-
-Kind = Literal[
-    "time-scale", "clock-jitter", "encoder-zero", "gravity-compensated", "friction-compensated",
-    "sticking", "saturation", "swapped-channels", "gear-ratio", "payload-change", "drift",
-    "gravity-direction", "external-force", "pattern", "misfit", "unphysical", "worse", "reading",
-    "unsteady", "uneven", "coloured",
-    "outliers", "offset", "lag", "gains", "excitation", "not tested", "check",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +62,11 @@ class Verdict:
             return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
         unseen = "; ".join(str(x) for x in self.undecided)
         return f"{self.word}, but {unseen}" if unseen else self.word
+
+
+def names_at(names: Sequence[str], chosen: Array) -> tuple[str, ...]:
+    """The names at which `chosen`, (n,), is true."""
+    return tuple(name for name, x in zip(names, chosen, strict=True) if x)
 
 
 def named(names: Iterable[object]) -> str:

@@ -134,9 +134,7 @@ class Identification:
         Args:
             level: probability that the interval covers the value, dimensionless, below 1.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level}; expected a probability, such as 0.95.")
-        z = NormalDist().inv_cdf(0.5 + level / 2) * self.fit.standard_error
+        z = _quantile(level) * self.fit.standard_error
         z[list(self.withheld)] = np.nan
         return np.stack([self.fit.beta - z, self.fit.beta + z], axis=1)
 
@@ -148,9 +146,7 @@ class Identification:
         Args:
             level: as in `interval`.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level}; expected a probability, such as 0.95.")
-        z = NormalDist().inv_cdf(0.5 + level / 2) * self.estimate.deviation
+        z = _quantile(level) * self.estimate.deviation
         part = np.abs(self.base.K[list(self.withheld)]).sum(axis=0) > 0
         return np.where(part, np.nan, z)
 
@@ -242,7 +238,10 @@ class Identification:
             (f"# Identification of {markdown_text(self.robot.name)}", [overview(self)]),
             ("## Verdict", [markdown_text(conclusion(self)), _points(remarks_on(self))]),
             ("## Joint forces", [markdown_table(*force_rows(self))]),
-            ("## Choices", [_points(choices_made(self)), _choice_table(self)]),
+            ("## Choices", [
+                _points(choices_made(self)),
+                markdown_table(*choice_rows(self)) if self.choices else "",
+            ]),
             ("## Base parameters", [BASE, markdown_table(*base_rows(self))]),
             ("## The robot",
              [ROBOT.replace("'learned'", "`learned`"), markdown_table(*unknown_rows(self))]),
@@ -306,6 +305,13 @@ class Identification:
         return notebook_table(title, head, list(rows), notes=notes)
 
 
+def _quantile(level: float) -> float:
+    """Standard errors on either side of an interval that covers with a probability."""
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}; expected a probability, such as 0.95.")
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
 def _points(texts: Iterable[str]) -> str:
     """Sentences as a list of Markdown; empty if there are none."""
     return "\n".join(f"- {markdown_text(x)}" for x in texts)
@@ -323,11 +329,7 @@ def overview(found: Identification) -> str:
 
 
 def conclusion(found: Identification) -> str:
-    """The verdict in a few sentences, with the errors of the description beside it.
-
-    Args:
-        found: the result of `identify`.
-    """
+    """The verdict in a few sentences, with the errors of the description beside it."""
     forces, verdict = found.sought.natural.forces, found.verdict
     now, before = ((x / forces).sum() for x in (found.error(), found.described_error()))
     where = "the samples of the fit" if found.test is found.train else "held-out motion"
@@ -344,11 +346,7 @@ def conclusion(found: Identification) -> str:
 
 
 def remarks_on(found: Identification) -> tuple[str, ...]:
-    """Reasons of the verdict, other warnings, and what the recording cannot show, as sentences.
-
-    Args:
-        found: the result of `identify`.
-    """
+    """Reasons of the verdict, other warnings, and what the recording cannot show, as sentences."""
     reasons = found.verdict.reasons
     others = (x for x in found.warnings if x not in reasons)
     return tuple(str(x) for x in (*reasons, *others, *found.verdict.undecided))
@@ -388,10 +386,6 @@ def choice_rows(found: Identification) -> Table:
         for x in found.choices
     ]
     return ["joint", "chosen", *names], rows
-
-
-def _choice_table(found: Identification) -> str:
-    return markdown_table(*choice_rows(found)) if found.choices else ""
 
 
 def _chosen(choice: Choice) -> str:
@@ -517,9 +511,7 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
             ax.tick_params(labelsize=8)
     for ax in axes[-1]:
         ax.set_xlabel("t, s", fontsize=8)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=8, frameon=False)
-    return finished(fig, f"{found.robot.name}: joint forces on held-out motion", path)
+    return finished(fig, f"{found.robot.name}: joint forces on held-out motion", path, axes[0][0])
 
 
 @typed
@@ -557,5 +549,4 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
         "value over its size (descriptions beyond the edge are drawn at the edge)", fontsize=8
     )
     ax.tick_params(axis="x", labelsize=8)
-    fig.legend(loc="outside upper right", ncols=2, fontsize=8, frameon=False)
-    return finished(fig, f"{found.robot.name}: base parameters", path)
+    return finished(fig, f"{found.robot.name}: base parameters", path, ax)

@@ -46,11 +46,14 @@ class Noise:
 
     def memory(self) -> int:
         """Rows over which errors of any joint are correlated by more than 1/20."""
-        size = 2 * const.NOISE_MEMORY
+        rho = np.abs(self.correlation(const.NOISE_MEMORY, 2 * const.NOISE_MEMORY))
+        return last_above(rho.max(axis=0), 0.05) + 1
+
+    def correlation(self, rows: int, size: int = 2 * const.CORRELATED_ROWS) -> Array:
+        """Correlation of errors 0, 1, ... rows apart, (n, rows), by a transform of `size`."""
         power = np.abs(self.gains(np.fft.rfftfreq(size))) ** 2
-        gamma = np.abs(np.fft.irfft(power, size, axis=1))[:, : const.NOISE_MEMORY]
-        far = np.flatnonzero((gamma > 0.05 * gamma[:, :1]).any(axis=0))
-        return int(far.max(initial=0)) + 1
+        gamma = np.fft.irfft(power, size, axis=1)[:, :rows]
+        return gamma / np.maximum(gamma[:, :1], 1e-300)
 
     def whitened(self, x: Array) -> Array:
         """Innovations of a stretch of rows, (k, n, ...): (k - p, n, ...), p the largest order."""
@@ -66,6 +69,11 @@ class Noise:
     def density(self, f: Array) -> Array:
         """Power of the errors, (n, k), at frequencies f, (k,), in periods per row, 0 to 0.5."""
         return np.abs(self.gains(f)) ** 2 * np.diag(self.innovations)[:, None]
+
+
+def last_above(x: Array, level: float) -> int:
+    """Index of the last entry above a level; 0 if there is none."""
+    return int(np.flatnonzero(x > level).max(initial=0))
 
 
 def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
@@ -111,7 +119,8 @@ def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise
     size_e = np.sqrt(np.maximum((e**2).sum(axis=0), 1e-300))
     rho = (e.T @ e) / np.outer(size_e, size_e)
     # the variance is that of the whole autoregression, which has the residual's lost power
-    scale = np.sqrt([_variance(x, a) for x, a in zip(gamma, coefficients, strict=True)])
+    pairs = zip(gamma, coefficients, strict=True)
+    scale = np.sqrt([max(float(x[0] - a @ x[1 : len(a) + 1]), 0.0) for x, a in pairs])
     return Noise(coefficients, rho * np.outer(scale, scale))
 
 
@@ -141,11 +150,6 @@ def _autoregression(gamma: Array, most: int, T: int) -> Array:
         if cost < least:
             least, best = cost, a
     return best
-
-
-def _variance(gamma: Array, a: Array) -> float:
-    """Variance of the innovations of an autoregression."""
-    return max(float(gamma[0] - a @ gamma[1 : len(a) + 1]), 0.0)
 
 
 def leverage_of(rows: Iterable[Array], root: Array, T: int, size: int) -> Array:

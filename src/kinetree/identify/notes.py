@@ -20,7 +20,7 @@ from kinetree.files.description.joints import FREE
 from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
-from kinetree.identify.findings import Finding, named
+from kinetree.identify.findings import Finding, named, names_at
 from kinetree.identify.laws import PARTS, FrictionChoice
 from kinetree.identify.least_squares import Fit
 from kinetree.identify.recording import Recording
@@ -107,7 +107,7 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
     wild = np.abs(rest) > np.maximum(const.OUTLIER_Z * typical, const.ROUGH_FORCE)
     wild &= wild.mean(axis=0) < const.OUTLIER_SHARE
     if count := int(wild.sum()):
-        joints = _some(names, wild.any(axis=0))
+        joints = names_at(names, wild.any(axis=0))
         way_out = "'robust' least squares gives outliers less weight"
         if method == "robust":
             way_out = "robust least squares gives them little weight"
@@ -123,18 +123,13 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
     mean, spread = rest.mean(axis=0), rest.std(axis=0)
     if np.any(shifted := np.abs(mean) > np.maximum(const.SHIFTED_MEAN * spread, const.ROUGH_FORCE)):
         values = ", ".join(f"{x:.3g}" for x in (mean * forces)[shifted][:8])
-        joints = _some(names, shifted)
+        joints = names_at(names, shifted)
         listed.append(Finding(
             "offset", joints,
             f"errors of {named(joints)} have a mean of {values}: does the sensor have an "
             "offset? offsets=True finds it",
         ))  # fmt: skip
     return listed
-
-
-def _some(names: Sequence[str], chosen: Array) -> tuple[str, ...]:
-    """The names at which `chosen`, (n,), is true."""
-    return tuple(name for name, x in zip(names, chosen, strict=True) if x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,12 +232,12 @@ def _signs(model: Model, plain: Compared) -> Iterator[Finding]:
             (times > const.UNIT_RATIO) | (times < 1 / const.UNIT_RATIO)
         )
     if np.any(turned := loaded & (alike < -const.ALIKE_CORRELATION)):
-        joints = _some(model.dof_names, turned)
+        joints = names_at(model.dof_names, turned)
         text = f"tau of {named(joints)} opposes the description's: is its sign reversed?"
         yield Finding("reading", joints, text)
     if off.any():
         span = " to ".join(dict.fromkeys(f"{f(ratio[off]):.3g}" for f in (np.min, np.max)))
-        joints = _some(model.dof_names, off)
+        joints = names_at(model.dof_names, off)
         text = f"tau of {named(joints)} is {span} times the description's: {UNIT}"
         yield Finding("reading", joints, text)
 

@@ -237,8 +237,6 @@ def descend(
             theta, error, cost, J, damping = new, e, found, J_new, max(damping / 5, 1e-7)
             if small:
                 break
-        elif damping > 1e12:
-            break
         else:
             damping = damping * 8
     return theta, k

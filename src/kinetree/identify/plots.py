@@ -12,6 +12,7 @@ from kinetree.base.chart_matplotlib import new_figure
 from kinetree.identify import constants as const
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
@@ -64,9 +65,7 @@ def plot_friction(
         ax.tick_params(labelsize=8)
     for ax in axes[len(curves) :]:
         ax.set_visible(False)
-    handles, labels = axes[0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=8, frameon=False)
-    return finished(fig, title, path)
+    return finished(fig, title, path, axes[0])
 
 
 def plot_error_spectrum(
@@ -101,9 +100,14 @@ def plot_error_spectrum(
     return finished(fig, title, path)
 
 
-def finished(fig: "Figure", title: str, path: str | PathLike[str] | None) -> "Figure":
-    """The figure under its title, saved if there is a path."""
+def finished(
+    fig: "Figure", title: str, path: str | PathLike[str] | None, legend_of: "Axes | None" = None
+) -> "Figure":
+    """The figure under its title, with the legend of some axes, saved if there is a path."""
     fig.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False)
+    if legend_of is not None:
+        handles, labels = legend_of.get_legend_handles_labels()
+        fig.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     if path is not None:
         fig.savefig(path, dpi=110)
     return fig

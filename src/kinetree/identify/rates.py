@@ -118,8 +118,7 @@ def _empty(model: Model, samples: Samples) -> tuple[Array, list[str]]:
 def apply_rates(model: Model, samples: Samples, rates: Rates) -> Samples:
     """q, dq and ddq, low-passed, with tau as it is."""
     t, q, dq, ddq, tau = samples
-    if rates.spectrum is None:
-        return samples
+    assert rates.spectrum is not None  # samples that are used as recorded are not filtered
     cutoff = rates.spectrum.cutoff
     dt = float((t[-1] - t[0]) / (len(t) - 1))
     speed, bend = np.zeros((2, len(t), model.n))

@@ -13,7 +13,7 @@ from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
-from kinetree.identify.findings import Finding, named
+from kinetree.identify.findings import Finding, named, names_at
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 
@@ -28,7 +28,7 @@ def without_rest(model: Model, data: Recording) -> Recording:
     rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
     if np.any(often := alone > const.STICKING_SHARE):
-        joints = tuple(name for name, x in zip(model.dof_names, often, strict=True) if x)
+        joints = names_at(model.dof_names, often)
         text = (
             f"{named(joints)} {'sticks' if often.sum() == 1 else 'stick'}, in up to "
             f"{alone.max():.0%} of the recording while other joints move: friction at rest has any "

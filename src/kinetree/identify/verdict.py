@@ -33,9 +33,10 @@ from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
 from kinetree.identify.checks import least_motion
-from kinetree.identify.findings import Finding, Verdict, named
+from kinetree.identify.findings import Finding, Verdict, named, names_at
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
+from kinetree.identify.noise import last_above
 from kinetree.identify.notes import UNIT, odd_errors, poorly_excited
 from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
@@ -120,7 +121,7 @@ def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: b
     names = reading.joints or found.robot.model.dof_names
     size = found.rms(found.test, found.test.tau)
     poor = found.error(physical=False) > const.POOR_READING * np.where(size > 0, size, np.inf)
-    clear = not suspect.union(_names(found, poor)).intersection(names)
+    clear = not suspect.union(names_at(found.robot.model.dof_names, poor)).intersection(names)
     return clear or (fits and bool(reading.joints))
 
 
@@ -220,7 +221,7 @@ def _unphysical(found: Identification) -> Iterator[Finding]:
     least = const.NEGLIGIBLE_ERROR * found.rms(found.test, found.test.tau)
     off = robot - base > np.maximum((const.WORSE_ERROR - 1) * base, least)
     if off.any():
-        joints = _names(found, off)
+        joints = names_at(found.robot.model.dof_names, off)
         ratio = float((robot / np.maximum(base, 1e-300))[off].max())
         yield Finding(
             "unphysical", joints,
@@ -255,14 +256,14 @@ def _untested(found: Identification) -> Iterator[Finding]:
 
 def compared(found: Identification) -> list[Finding]:
     """Findings on joints that are worse than described on held-out motion."""
-    names, test = found.robot.model.dof_names, found.test
+    test = found.test
     before, now, size = found.described_error(), found.error(), found.rms(test, test.tau)
     least = const.EQUAL_ERROR * size
     forces = found.sought.natural.forces
     total = float((now / forces).sum()), float((before / forces).sum())
     worse = now - before > np.maximum((const.WORSE_ERROR - 1) * before, least)
     if worse.any():
-        joints = tuple(x for x, bad in zip(names, worse, strict=True) if bad)
+        joints = names_at(found.robot.model.dof_names, worse)
         pairs = zip(now[worse][: const.LISTED], before[worse][: const.LISTED], strict=True)
         values = ", ".join(f"{a:.3g} against {b:.3g}" for a, b in pairs)
         units = "N m or N" if bounds_of(found.robot.model).sliding.any() else "N m"
@@ -289,10 +290,8 @@ def _size(x: Array) -> Array:
 
 def _independent(found: Identification, rows: int) -> Array:
     """Number of independent squares among so many rows of errors, (n,)."""
-    power = np.abs(found.fit.noise.gains(np.fft.rfftfreq(4096))) ** 2
-    rho = np.fft.irfft(power, axis=1)
-    rho = rho / np.maximum(rho[:, :1], 1e-300)
-    return rows / np.maximum((rho[:, : min(rows, 2048)] ** 2).sum(axis=1) * 2 - 1, 1)
+    rho = found.fit.noise.correlation(min(rows, const.CORRELATED_ROWS))
+    return rows / np.maximum((rho**2).sum(axis=1) * 2 - 1, 1)
 
 
 def _unsteady(found: Identification) -> Iterator[Finding]:
@@ -307,18 +306,13 @@ def _unsteady(found: Identification) -> Iterator[Finding]:
         np.maximum(first, last) > least
     )
     if off.any():
-        joints = _names(found, off)
+        joints = names_at(found.robot.model.dof_names, off)
         values = ", ".join(f"{x:.2g}" for x in ratio[off][: const.LISTED])
         yield Finding(
             "unsteady", joints,
             f"errors of {named(joints)} change their size: in the second half of the "
             f"samples they are {values} times those in the first",
         )  # fmt: skip
-
-
-def _names(found: Identification, chosen: Array) -> tuple[str, ...]:
-    names = found.robot.model.dof_names
-    return tuple(name for name, x in zip(names, chosen, strict=True) if x)
 
 
 @dataclass(frozen=True)
@@ -350,7 +344,7 @@ def _coloured(found: Identification) -> Iterator[Colour]:
             own = at & ((const.COLOURED_DURATION * times > duration) == lasting)
             if not own.any():
                 continue
-            joints = _names(found, own)
+            joints = names_at(found.robot.model.dof_names, own)
             values = below[own] if slow else f[peak][own]
             span = " to ".join(dict.fromkeys(f"{g(values):.2g}" for g in (np.min, np.max)))
             where = f"half of their power is below {span} Hz" if slow else f"strongest at {span} Hz"
@@ -363,11 +357,8 @@ def _coloured(found: Identification) -> Iterator[Colour]:
 
 def correlation_times(found: Identification) -> Array:
     """Time in which the correlation of the errors of each joint falls below 1/e, (n,), s."""
-    power = np.abs(found.fit.noise.gains(np.fft.rfftfreq(4096))) ** 2
-    rho = np.fft.irfft(power, axis=1)[:, :2048]
-    far = np.abs(rho) > np.exp(-1) * np.maximum(rho[:, :1], 1e-300)
-    last = np.array([int(np.flatnonzero(x).max(initial=0)) for x in far])
-    return (last + 1) * found.row_step
+    rho = found.fit.noise.correlation(const.CORRELATED_ROWS)
+    return found.row_step * np.array([last_above(np.abs(x), np.exp(-1)) + 1 for x in rho])
 
 
 def _corrections(found: Identification) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ def test_gains_do_not_depend_on_the_order_of_recordings_and_scale_with_the_signa
 
 def test_a_joint_that_the_payload_does_not_load_gets_its_gain_from_shared_bodies():
     """A point mass on the axis of the last joint: only the forces of the first two change."""
-    on_axis = KnownLoad(2.0, (0.0, 0.0, 0.1), None, "lower")
+    on_axis = KnownLoad(2.0, (0.0, 0.1, 0.0), None, "lower")
     gains = found([recorded(None, 0.01), recorded(on_axis, 0.01, seed=1, k=1)], [None, on_axis])
     np.testing.assert_allclose(gains.values, GAINS, rtol=0.04)
     z = (gains.values - GAINS) / gains.standard_error

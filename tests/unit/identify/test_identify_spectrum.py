@@ -187,6 +187,14 @@ def test_long_records_of_awkward_lengths_are_filtered_alike():
         assert np.abs(a[2000:-2000] - b[2000 : len(a) - 2000]).max() < 1e-6 * np.abs(b).max()
 
 
+def test_the_band_has_all_but_a_ten_thousandth_of_the_power_of_the_accelerations():
+    t = np.arange(0, 30, 5e-3)
+    rows = [(1.0, 1.0), (4.0, 1e-2), (12.0, 1e-7)]  # frequency, power of its acceleration
+    x = sum(np.sqrt(p) / f**2 * np.sin(2 * np.pi * f * t) for f, p in rows)
+    found = spectrum([bands(x[:, None], 5e-3)], 5e-3, 40.0, ("turn",))
+    assert 3.5 < found.band < 6
+
+
 def test_the_spectrum_is_drawn(tmp_path):
     rng, dt = np.random.default_rng(0), 5e-3
     t = np.arange(0, 20, dt)

@@ -57,8 +57,6 @@ def test_a_spring_of_a_mimic_joint_acts_through_its_leader():
     assert forces(both) == pytest.approx([-5 * (-0.3 + 0.25), 0, 0])
 
 
-
-
 def test_springs_are_added_replaced_and_removed_by_name():
     robot = arm(knee=kt.Spring(20))
     changed = robot.with_springs({"knee": kt.Spring(1), "tie": kt.Spring(2, 0, {"hip": 1})})

@@ -1,7 +1,5 @@
 """Robots with locked joints, parts of robots, tools and attached robots move as the whole does."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,8 +62,6 @@ def test_locked_robots_move_like_the_whole_with_those_joints_at_rest(seed):
     for frame in model.frames:
         T = algorithms.pose(model, x.q, frame)
         assert relative(algorithms.pose(locked, x.q[coords], frame), T) < ROUNDING
-
-
 
 
 def test_locking_every_joint_leaves_one_body_with_all_names():
@@ -210,8 +206,6 @@ def test_a_tool_is_a_frame_with_a_body():
     assert algorithms.total_mass(found) == pytest.approx(algorithms.total_mass(model) + m)
 
 
-
-
 def test_tools_that_cannot_be_are_refused():
     model = random_model(2, 4)
     with pytest.raises(ModelError, match="has a frame 'tool' already"):
@@ -272,5 +266,3 @@ def test_names_that_clash_are_listed_with_the_way_out():
         attach(model, model, "foot", prefix="b/")
     two = attach(attach(model, model, prefix="b/"), model, "hand", prefix="c/")
     assert two.n == 6 and two.tool == "c/hand"
-
-

@@ -19,8 +19,7 @@ from kinetree.simulate.core.events import Event, Halt, Occurrence
 from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
-from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.results import result_places
+from kinetree.simulate.core.outcome import Outcome, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource

@@ -28,7 +28,7 @@ from kinetree.model import Model
 from kinetree.model.constraints import CLOSED
 from kinetree.motion.inputs import positive
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
-from kinetree.simulate.core.results import result_places
+from kinetree.simulate.core.outcome import result_places
 from kinetree.simulate.tuning import LEAST_PULL, NEARLY_SINGULAR, PULLED_ERROR
 
 

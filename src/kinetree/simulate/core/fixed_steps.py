@@ -29,8 +29,7 @@ from kinetree.engine.rollout import Rollout
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces
 from kinetree.simulate.core.limits import margins_graph
-from kinetree.simulate.core.outcome import Outcome, record_rows
-from kinetree.simulate.core.results import result_places
+from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource

@@ -5,7 +5,7 @@ k = (dq, ddq, dz); joints with dry friction brake with the "stop" that p ends wi
 (algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
 "step" that s ends with and on the slopes of the joint forces. The adaptive method has the rates of
 the coordinates in the place of dq, and the "mode" of dry friction in p (friction/modes.py). y has
-joint forces and other results (results.py).
+joint forces and other results (outcome.py).
 
 The function is traced. If a user's law cannot be traced (laws.py), only the robot is, and the law
 runs in Python, rollout by rollout.
@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 
@@ -235,26 +236,21 @@ class EquationsOfMotion:
     @cached_property
     def force_slopes(self) -> Graph:
         """The graph of d law/d x, (n, N), of t, x, p and s; x along tangent vectors."""
-
-        def forces(t: Scalar, x: Array, p: Array, s: Array) -> Array:
-            law = self.loads(t, x, p, s).law
-            assert law is not None
-            return law
-
-        graph = optimise(trace(forces, self.ports, [("tau", ())]))
-        return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
+        return self._slopes(lambda t, x, p, s: self.loads(t, x, p, s).law, "tau")
 
     @cached_property
     def control_slopes(self) -> Graph:
         """The graph of d u/d x, (u, N), of t, x, p and s; x along tangent vectors."""
 
-        def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array:
+        def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array | None:
             q, dq, _ = self.space.split(x)
-            u = self.acting.control(t, q, dq, self.external.named(p, s))
-            assert u is not None
-            return u
+            return self.acting.control(t, q, dq, self.external.named(p, s))
 
-        graph = optimise(trace(controls, self.ports, [("u", ())]))
+        return self._slopes(controls, "u")
+
+    def _slopes(self, function: Callable[..., Array | None], name: str) -> Graph:
+        """The graph of the derivative of a function of t, x, p and s, which returns an array."""
+        graph = optimise(trace(cast(Callable[..., Array], function), self.ports, [(name, ())]))
         return jacobian(graph, ["x"], along={"x": partial(tangents, self.space)})
 
     @property

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.algorithms.joints.friction import load_coefficients
+from kinetree.algorithms.parameters import JOINT, ParameterLayout
 from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
@@ -83,14 +84,14 @@ def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[In
     at_rest = dq == 0
     if not at_rest.any():
         return slopes
-    at, marked = 0, slopes.copy()
+    at, marked, layout = 0, slopes.copy(), ParameterLayout(len(model.links))
     for constant in constants:
-        # entries 2 and 3 of a joint's friction are its Coulomb coefficients, in both layouts
-        first = {"friction": (0, 4), PARAMETERS: (10 * len(model.links), 5)}.get(constant.name)
-        if first is not None:
-            for i, joint in enumerate(model.joints):
+        for i, joint in enumerate(model.joints):
+            # a joint's friction begins with its coefficients in the order of `JOINT`
+            first = {"friction": 4 * i, PARAMETERS: layout.joint(i).start}.get(constant.name)
+            if first is not None:
                 still = at_rest[:, list(joint.dofs)].any(-1)
-                place = at + first[0] + first[1] * i + 2
+                place = at + first + JOINT.index("coulomb+")
                 marked[still, :, place : place + 2] = np.nan
         at += constant.size
     return marked

@@ -1,8 +1,6 @@
 """Compiled simulations are remembered by what laws compute, not by which objects they are."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
 GOAL = np.array([0.1, 0.2])
 METHODS = ("dop853", "rk4")
 SOFT, STIFF = 5.0, 60.0
-gain_of_module = SOFT
 
 
 def run(method, robot=ROBOT, **acting):
@@ -47,35 +44,9 @@ def closure():
     return {"tau": law}, change
 
 
-def module_global():
-    globals()["gain_of_module"] = SOFT
-
-    def law(t, q, dq):
-        return force(gain_of_module, q, dq)
-
-    return {"tau": law}, lambda: globals().__setitem__("gain_of_module", STIFF)
-
-
-def attribute():
-    gains = SimpleNamespace(kp=SOFT)
-    return {"tau": lambda t, q, dq: force(gains.kp, q, dq)}, lambda: setattr(gains, "kp", STIFF)
-
-
 def array_in_place():
     kp = np.full(2, SOFT)
     return {"controller": lambda t, q, dq: force(kp, q, dq)}, lambda: kp.fill(STIFF)
-
-
-def attribute_of_a_callable():
-    class Held:
-        def __init__(self):
-            self.kp = SOFT
-
-        def __call__(self, t, q, dq):
-            return force(self.kp, q, dq)
-
-    law = Held()
-    return {"controller": law}, lambda: setattr(law, "kp", STIFF)
 
 
 def own_controller():
@@ -103,25 +74,7 @@ def declared_state():
     return {"controller": law}, lambda: gains.update(kp=STIFF)
 
 
-def helper_that_is_replaced():
-    helpers = [lambda q, dq: force(SOFT, q, dq)]
-    replaced = lambda q, dq: force(STIFF, q, dq)  # noqa: E731
-    return {"tau": lambda t, q, dq: helpers[0](q, dq)}, lambda: helpers.insert(0, replaced)
-
-
-WAYS: dict[str, Any] = {
-    x.__name__: x
-    for x in (
-        closure,
-        module_global,
-        attribute,
-        array_in_place,
-        attribute_of_a_callable,
-        own_controller,
-        declared_state,
-        helper_that_is_replaced,
-    )
-}
+WAYS = {x.__name__: x for x in (closure, array_in_place, own_controller, declared_state)}
 
 
 @pytest.mark.parametrize("method", METHODS)
