@@ -19,10 +19,9 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.bag_sizes import check_bag, check_messages
 from kinetree.motion.recordings.by_hand import matching
 from kinetree.motion.recordings.names import BRACKETED
-from kinetree.motion.recordings.sizes import check_numbers
+from kinetree.motion.recordings.sizes import check_bag, check_messages, check_numbers
 
 STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 FIELDS = {

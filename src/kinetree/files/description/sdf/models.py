@@ -1,6 +1,6 @@
 """Models of an SDF file as scopes of frames: nested and included models, merged ones, the world.
 
-Only names, poses and attachment are read here; `links` and `joints` read the rest of the elements.
+Only names, poses and attachment are read here; `elements` reads the rest.
 """
 
 from collections.abc import Collection, Sequence
