@@ -106,15 +106,15 @@ def time_first(value: Any, argument: str) -> Any:
 
 def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:
     """Return the names that a labelled object has itself, in its order; None for plain arrays."""
-    found = label_kind(type(value))
-    if found is None or found == UNKNOWN:
+    form = label_kind(type(value))
+    if form is None or form == UNKNOWN:
         return None
     labelled: Any = value
-    if found == DICT:
+    if form == DICT:
         names = list(labelled)
-    elif found == SERIES:
+    elif form == SERIES:
         names = _labels(labelled.index)
-    elif found == XARRAY:
+    elif form == XARRAY:
         texts = [dim for dim in labelled.dims if dim in labelled.indexes]
         texts = [dim for dim in texts if all(isinstance(x, str) for x in labelled.indexes[dim])]
         if len(texts) != 1:
@@ -253,8 +253,8 @@ def _read_dict(value: Any, axis: Axis, argument: str) -> _Given:
             raise InputError(f"{argument} gives {twice[0]!r} twice: whole and as an entry.")
         entries |= _split(x, parts, f"{argument}[{key!r}]")
     order = order_of(list(entries), axis, argument, "keys of the dict")
-    found = list(entries.values())
-    return _Given(_stack([found[k] for k in order], argument), Form(DICT))
+    values = list(entries.values())
+    return _Given(_stack([values[k] for k in order], argument), Form(DICT))
 
 
 def _split(x: Any, parts: Sequence[str], name: str) -> dict[object, Any]:
@@ -302,9 +302,9 @@ def _stack_tensors(entries: Sequence[Any]) -> Any:
 
 
 def _read_series(value: Any, axis: Axis, argument: str) -> _Given:
-    found = _labels(value.index)
-    check_units(value, argument, found)
-    order = order_of(found, axis, argument, "labels of the Series", value.index.nlevels)
+    labels = _labels(value.index)
+    check_units(value, argument, labels)
+    order = order_of(labels, axis, argument, "labels of the Series", value.index.nlevels)
     return _Given(_numbers(value.iloc[order], argument), Form(SERIES))
 
 

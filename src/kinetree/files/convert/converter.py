@@ -201,17 +201,17 @@ class Converter:
             x = by_name(x, axis, name)
         refuse_labels(x, name, f"a plain array in the order of {self.order.library.name}")
         try:
-            found = np.asarray(x, float)
+            values = np.asarray(x, float)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} must hold numbers: {error}.") from None
-        if found.shape[max(found.ndim - len(shape), 0) :] != shape:
+        if values.shape[max(values.ndim - len(shape), 0) :] != shape:
             origin = "kinetree" if self.outward else self.order.library.name
             joints = ", ".join(part.joint.name for part in self.order.parts)
             raise ShapeError(
-                f"{name} has the shape {found.shape}; expected (..., "
+                f"{name} has the shape {values.shape}; expected (..., "
                 f"{', '.join(map(str, shape))}) in the order of {origin}, for the joints {joints}."
             )
-        return found
+        return values
 
 
 def _check_quaternion(joint: Joint, q: Array) -> None:

@@ -49,7 +49,7 @@ def scan(P: Array, Q: Array, cap: Array, floor: Array, start: float) -> Array:
     rows[:, L:size], rows[:, size + L : -2] = np.inf, 0.0
     rows[:, :L], rows[:, size : size + L], rows[:, -2], rows[:, -1] = P, Q, cap, floor
     table[N] = 0.0  # the last evaluation records the last x; no step follows it
-    found = np.empty((N + 1, 1, 1))
+    states = np.empty((N + 1, 1, 1))
     run = Run(
         state=np.array([[start]]),
         params=np.zeros((1, 1)),
@@ -58,12 +58,12 @@ def scan(P: Array, Q: Array, cap: Array, floor: Array, start: float) -> Array:
         h=np.zeros(N + 1),
         rows=np.arange(N + 1),
         steps=N,
-        records=[found],
+        records=[states],
         first=np.full((1, 2), NEVER),
         amount=np.zeros((1, 2)),
     )
     _loop(size).run(run)
-    return found[:, 0, 0]
+    return states[:, 0, 0]
 
 
 @functools.cache

@@ -252,11 +252,11 @@ def _ros1_parts(stream: BinaryIO, path: Path) -> Iterator[Part]:
 
 
 def _ros1_fields(header: bytes) -> dict[bytes, bytes]:
-    found: dict[bytes, bytes] = {}
+    fields: dict[bytes, bytes] = {}
     at = 0
     while at + 4 <= len(header):
         (length,) = struct.unpack_from("<I", header, at)
         name, _, value = header[at + 4 : at + 4 + length].partition(b"=")
-        found[name] = value
+        fields[name] = value
         at += 4 + length
-    return found
+    return fields

@@ -105,12 +105,12 @@ def link_frames(
     findings = Findings()
     files = Files(folders, findings)
     name = os.path.basename(path)
-    found = files.open(path) if text is None else document(parse_xml(text, name), None)
+    outer = files.open(path) if text is None else document(parse_xml(text, name), None)
     reader = Reader(files, findings)
-    models = reader.candidates(found)
+    models = reader.candidates(outer)
     known = model if any(x.name == model for x in models) else None
-    chosen = choose(models, reader.absent, known, found.root)
-    robot = reader.world(found, models, chosen).frames[chosen.name].inner
+    chosen = choose(models, reader.absent, known, outer.root)
+    robot = reader.world(outer, models, chosen).frames[chosen.name].inner
     return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
 
 

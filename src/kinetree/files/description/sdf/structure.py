@@ -78,10 +78,10 @@ def trees(links: Sequence[str], joints: Sequence[JointDescription]) -> list[list
     group: dict[str, str] = {}
     for joint in joints:
         group[top_of(group, joint.parent)] = top_of(group, joint.child)
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for link in links:
-        found.setdefault(top_of(group, link), []).append(link)
-    return list(found.values())
+        groups.setdefault(top_of(group, link), []).append(link)
+    return list(groups.values())
 
 
 def top_of(group: dict[str, str], link: str) -> str:
@@ -182,7 +182,7 @@ def _closing(parts: Sequence[JointParts]) -> list[int]:
     """Numbers of the joints that close loops, in the order of the file."""
     mimicked = {x.mimic.joint for part in parts for x in part.joints if x.mimic is not None}
     connected, rigid = dict[str, str](), dict[str, str]()
-    found: list[int] = []
+    closing: list[int] = []
     ranks = [_rank(part, mimicked) for part in parts]
     for k in sorted(range(len(parts)), key=lambda k: ranks[k]):
         first, *others = parts[k].joints
@@ -191,8 +191,8 @@ def _closing(parts: Sequence[JointParts]) -> list[int]:
         # a loop of fixed joints alone is no mechanism: it stays, and is refused
         moves = not (is_fixed and not _join(rigid, *ends))
         if not _join(connected, *ends) and ranks[k] > 0 and moves:
-            found.append(k)
-    return sorted(found)
+            closing.append(k)
+    return sorted(closing)
 
 
 def _join(group: dict[str, str], a: str, b: str) -> bool:
