@@ -84,17 +84,17 @@ def known_number(x: Scalar) -> float | None:
     """A number as a float, or None for a symbol or a traced scalar."""
     if isinstance(x, float):
         return x
-    found = known(np.asarray(x))
-    return None if found is None else float(found)
+    number = known(np.asarray(x))
+    return None if number is None else float(number)
 
 
 def frozen(x: ArrayLike) -> Array:
     """`x` as a read-only array: a copy, or itself where it is read-only already."""
-    found = np.asarray(x)
-    if found.flags.writeable:
-        found = found.copy()
-        found.flags.writeable = False
-    return found
+    values = np.asarray(x)
+    if values.flags.writeable:
+        values = values.copy()
+        values.flags.writeable = False
+    return values
 
 
 T = TypeVar("T")

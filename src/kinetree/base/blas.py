@@ -21,11 +21,11 @@ SUFFIXES = ("64_", "")
 @contextmanager
 def one_blas_thread() -> Generator[None]:
     """Let OpenBLAS use one thread within this block."""
-    found = thread_functions()
-    if found is None:
+    functions = thread_functions()
+    if functions is None:
         yield
         return
-    get, put = found
+    get, put = functions
     before = get()
     put(1)
     try:

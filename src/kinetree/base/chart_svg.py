@@ -137,8 +137,8 @@ class _Place:
 
     def up(self, y: Array) -> Array:
         """Vertical pixels; NaN for values that are not finite."""
-        found = self.axes[1].on(y)
-        return np.where(np.isfinite(found), np.interp(found, self.ys, self.box[3:1:-1]), np.nan)
+        along = self.axes[1].on(y)
+        return np.where(np.isfinite(along), np.interp(along, self.ys, self.box[3:1:-1]), np.nan)
 
 
 def _grid(
@@ -273,16 +273,16 @@ def figure_svg(
 
 def _legend_rows(chart: Chart, width: float, top: float) -> tuple[list[str], float]:
     """Samples and names in rows that fit the width, and the height at which they end."""
-    found: list[str] = []
+    elements: list[str] = []
     x, y = 34.0, top + 10
     for k, one in enumerate(chart.series):
         needed = 30 + LETTER * len(one.name) + 16
         if x + needed > width and x > 34:
             x, y = 34.0, y + 17
-        found.append(path(f"track {stroke(chart.colour(k))}", f"M{x:.1f} {y - 4:.1f}h22"))
-        found.append(text(x + 28, y, one.name, kind="name"))
+        elements.append(path(f"track {stroke(chart.colour(k))}", f"M{x:.1f} {y - 4:.1f}h22"))
+        elements.append(text(x + 28, y, one.name, kind="name"))
         x += needed
-    return found, y + 12
+    return elements, y + 12
 
 
 def _style() -> str:

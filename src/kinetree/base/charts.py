@@ -54,9 +54,11 @@ class Axis:
             return ticks(low, high, about)
         whole = list(range(ceil(low - 1e-9), floor(high + 1e-9) + 1))
         if len(whole) < 3:  # 1, 2, 5 of each power, or steps between two of them
-            found = [x for k in range(floor(low), ceil(high) + 1) for m in (1, 2, 5)
+            between = [x for k in range(floor(low), ceil(high) + 1) for m in (1, 2, 5)
                      if low <= (x := k + log10(m)) <= high]  # fmt: skip
-            return found if len(found) > 1 else [log10(x) for x in ticks(10**low, 10**high, about)]
+            return (
+                between if len(between) > 1 else [log10(x) for x in ticks(10**low, 10**high, about)]
+            )
         step = -(-len(whole) // 6)
         return [float(k) for k in whole if k % step == 0]
 

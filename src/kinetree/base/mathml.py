@@ -145,14 +145,14 @@ class _Parser:
 
     def atoms(self, *ends: str) -> list[Atom]:
         """Atoms up to one of the tokens, which is left, or to a closing brace or the end."""
-        found: list[Atom] = []
+        atoms: list[Atom] = []
         while (token := self.peek()) and token not in ends and token not in ("}", "&", "\\\\"):
             if token in ("\\right", "\\end", "\\middle"):
                 break
-            atom = self.scripted(found)
+            atom = self.scripted(atoms)
             if atom is not None:
-                found.append(atom)
-        return found
+                atoms.append(atom)
+        return atoms
 
     def scripted(self, before: list[Atom]) -> Atom | None:
         """An atom with its subscript and superscript."""
@@ -198,9 +198,9 @@ class _Parser:
         token = self.peek()
         if token == "{":
             self.take()
-            found = self.atoms()
+            atoms = self.atoms()
             self.expect("}")
-            return found
+            return atoms
         if not token or token in ("}", "&"):
             raise self.wrong("an argument is missing")
         if token.isdigit():
@@ -295,8 +295,8 @@ class _Parser:
             return build[name]()
         if name in ("tfrac", "dfrac"):
             large = "true" if name == "dfrac" else "false"
-            found = self.fraction().markup
-            return Atom(f'<mstyle displaystyle="{large}">{found}</mstyle>', tall=True)
+            fraction = self.fraction().markup
+            return Atom(f'<mstyle displaystyle="{large}">{fraction}</mstyle>', tall=True)
         if name in ACCENTS:
             return self.accented(name)
         if name in OVER:
@@ -429,9 +429,9 @@ class _Parser:
         kind = "aligned" if name in ALIGNED else "cases" if name == "cases" else "matrix"
         style = ' displaystyle="true"' if name in (*ALIGNED, "gathered", "gather") else ""
         body = "".join(f"<mtr>{_strut(cells[0], kind)}{''.join(cells[1:])}</mtr>" for cells in rows)
-        found = f'<mtable class="{kind}"{style}>{body}</mtable>'
+        markup = f'<mtable class="{kind}"{style}>{body}</mtable>'
         first, last = FENCES[name]
-        return Atom(_fence(first, found, last, True), tall=True, inner=bool(first or last))
+        return Atom(_fence(first, markup, last, True), tall=True, inner=bool(first or last))
 
 
 def _space(width: float) -> str:

@@ -145,10 +145,10 @@ def unit_of(text: str) -> Unit | None:
         return None
     factors: list[_Factor] = []
     for k, group in enumerate(groups):
-        found = _factors(group) if group != "1" or k else []
-        if found is None or (k and len(found) > 1):
+        group_factors = _factors(group) if group != "1" or k else []
+        if group_factors is None or (k and len(group_factors) > 1):
             return None
-        factors += [_power(x, -x.power) for x in found] if k else found
+        factors += [_power(x, -x.power) for x in group_factors] if k else group_factors
     return _product(factors) if factors else None
 
 
@@ -158,7 +158,7 @@ def _power(x: _Factor, power: int) -> _Factor:
 
 def _factors(text: str) -> list[_Factor] | None:
     """The factors of a product; a time behind an underscore divides: rad_s is rad/s."""
-    found: list[_Factor] = []
+    factors: list[_Factor] = []
     for word in re.split(r"([ _.]+|-(?!\d))", text):
         if not word.strip(" _.-"):
             continue
@@ -166,10 +166,10 @@ def _factors(text: str) -> list[_Factor] | None:
         own = None if match is None else _word(match[1], match[2] or match[3] or "")
         if own is None:
             return None
-        found += own
+        factors += own
     divided = [
         _power(x, -x.power) if k and x.base == TIME and x.power > 0 and "_" in text else x
-        for k, x in enumerate(found)
+        for k, x in enumerate(factors)
     ]
     return divided
 
@@ -179,10 +179,10 @@ def _word(letters: str, power: str) -> list[_Factor] | None:
     exponent = int(power) if power else 1
     if letters in ALIASES:
         first, *others = ALIASES[letters].split("/")
-        found = [SPELLED[first], *(_power(SPELLED[x], -1) for x in others)]
+        factors = [SPELLED[first], *(_power(SPELLED[x], -1) for x in others)]
         if power == "2" and letters == "dps":
-            return [found[0], _power(found[1], -2)]
-        return None if power else found
+            return [factors[0], _power(factors[1], -2)]
+        return None if power else factors
     if letters in SPELLED:
         x = SPELLED[letters]
         if power.isdigit() and x.base != TIME and power != "0":

@@ -115,10 +115,10 @@ def load(
                 )
             _warn_of_files(path, strict)
             return _with_options(robot, floating, mimic, friction, constraints)
-        found = described(path)
-        if found is not None:
-            path, folders = found.path, (*folders, *found.folders)
-            arguments = {**found.arguments, **(arguments or {})} or None
+        described_robot = described(path)
+        if described_robot is not None:
+            path, folders = described_robot.path, (*folders, *described_robot.folders)
+            arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
     description = read(path, folders, mimic, arguments, floating, model, environment)
@@ -290,18 +290,18 @@ def _format(content: str, given: TextFormat | None) -> str:
             f"format is {given!r}; expected {', '.join(map(repr, get_args(TextFormat)))} or None."
         )
     tag = root_tag(content)
-    found = ROOTS.get(tag)
-    if found is None and tag:
+    kind = ROOTS.get(tag)
+    if kind is None and tag:
         raise ParseError(
             f"{THE_TEXT}: the root is <{clip(tag)}>; expected <robot> (URDF, xacro), <mujoco> "
             "(MJCF) or <sdf>."
         )
-    if found == "urdf" and "<xacro:" in content:
-        found = "xacro"
-    fits = found is None or given in (None, found) or {given, found} == {"urdf", "xacro"}
+    if kind == "urdf" and "<xacro:" in content:
+        kind = "xacro"
+    fits = kind is None or given in (None, kind) or {given, kind} == {"urdf", "xacro"}
     if not fits:
-        raise InputError(f"format is {given!r}, but the root <{clip(tag)}> is that of {found}.")
-    return given or found or "urdf"
+        raise InputError(f"format is {given!r}, but the root <{clip(tag)}> is that of {kind}.")
+    return given or kind or "urdf"
 
 
 def root_tag(content: str) -> str:
@@ -314,8 +314,8 @@ def root_tag(content: str) -> str:
                 return ""
             place = stop + len(end)
             place += len(content[place:]) - len(content[place:].lstrip())
-    found = re.compile(r"<([^\s<>/!?]+)").match(content, place)
-    return found[1] if found else ""
+    tag = re.compile(r"<([^\s<>/!?]+)").match(content, place)
+    return tag[1] if tag else ""
 
 
 # files and names

@@ -186,14 +186,14 @@ def constraint_rows(model: Model) -> list[ConstraintRow]:
     if given is None:
         return []
     left = {row for row in range(len(given.row_names)) if row not in given.basis}
-    found: list[ConstraintRow] = []
+    rows: list[ConstraintRow] = []
     first = 0
     for item, (name, record) in zip(given.items, given.given.items(), strict=True):
         count = len(item.row_names)
         redundant = len(left & set(range(first, first + count)))
-        found.append(ConstraintRow(name, *_described(record), count, redundant))
+        rows.append(ConstraintRow(name, *_described(record), count, redundant))
         first += count
-    return found
+    return rows
 
 
 def freedom(model: Model) -> str:

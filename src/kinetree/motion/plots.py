@@ -104,12 +104,12 @@ def _drawing(
 
 def _rate_colours(model: Model) -> list[int]:
     """Colours of the rates: those of the coordinates, of a quaternion those of its vector part."""
-    found = [0] * model.n
+    colours = [0] * model.n
     for joint in model.joints:
         if joint.follows is None:
             for dof, coord in zip(joint.dofs, joint.coords[-len(joint.dofs) :], strict=True):
-                found[dof] = coord
-    return found
+                colours[dof] = coord
+    return colours
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
@@ -158,8 +158,8 @@ def _chart(drawing: Drawing, panel: str) -> Chart:
 def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float, str], ...] | None:
     if report is None:
         return None
-    found = [v for v in report.violations if v.quantity == CHECKED.get(panel)]
-    return tuple((v.start, v.end, v.joint) for v in found)
+    violations = [v for v in report.violations if v.quantity == CHECKED.get(panel)]
+    return tuple((v.start, v.end, v.joint) for v in violations)
 
 
 def _units(drawing: Drawing, panel: str, count: int) -> list[str]:
@@ -169,19 +169,19 @@ def _units(drawing: Drawing, panel: str, count: int) -> list[str]:
     sliding = drawing.bounds.sliding.astype(int)
     if panel != "q":
         return [PER[panel][k] for k in sliding]
-    found = [""] * count  # entries of quaternions and of followers have no unit of their own here
+    units = [""] * count  # entries of quaternions and of followers have no unit of their own here
     for dof, coord in enumerate(drawing.bounds.coords):
         if coord >= 0:
-            found[coord] = PER["q"][sliding[dof]]
-    return [unit or drawing.trajectory.units["q"] for unit in found]
+            units[coord] = PER["q"][sliding[dof]]
+    return [unit or drawing.trajectory.units["q"] for unit in units]
 
 
 def _limits(drawing: Drawing, panel: str, count: int) -> list[tuple[Bound, Bound]]:
     """Limits of each line; those of drives with a torque-speed curve change with the rate."""
-    found: list[tuple[Bound, Bound]] = [(None, None)] * count
+    limits: list[tuple[Bound, Bound]] = [(None, None)] * count
     bounds = drawing.bounds
     if bounds is None or panel not in CHECKED:
-        return found
+        return limits
     low, high = {
         "q": (bounds.lower, bounds.upper),
         "dq": (-bounds.velocity, bounds.velocity),
@@ -194,10 +194,10 @@ def _limits(drawing: Drawing, panel: str, count: int) -> list[tuple[Bound, Bound
             continue
         if curved and bounds.curve(k) is not None:
             least, most = bounds.forces(drawing.trajectory.dq)
-            found[at] = least[:, k], most[:, k]
+            limits[at] = least[:, k], most[:, k]
         else:
-            found[at] = _finite(low[k]), _finite(high[k])
-    return found
+            limits[at] = _finite(low[k]), _finite(high[k])
+    return limits
 
 
 def _finite(x: float) -> float | None:

@@ -18,8 +18,8 @@ from kinetree.files.description.findings import Findings
 from kinetree.files.description.mjcf import compile_file
 from kinetree.files.description.mjcf.links import mesh_geoms
 from kinetree.files.description.sdf import link_frames
+from kinetree.files.description.sdf.elements import numbers_in, shape_pose
 from kinetree.files.description.sdf.frames import Frame
-from kinetree.files.description.sdf.links import numbers_in, shape_pose
 from kinetree.files.description.source import decode, path_text, read_bytes
 from kinetree.files.description.urdf.parts import Part, origin_pose
 from kinetree.files.description.xacro import expand_xacro

@@ -9,8 +9,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.labels import by_name
 from kinetree.errors import InputError, NameLookupError, ShapeError
-from kinetree.files.convert.joints import JointOrder
-from kinetree.files.convert.libraries import Library
+from kinetree.files.convert.libraries import JointOrder, Library
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
@@ -62,7 +61,7 @@ def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] 
 class Converter:
     """Conversion from kinetree to another library (outward) or back, over any leading axes.
 
-    With dq' = X dq: tau' = X tau, M' = X M X^T, J' = P J X^T, ddq' = X (ddq + b); see `joints`.
+    With dq' = X dq: tau' = X tau, M' = X M X^T, J' = P J X^T, ddq' = X (ddq + b); see `libraries`.
 
     Args:
         order: order and conventions of the other library.
@@ -202,17 +201,17 @@ class Converter:
             x = by_name(x, axis, name)
         refuse_labels(x, name, f"a plain array in the order of {self.order.library.name}")
         try:
-            found = np.asarray(x, float)
+            values = np.asarray(x, float)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name} must hold numbers: {error}.") from None
-        if found.shape[max(found.ndim - len(shape), 0) :] != shape:
+        if values.shape[max(values.ndim - len(shape), 0) :] != shape:
             origin = "kinetree" if self.outward else self.order.library.name
             joints = ", ".join(part.joint.name for part in self.order.parts)
             raise ShapeError(
-                f"{name} has the shape {found.shape}; expected (..., "
+                f"{name} has the shape {values.shape}; expected (..., "
                 f"{', '.join(map(str, shape))}) in the order of {origin}, for the joints {joints}."
             )
-        return found
+        return values
 
 
 def _check_quaternion(joint: Joint, q: Array) -> None:

@@ -105,8 +105,8 @@ class Place:
     def bare(self, name: str) -> list[Path]:
         """Folders of that name without a package.xml: the root, or directly in it."""
         places = dict.fromkeys((self.root, *self.beside))
-        found = [place / name for place in places] + [x for x in places if x.name == name]
-        return [x for x in dict.fromkeys(found) if x.is_dir() and package_name(x) is None]
+        folders = [place / name for place in places] + [x for x in places if x.name == name]
+        return [x for x in dict.fromkeys(folders) if x.is_dir() and package_name(x) is None]
 
 
 @dataclass
@@ -198,22 +198,24 @@ class Packages:
 
     def _nearest(self, name: str, place: Place, where: str) -> Path | None:
         """The package of a place that lies nearest to the description; None if it has none."""
-        found = place.packages.get(name, [])
+        candidates = place.packages.get(name, [])
         why = f"in the {place.title}" if place.title.startswith("work") else f"in {place.title}"
-        if not found:
-            found = place.bare(name)
+        if not candidates:
+            candidates = place.bare(name)
             why += "; by the name of the folder, which has no package.xml"
-        if not found:
+        if not candidates:
             return None
-        near = [self._shared(folder) for folder in found]
-        best = [folder for folder, parts in zip(found, near, strict=True) if parts == max(near)]
+        near = [self._shared(folder) for folder in candidates]
+        best = [
+            folder for folder, parts in zip(candidates, near, strict=True) if parts == max(near)
+        ]
         if len(best) > 1:
             raise ParseError(
                 f"{where}: {counted(len(best), 'package')} in {place.title} are called {name!r}: "
                 f"{', '.join(map(str, best[:4]))}. Give the folder of the one that is meant in "
                 "folders= of kt.load (--folder on the command line)."
             )
-        others = [str(folder) for folder in found if folder != best[0]]
+        others = [str(folder) for folder in candidates if folder != best[0]]
         if others:
             why += f"; nearer to the description than {', '.join(others[:4])}"
         return self._take(name, best[0], why, where, place.root)

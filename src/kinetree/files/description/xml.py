@@ -198,8 +198,8 @@ def _check_start(body: str, file: str) -> None:
         return
     if not body:
         raise ParseError(f"{file}:1:1: the file is empty; expected XML.")
-    found = "JSON" if body[0] in "{[" else f"text that starts with {clip(body[:20], 20)!r}"
-    raise ParseError(f"{file}:1:1: not XML: found {found}, expected '<' first.")
+    kind = "JSON" if body[0] in "{[" else f"text that starts with {clip(body[:20], 20)!r}"
+    raise ParseError(f"{file}:1:1: not XML: found {kind}, expected '<' first.")
 
 
 HINTS = {
@@ -216,12 +216,12 @@ MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
 
 def _merge_marker(builder: _Builder, body: str) -> ParseError | None:
     """The error of a file with the conflict markers of a version control system, or None."""
-    found = MERGE_MARKER.search(body)
-    if found is None:
+    marker = MERGE_MARKER.search(body)
+    if marker is None:
         return None
-    line = body.count("\n", 0, found.start()) + 1 + builder.lines_skipped
+    line = body.count("\n", 0, marker.start()) + 1 + builder.lines_skipped
     return ParseError(
-        f"{builder.file}:{line}:1: {clip(found[0])!r} is a merge marker: the file has both sides "
+        f"{builder.file}:{line}:1: {clip(marker[0])!r} is a merge marker: the file has both sides "
         "of a conflict. Choose one, delete the markers, and load the file again."
     )
 

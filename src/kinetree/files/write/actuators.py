@@ -16,7 +16,7 @@ NOTHING = (0, 0, 0)
 def actuator_tags(model: Model, losses: Losses) -> tuple[list[Tag], list[Tag]]:
     """Children of <actuator>, and of <tendon> for actuators on several joints."""
     taken = {spring.name for spring in model.springs}
-    found: list[Tag] = []
+    tags: list[Tag] = []
     tendons: list[Tag] = []
     for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
         if len(x.joints) == 1:
@@ -28,8 +28,8 @@ def actuator_tags(model: Model, losses: Losses) -> tuple[list[Tag], list[Tag]]:
             ends = [Tag("joint", {"joint": k, "coef": number(c)}) for k, c in x.joints.items()]
             tendons.append(Tag("fixed", {"name": tendon}).add(*ends))
             place = {"tendon": tendon}
-        found += [Tag("general", {"name": name, **place, **_law(x)}), *_lost(name, x, losses)]
-    return found, tendons
+        tags += [Tag("general", {"name": name, **place, **_law(x)}), *_lost(name, x, losses)]
+    return tags, tendons
 
 
 def _law(x: Actuator) -> dict[str, str]:
@@ -54,13 +54,13 @@ def _is_written(limits: Range) -> bool:
 
 def _lost(name: str, x: Actuator, losses: Losses) -> list[Tag]:
     """Comments on what <general> cannot express for every time step and version of MuJoCo."""
-    found: list[Tag] = []
+    comments: list[Tag] = []
     if x.delay:
-        found.append(losses.add(f"delay {number(x.delay)} s of actuator {name!r}"))
+        comments.append(losses.add(f"delay {number(x.delay)} s of actuator {name!r}"))
     for word, limits in _ranges(x).items():
         if not _is_written(limits):
-            found.append(losses.add(f"{word} range {_shown(limits)} of actuator {name!r}"))
-    return found
+            comments.append(losses.add(f"{word} range {_shown(limits)} of actuator {name!r}"))
+    return comments
 
 
 def _ranges(x: Actuator) -> dict[str, Range]:
@@ -123,21 +123,21 @@ def effort_attributes(
     effort limit does not change the forces of actuators: where it would, that is a loss.
     """
     effort, driven = joint.limits.effort, has_actuator(model, joint)
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     implied = motor_effort(model, joint) if driven and joint.follows is None else inf
     if driven and _is_written(joint.actuation):
-        found = {"actuatorfrclimited": "true", "actuatorfrcrange": numbers(joint.actuation)}
+        attributes = {"actuatorfrclimited": "true", "actuatorfrcrange": numbers(joint.actuation)}
         implied = min(implied, max(map(abs, joint.actuation)))
     if effort == implied:
-        return found, []
-    if not found and 0 < effort < implied:
+        return attributes, []
+    if not attributes and 0 < effort < implied:
         bounds = numbers((-effort, effort))
-        found = {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
+        attributes = {"actuatorfrclimited": "true", "actuatorfrcrange": bounds}
         if not driven or actuator_effort(model, joint) <= effort:
-            return found, []
+            return attributes, []
         text = f"an effort limit of joint {joint.name!r} that does not clamp its actuators"
-        return found, [losses.add(f"{text} ({number(effort)} is written, and clamps them)")]
-    return found, [losses.add(f"effort limit {number(effort)} of joint {joint.name!r}")]
+        return attributes, [losses.add(f"{text} ({number(effort)} is written, and clamps them)")]
+    return attributes, [losses.add(f"effort limit {number(effort)} of joint {joint.name!r}")]
 
 
 def lost_actuators(model: Model, losses: Losses) -> Iterable[Tag]:

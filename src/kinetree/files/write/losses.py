@@ -65,17 +65,17 @@ def in_floats(model: Model, format: str) -> Model:
 
 def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list[Tag]]:
     """Viscous and Coulomb friction, the mean of both directions, and comments on the losses."""
-    found: list[Tag] = []
+    comments: list[Tag] = []
     values: dict[str, float] = {}
     for kind, pair in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
         values[kind] = float(pair[0] + pair[1]) / 2 if pair[0] != pair[1] else float(pair[0])
         if pair[0] != pair[1]:
             text = f"{kind} friction of joint {joint.name!r} differs by direction"
-            found.append(
+            comments.append(
                 losses.add(f"{text}, {number(pair[0])} and {number(pair[1])} (the mean is written)")
             )
-    found += lost_laws(joint, losses)
-    return values["viscous"], values["coulomb"], found
+    comments += lost_laws(joint, losses)
+    return values["viscous"], values["coulomb"], comments
 
 
 def lost_drive(joint: Joint, losses: Losses) -> list[Tag]:
@@ -87,18 +87,18 @@ def lost_drive(joint: Joint, losses: Losses) -> list[Tag]:
 
 def lost_laws(joint: Joint, losses: Losses) -> list[Tag]:
     """Comments on the friction besides viscous and Coulomb friction."""
-    found: list[Tag] = []
+    comments: list[Tag] = []
     for law, text in law_texts(joint.friction, number).items():
         if law == "function":
-            found.append(losses.add(f"the friction function of joint {joint.name!r}"))
+            comments.append(losses.add(f"the friction function of joint {joint.name!r}"))
         else:
-            found.append(losses.add(f"{law} friction of joint {joint.name!r}: {text}"))
-    return found
+            comments.append(losses.add(f"{law} friction of joint {joint.name!r}: {text}"))
+    return comments
 
 
 def lost_springs(model: Model, losses: Losses) -> list[Tag]:
     """Comments on the springs of a robot, for formats that have none."""
-    found: list[Tag] = []
+    comments: list[Tag] = []
     for x in model.springs:
         ends = zip(x.coords, x.arms, strict=True)
         joints = " + ".join(
@@ -106,8 +106,8 @@ def lost_springs(model: Model, losses: Losses) -> list[Tag]:
             for k, arm in ends
         )
         values = shown(stiffness=x.stiffness, rest=x.rest)
-        found.append(losses.add(f"spring {x.name!r} on {joints}: {values}"))
-    return found
+        comments.append(losses.add(f"spring {x.name!r} on {joints}: {values}"))
+    return comments
 
 
 def has_friction(joint: Joint) -> bool:

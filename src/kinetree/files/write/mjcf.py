@@ -73,14 +73,14 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
         losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
     """
     check_policy(losses)
-    model, found = in_floats(model, "MJCF"), Losses("MJCF")
+    model, lost = in_floats(model, "MJCF"), Losses("MJCF")
     check_names([model.name], "robot", "MJCF")
     check_names(model.frames, "frame", "MJCF")
     check_names((joint.name for joint in model.joints), "joint", "MJCF")
     check_names((spring.name for spring in model.springs), "spring", "MJCF")
     check_names(model.actuator_names, "actuator", "MJCF")
-    root = _Writer(model, found).mujoco()
-    found.report(model, losses)
+    root = _Writer(model, lost).mujoco()
+    lost.report(model, losses)
     return document(root)
 
 

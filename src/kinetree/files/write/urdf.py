@@ -70,12 +70,12 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
     check_policy(losses)
     if not isinstance(infinity, Real) or not 0 < infinity < inf:
         raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
-    model, found = in_floats(model, "URDF"), Losses("URDF")
+    model, lost = in_floats(model, "URDF"), Losses("URDF")
     check_names([model.name], "robot", "URDF")
     check_names(model.frames, "frame", "URDF")
     check_names((joint.name for joint in model.joints), "joint", "URDF")
-    robot = _Writer(model, found, infinity).robot()
-    found.report(model, losses)
+    robot = _Writer(model, lost, infinity).robot()
+    lost.report(model, losses)
     return document(robot)
 
 

@@ -278,13 +278,13 @@ def find_changes(samples: Interpolant) -> Changes:
     asked = over > noise + 1e-9 * np.maximum(np.abs(a[:-1]), np.abs(a[1:])) + _bending(samples)
     asked &= a[:-1] != a[1:]
     at = np.nonzero(asked)
-    found = _shapes(samples, at, noise[at])
-    better = _overshoot(tuple(found.rest), found.h, 0 * found.h, 0 * found.h) < over[at]
+    shapes = _shapes(samples, at, noise[at])
+    better = _overshoot(tuple(shapes.rest), shapes.h, 0 * shapes.h, 0 * shapes.h) < over[at]
     index = np.full(a[1:].shape, -1)
     index[tuple(x[better] for x in at)] = np.arange(int(better.sum()))
-    kept = {name: getattr(found, name)[better] for name in Changes.__dataclass_fields__
+    kept = {name: getattr(shapes, name)[better] for name in Changes.__dataclass_fields__
             if name not in ("index", "rest")}  # fmt: skip
-    return Changes(index=index, rest=found.rest[:, better], **kept)
+    return Changes(index=index, rest=shapes.rest[:, better], **kept)
 
 
 def _shapes(samples: Interpolant, at: tuple[Array, ...], noise: Array) -> Changes:

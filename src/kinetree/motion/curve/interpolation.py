@@ -79,18 +79,18 @@ def warn_of_excess(trajectory: Record) -> None:
     pieces = trajectory.curve
     if not isinstance(pieces, Interpolant) or pieces.excess is None:
         return
-    found = pieces.excess
-    k, (*batch, joint) = found.interval, found.at
+    excess = pieces.excess
+    k, (*batch, joint) = excess.interval, excess.at
     names = trajectory.dof_names
     if pieces.model is not None:
         joint = screw_columns(pieces.model)[1][joint]
     at = (*batch, joint)
     of = f" of rollout {tuple(batch)}" if batch else ""
-    more = f" So do {found.count - 1} other intervals." if found.count > 1 else ""
+    more = f" So do {excess.count - 1} other intervals." if excess.count > 1 else ""
     warn(
         f"trajectory {trajectory.name!r}: between t = {pieces.t[k]:.6g} and {pieces.t[k + 1]:.6g} "
-        f"s, q and dq of {names[joint]!r}{of} need accelerations from {found.least:.4g} to "
-        f"{found.most:.4g}, but ddq of the samples is {pieces.ddq[(k, *at)]:.4g} and "
+        f"s, q and dq of {names[joint]!r}{of} need accelerations from {excess.least:.4g} to "
+        f"{excess.most:.4g}, but ddq of the samples is {pieces.ddq[(k, *at)]:.4g} and "
         f"{pieces.ddq[(k + 1, *at)]:.4g}.{more} Give q, dq and ddq that belong together, or more "
         "samples."
     )

@@ -96,14 +96,14 @@ def to_arrays(pieces: Pieces | None) -> dict[str, Array]:
     """The pieces as named arrays for files; empty for None."""
     if pieces is None:
         return {}
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     if pieces.forces is not None:
-        found |= {"forces_t": pieces.forces.t, "forces_tau": pieces.forces.tau}
+        arrays |= {"forces_t": pieces.forces.t, "forces_tau": pieces.forces.tau}
     if isinstance(pieces, Polynomials):
-        found |= {"pieces_t": pieces.t, "pieces_c": pieces.c}
-        return found | to_arrays(pieces.samples)
-    found |= {f"samples_{name}": getattr(pieces, name) for name in ("t", "q", "dq", "ddq")}
-    return found | {"samples_smooth": np.array(pieces.smooth)}
+        arrays |= {"pieces_t": pieces.t, "pieces_c": pieces.c}
+        return arrays | to_arrays(pieces.samples)
+    arrays |= {f"samples_{name}": getattr(pieces, name) for name in ("t", "q", "dq", "ddq")}
+    return arrays | {"samples_smooth": np.array(pieces.smooth)}
 
 
 def from_arrays(found: Mapping[str, ArrayLike], model: Model | None = None) -> Pieces | None:

@@ -50,15 +50,15 @@ def check_limits(
             dimensionless.
     """
     model, bounds, loads = _read(robot, trajectory, effort, velocity, tolerance)
-    found = tuple(_violations(loads, bounds, tolerance))
+    violations = tuple(_violations(loads, bounds, tolerance))
     return LimitReport(
         robot=model.name,
         trajectory=trajectory.name,
         duration=trajectory.duration,
         samples=len(trajectory),
         joints=tuple(_joint_load(loads, bounds, k) for k in range(len(bounds.names))),
-        violations=found,
-        scaling=scaling_of(model, loads, bounds, all(x.quantity == POSITION for x in found)),
+        violations=violations,
+        scaling=scaling_of(model, loads, bounds, all(x.quantity == POSITION for x in violations)),
     )
 
 
@@ -122,8 +122,8 @@ def _torque_share(loads: Loads, bounds: Bounds, k: int) -> float | None:
     """Largest share of the limit at the speed of the moment; None if it is the same at any."""
     if bounds.curve(k) is None:
         return None
-    found = loads.with_force_peaks(k, bounds)
-    return float(np.max(force_share(found.tau, found.least, found.most)))
+    load = loads.with_force_peaks(k, bounds)
+    return float(np.max(force_share(load.tau, load.least, load.most)))
 
 
 def _peak(loads: Loads, x: Array) -> float:

@@ -88,12 +88,12 @@ class Loads:
             limit = np.full(len(times), bounds.effort[k])
             return ForceLoad(times, values, -limit, limit, None)
         least, most = (x[:, k] for x in bounds.forces(self.dq))
-        found = [self.between(x) for x in (tau, dq, tau - most, least - tau)]
+        peaks = [self.between(x) for x in (tau, dq, tau - most, least - tau)]
         if self.smooth:
-            found += [passing(self.t, np.abs(dq), speed) for speed, _ in curve[1:]]
-        times = np.concatenate([self.t, *(x.t for x in found)])
+            peaks += [passing(self.t, np.abs(dq), speed) for speed, _ in curve[1:]]
+        times = np.concatenate([self.t, *(x.t for x in peaks)])
         order = np.argsort(times, kind="stable")
-        tau, dq = (np.concatenate([x, *(y(x) for y in found)])[order] for x in (tau, dq))
+        tau, dq = (np.concatenate([x, *(y(x) for y in peaks)])[order] for x in (tau, dq))
         rates = np.zeros((len(dq), len(bounds.names)))
         rates[:, k] = dq
         least, most = (x[:, k] for x in bounds.forces(rates))
@@ -155,11 +155,11 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
 
 def load_friction(model: Model) -> Array | None:
     """Coefficients of load friction (driving, braking), (n, 2); None if there is none."""
-    found = load_coefficients(model)
-    if not found:
+    pairs = load_coefficients(model)
+    if not pairs:
         return None
     c = np.zeros((model.n, 2))
-    for d, pair in found.items():
+    for d, pair in pairs.items():
         c[d] = [float(x) for x in pair]
     return c
 

@@ -134,7 +134,7 @@ def _samples(loads: Loads) -> list[Parts]:
 
 def _with_peaks(loads: Loads, bounds: Bounds, parts: list[Parts], s: float) -> list[Parts]:
     """The parts with those at the peaks of force at speed s, and of speed, between the samples."""
-    found: list[Parts] = []
+    extended: list[Parts] = []
     for k, (own, samples) in enumerate(zip(parts, _samples(loads), strict=True)):
         a, b, c, dq = samples
         tau, curve = (a * s + b) * s + c, bounds.curve(k)
@@ -148,22 +148,22 @@ def _with_peaks(loads: Loads, bounds: Bounds, parts: list[Parts], s: float) -> l
             np.concatenate([before, *(peak(x) for peak in peaks)])
             for before, x in zip(own, samples, strict=True)
         )
-        found.append((a, b, c, dq))
-    return found
+        extended.append((a, b, c, dq))
+    return extended
 
 
 def _overloads(loads: Loads, bounds: Bounds) -> list[Overload]:
     """The worst sample of every joint that cannot be held or set into motion."""
-    found: list[Overload] = []
+    overloads: list[Overload] = []
     for k, name in enumerate(bounds.names):
         limit = float(bounds.effort[k])
         for force, gravity in ((loads.held[:, k], True), (loads.static[:, k], False)):
             worst = int(np.argmax(np.abs(force)))
             if abs(force[worst]) > limit:
                 place = float(loads.t[worst]), float(force[worst])
-                found.append(Overload(name, *place, limit, gravity, loads.springs))
+                overloads.append(Overload(name, *place, limit, gravity, loads.springs))
                 break
-    return found
+    return overloads
 
 
 def _forbidden(parts: list[Parts], bounds: Bounds) -> tuple[Array, Array]:
@@ -203,8 +203,8 @@ def _intervals(roots: list[Array], beyond: Callable[[Array], Array]) -> tuple[Ar
     low, high = edges[:, :-1], edges[:, 1:]
     with np.errstate(invalid="ignore", over="ignore"):
         middle = np.where(np.isfinite(high), (low + high) / 2, 2 * low + 1)
-        found = beyond(middle) & (low < high)
-    return low[found], high[found]
+        outside = beyond(middle) & (low < high)
+    return low[outside], high[outside]
 
 
 def _too_much_ahead(
@@ -269,20 +269,20 @@ def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
         within = (tau <= most) & (tau >= least)
         return bool(within.all() and (np.abs(s * loads.dq) <= bounds.velocity).all())
 
-    found: list[float] = []
+    speeds_that_fit: list[float] = []
     for speeds in (np.geomspace(1, 1e-3, 600), np.geomspace(100, 1, 400)):
         good = next((k for k, s in enumerate(speeds) if fits(float(s))), None)
         if good is None:
-            found.append(found[0] if found else 0.0)
+            speeds_that_fit.append(speeds_that_fit[0] if speeds_that_fit else 0.0)
         elif good == 0:
-            found.append(float(speeds[0]))
+            speeds_that_fit.append(float(speeds[0]))
         else:
-            found.append(_bisect(fits, float(speeds[good]), float(speeds[good - 1])))
+            speeds_that_fit.append(_bisect(fits, float(speeds[good]), float(speeds[good - 1])))
 
     def fits_between(s: float) -> bool:
         return _fits_between(replace(loads, tau=forces(s), dq=s * loads.dq), bounds)
 
-    slow, fast = (_less(fits_between, s) if loads.smooth and s > 0 else s for s in found)
+    slow, fast = (_less(fits_between, s) if loads.smooth and s > 0 else s for s in speeds_that_fit)
     return slow, fast
 
 

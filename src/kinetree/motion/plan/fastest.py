@@ -294,8 +294,8 @@ def _tangent_speeds(x: Array) -> Array:
 
 def _curves(bounds: Bounds, share: float) -> dict[int, Curve]:
     """A share of the torque-speed curves, by degree of freedom."""
-    found = {j: bounds.curve(j) for j in range(len(bounds.names))}
-    return {j: [(v, f * share) for v, f in x] for j, x in found.items() if x is not None}
+    curves = {j: bounds.curve(j) for j in range(len(bounds.names))}
+    return {j: [(v, f * share) for v, f in x] for j, x in curves.items() if x is not None}
 
 
 def _both_ends(
@@ -374,9 +374,9 @@ def _excess_again(
     """`_excess` of a profile, evaluated where it differs from the one before."""
     changed = (profile.x[:-1] != before.x[:-1]) | (profile.u != before.u)
     changed[0] = True
-    found = excess.copy()
-    found[:, changed] = _excess(model, profile, limits, changed)
-    return found
+    updated = excess.copy()
+    updated[:, changed] = _excess(model, profile, limits, changed)
+    return updated
 
 
 def _excess(

@@ -139,9 +139,9 @@ def time_optimal(
         pieces = tuple(fastest(model, path, bounds, bends, margin) for path in paths)
         curve = _polynomials(pieces)
         fine = _sampled(plan, curve, step / FINER)
-        found = limit_violations(model, fine, effort=effort, velocity=velocity)
+        violations = limit_violations(model, fine, effort=effort, velocity=velocity)
         # positions are those of the given path
-        within = all(violation.quantity == POSITION for violation in found)
+        within = all(violation.quantity == POSITION for violation in violations)
         if within and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
             check = partial(_checked, model, plan, curve, step / FINER, effort, velocity)
             return TimeOptimal(_sampled(plan, curve, step), check, pieces, margin)

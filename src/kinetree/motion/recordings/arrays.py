@@ -48,19 +48,19 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
             _check_parquet(file, path.name)
             texts = [x.name for x in file.schema_arrow if pyarrow.types.is_string(x.type)]
         # a text that repeats takes its memory once
-        found = parquet.read_table(path, read_dictionary=texts)
+        table = parquet.read_table(path, read_dictionary=texts)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"{path.name} is not a Parquet file: {_line(error)}.") from None
-    stated, comments = _attributes(found.schema, path.name)
+    stated, comments = _attributes(table.schema, path.name)
     columns: dict[str, Array] = {}
     units: dict[str, Unit] = {}
-    for name in map(str, found.column_names):
+    for name in map(str, table.column_names):
         if name in columns:
             raise ParseError(f"{path.name}: two columns are called {name!r}.")
-        own = _expanded(name, _from_arrow(found.column(0), name, path.name), path.name)
-        found = found.remove_column(0)  # frees its memory if the array is a copy
+        own = _expanded(name, _from_arrow(table.column(0), name, path.name), path.name)
+        table = table.remove_column(0)  # frees its memory if the array is a copy
         columns |= own
         units |= {x: stated[name] for x in own if name in stated}
     return table_of(columns, request, path.name, units, comments)
@@ -104,7 +104,7 @@ def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
 
 
 def _stated(
-    found: dict[str, Unit | None],
+    stated: dict[str, Unit | None],
     attributes: Mapping[str, Any],
     columns: Collection[str],
     where: str,
@@ -123,13 +123,13 @@ def _stated(
         own = cast("dict[str, Any]", value) if isinstance(value, dict) else own
         for column, text in own.items():
             if column in columns:
-                _state(found, column, str(text), where)
+                _state(stated, column, str(text), where)
             elif (unit := _attribute(column or key, str(text), where)) and not unit.si:
                 raise ParseError(
                     f"{where}: its attribute {key!r} states {unit}, and names no column of the "
                     "file. State the unit in the names of the columns, and remove the attribute."
                 )
-    return {column: unit for column, unit in found.items() if unit is not None}
+    return {column: unit for column, unit in stated.items() if unit is not None}
 
 
 def _comments(attributes: Mapping[str, Any]) -> list[str]:
@@ -137,19 +137,19 @@ def _comments(attributes: Mapping[str, Any]) -> list[str]:
     return [str(x) for _, key, x in nested_attributes(attributes) if COMMENT_KEY.fullmatch(key)]
 
 
-def _state(found: dict[str, Unit | None], column: str, text: str, where: str) -> None:
+def _state(stated: dict[str, Unit | None], column: str, text: str, where: str) -> None:
     """Add the unit of a column to those that are stated; refuse two that contradict."""
     if not text.strip():
         return
     unit = _attribute(column, text, where)
-    other = found.get(column, unit)
+    other = stated.get(column, unit)
     agree = unit.same(other) if unit and other else all(x.si for x in (unit, other) if x)
     if not agree:
         raise ParseError(
             f"{where}: its attributes state {column!r} in {other or 'SI units'} and in "
             f"{unit or 'SI units'}; expected one unit."
         )
-    found[column] = unit or other
+    stated[column] = unit or other
 
 
 def _json(text: str) -> object:
@@ -244,12 +244,12 @@ def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) 
         own = _expanded(name, x, where)
         columns |= own
         units |= {x: stated[name] for x in own if name in stated}
-    found = table_of(columns, request, where, units, _comments(texts))
+    table = table_of(columns, request, where, units, _comments(texts))
     single = [x for x in arrays if x not in tables and unit_subject(x) is None]
     if not single:
-        return found
+        return table
     note = f"{listing(single, MAX_NAMES)}, which have no axis, are not used"
-    return replace(found, notes=(*found.notes, note))
+    return replace(table, notes=(*table.notes, note))
 
 
 def table_of(
@@ -340,21 +340,23 @@ def _whole(x: Array, head: str, where: str) -> Array:
     """Whole numbers, exactly."""
     if x.dtype.kind in "iu":
         return x.astype(np.int64)
-    found = _floats(x, head, where)
-    if np.any(found != np.rint(found)) or np.abs(found).max(initial=0) > 2**53:
-        raise ParseError(f"{where}: {head!r} has {found[0]!r}; expected whole numbers.")
-    return found.astype(np.int64)
+    numbers = _floats(x, head, where)
+    if np.any(numbers != np.rint(numbers)) or np.abs(numbers).max(initial=0) > 2**53:
+        raise ParseError(f"{where}: {head!r} has {numbers[0]!r}; expected whole numbers.")
+    return numbers.astype(np.int64)
 
 
 def _floats(x: Array, head: str, where: str) -> Array:
     if x.dtype.kind not in "fiub":
         raise ParseError(f"{where}, row 1: {head!r} is {x[0]!r:.40}; expected a number.")
-    found = x.astype(np.float64, copy=False)
-    finite = np.isfinite(found)
+    numbers = x.astype(np.float64, copy=False)
+    finite = np.isfinite(numbers)
     if not finite.all():
         k = int(np.argmin(finite))
-        raise ParseError(f"{where}, row {k + 1}: {head!r} is {found[k]}; expected a finite number.")
-    return found
+        raise ParseError(
+            f"{where}, row {k + 1}: {head!r} is {numbers[k]}; expected a finite number."
+        )
+    return numbers
 
 
 def _check_label(x: Array, head: str, where: str) -> None:

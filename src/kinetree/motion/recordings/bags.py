@@ -19,10 +19,9 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.bag_sizes import check_bag, check_messages
 from kinetree.motion.recordings.by_hand import matching
 from kinetree.motion.recordings.names import BRACKETED
-from kinetree.motion.recordings.sizes import check_numbers
+from kinetree.motion.recordings.sizes import check_bag, check_messages, check_numbers
 
 STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 FIELDS = {
@@ -120,12 +119,12 @@ def _chosen(
     topics = {x.topic for x in own}
     every = {x.topic: x.msgtype for x in reader.connections}
     if topic is not None:
-        found = [x for x in own if x.topic == topic]
-        if not found and topic in every:
+        connections = [x for x in own if x.topic == topic]
+        if not connections and topic in every:
             raise InputError(
                 f"{file}: topic {topic} has messages {every[topic]}; expected {STATE} or {PLAN}."
             )
-        if not found:
+        if not connections:
             raise InputError(
                 f"{file}: there is no topic {topic}; it has {_listed(reader, every)}."
                 f"{nearest(topic, list(every))}"
@@ -140,10 +139,10 @@ def _chosen(
             f"{request.options.topic(min(topics))}."
         )
     else:
-        found = list(own)
-    if len({x.msgtype for x in found}) > 1:
-        raise ParseError(f"{file}: topic {found[0].topic} has messages of several types.")
-    return found
+        connections = list(own)
+    if len({x.msgtype for x in connections}) > 1:
+        raise ParseError(f"{file}: topic {connections[0].topic} has messages of several types.")
+    return connections
 
 
 def _listed(reader: Any, topics: Sequence[str] | Mapping[str, str]) -> str:
@@ -268,14 +267,14 @@ class _Names:
 
     def own(self, sample: _Sample) -> dict[str, int]:
         """Places of the joints that are read, by their names in the robot."""
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for k, name in enumerate(sample.names):
             joint = self.mapped.get(name, name)
-            if joint is not None and joint in found:
+            if joint is not None and joint in places:
                 raise ParseError(f"{sample.row}: joint {joint!r} is there twice; expected it once.")
             if joint is not None:
-                found[joint] = k
-        return found
+                places[joint] = k
+        return places
 
 
 def _table(
@@ -353,7 +352,7 @@ def _quantity(
     there = [len(x.arrays.get(quantity, ())) > 0 for x in samples]
     if not any(there):
         return None
-    found: list[list[float]] = []
+    rows: list[list[float]] = []
     for sample, own, given in zip(samples, places, there, strict=True):
         x = sample.arrays.get(quantity, ())
         if not given or len(x) != len(sample.names):
@@ -361,8 +360,8 @@ def _quantity(
                 f"{sample.row}: {counted(len(x), 'number')} of {quantity} for "
                 f"{counted(len(sample.names), 'joint')}; expected one each, or none in any message."
             )
-        found.append([float(x[k]) for k in own])
-    table = np.array(found)
+        rows.append([float(x[k]) for k in own])
+    table = np.array(rows)
     if not np.isfinite(table).all():
         k, j = (int(x) for x in np.argwhere(~np.isfinite(table))[0])
         if np.isnan(table).all():  # ros2_control fills interfaces that a robot lacks

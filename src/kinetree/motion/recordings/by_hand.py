@@ -30,7 +30,7 @@ def mapped(
 
     beside: units that the file states beside the names, None for columns without one.
     """
-    found: dict[int, Meaning | None] = {}
+    meanings: dict[int, Meaning | None] = {}
     notes: list[str] = []
     silent: dict[str, list[str]] = {}  # by the SI unit that is assumed
     for pattern, target in request.columns.items():
@@ -42,20 +42,20 @@ def mapped(
             )
         meaning = _target(pattern, target, request, where) if target else None
         for k in own:
-            if k in found:
+            if k in meanings:
                 raise ParseError(f"{where}: column {heads[k]!r} is mapped twice; expected once.")
             if meaning is None:
-                found[k] = None
+                meanings[k] = None
                 continue
             stated = _with_unit(
                 heads[k], pattern, (meaning, beside[k]), request, where, notes, silent
             )
-            found[k] = _numbered(heads[k], pattern, stated, request, where)
+            meanings[k] = _numbered(heads[k], pattern, stated, request, where)
     for unit, own in silent.items():
         if request.degrees and unit.startswith(RAD):
             continue  # which the option states in degrees
         notes.append(f"no unit is stated for {listing(own, MAX_NAMES)}; taken in {unit}")
-    return found, notes
+    return meanings, notes
 
 
 def file_unit(

@@ -120,7 +120,7 @@ def _clocks(
         for (part, origin, base), k in parts.items()
         if part == "sec" and ("nanosec", origin, base) in parts
     }
-    found: list[Clock] = []
+    clocks: list[Clock] = []
     for k, own in timed.items():
         if k in second.values():
             continue
@@ -133,8 +133,8 @@ def _clocks(
         header = own[0].origin == "header"
         stated = own[0].unit is not None or own[0].origin == "%" or k in second
         factors = int(unit.denominator), int(unit.numerator)
-        found.append(Clock(k, second.get(k), *factors, header, stated))
-    return found
+        clocks.append(Clock(k, second.get(k), *factors, header, stated))
+    return clocks
 
 
 def _unit(heads: Sequence[str], k: int, meaning: Meaning, request: ReadRequest, where: str) -> Unit:

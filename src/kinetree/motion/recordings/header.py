@@ -118,15 +118,15 @@ class _Header:
 
     def labels(self, readings: dict[int, list[Meaning]]) -> dict[int | None, int]:
         """Columns whose cells name joints, by their number; removed from the readings."""
-        found: dict[int | None, int] = {}
+        columns: dict[int | None, int] = {}
         for k, own in list(readings.items()):
             if any(x.kind == NAME for x in own):
-                found[own[0].number] = k
+                columns[own[0].number] = k
                 del readings[k]
             elif any(x.kind == OTHER for x in own):
                 self.notes.append(f"column {self.heads[k]!r} is not used")
                 del readings[k]
-        return found
+        return columns
 
     def order(
         self, labels: Mapping[int | None, int], first: Sequence[str] | None
@@ -134,22 +134,22 @@ class _Header:
         """Joints by the numbers of their columns, as the first row names them, or {}."""
         if not labels or first is None:
             return {}
-        found: dict[int, str] = {}
+        joints: dict[int, str] = {}
         for number, k in labels.items():
             if number is None:  # one cell with all the names: ['a', 'b']
                 texts = re.split(r"[,;\s]+", first[k].strip().strip("[](){}"))
-                found |= dict(enumerate(x.strip("'\"") for x in texts if x))
+                joints |= dict(enumerate(x.strip("'\"") for x in texts if x))
             else:
-                found[number] = first[k].strip()
+                joints[number] = first[k].strip()
         names = self.request.names("q")
-        if names and not set(found.values()) & set(names):
+        if names and not set(joints.values()) & set(names):
             head = self.heads[next(iter(labels.values()))]
             self.fail(
-                f"column {head!r} has {listing(found.values(), MAX_NAMES)}; expected names of "
+                f"column {head!r} has {listing(joints.values(), MAX_NAMES)}; expected names of "
                 f"joints of {self.request.owner}: {', '.join(names[:MAX_NAMES])}. Leave it out: "
                 f"{self.request.options.column(head, '')}."
             )
-        return found
+        return joints
 
     # ----- joints
 
@@ -183,7 +183,7 @@ class _Header:
         self, readings: Mapping[int, list[Meaning]]
     ) -> dict[tuple[str, str], dict[int, list[int]]]:
         """Columns by quantity and origin, then by number."""
-        found: dict[tuple[str, str], dict[int, list[int]]] = {}
+        sets: dict[tuple[str, str], dict[int, list[int]]] = {}
         for k, own in readings.items():
             for x in own:
                 if x.kind not in SIGNALS or x.joint is not None:
@@ -196,9 +196,9 @@ class _Header:
                     and not _has_quantity(self.heads[k])
                 ):
                     continue
-                numbers = found.setdefault((x.kind, x.origin), {})
+                numbers = sets.setdefault((x.kind, x.origin), {})
                 numbers.setdefault(0 if x.number is None else x.number, []).append(k)
-        return found
+        return sets
 
     def spelt_joint(self, k: int) -> str | None:
         """The numbered joint that a column names in other letters: Joint_1 for joint1."""

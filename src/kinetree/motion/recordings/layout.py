@@ -41,10 +41,10 @@ class Layout:
     @property
     def numeric(self) -> list[int]:
         """Columns that are read as numbers, in ascending order; the others are left out."""
-        found = {k for own in self.columns.values() for k in own}
+        columns = {k for own in self.columns.values() for k in own}
         if self.clock is not None:
-            found.update(self.clock.columns)
-        return sorted(found)
+            columns.update(self.clock.columns)
+        return sorted(columns)
 
     def in_si(self, quantity: str, table: Array, position: Mapping[int, int]) -> Array:
         """The entries of a quantity, (rows, n), from the table of numeric columns."""

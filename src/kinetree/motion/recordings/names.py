@@ -83,12 +83,12 @@ def meanings(text: str, joints: Collection[str]) -> list[Meaning]:
         return [own]
     if text.startswith("-") and text not in joints:
         return []  # the opposite of a quantity
-    found: list[Meaning] = []
+    readings: list[Meaning] = []
     for body, unit in _with_units(text):
         if body in joints:
-            found.append(Meaning("q", joint=body, unit=unit))
-        found += (replace(x, unit=x.unit or unit) for x in _readings(body, joints))
-    return list(dict.fromkeys(found))
+            readings.append(Meaning("q", joint=body, unit=unit))
+        readings += (replace(x, unit=x.unit or unit) for x in _readings(body, joints))
+    return list(dict.fromkeys(readings))
 
 
 def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
@@ -104,13 +104,13 @@ def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
 
 def discovered(texts: Iterable[str]) -> list[str]:
     """Joints that a file names itself, as in `JOINT_position` and `velocity/JOINT`."""
-    found: dict[str, None] = {}
+    joints: dict[str, None] = {}
     words = "|".join(sorted(WORDS, key=len, reverse=True))
     last = re.compile(rf"(?i)(.+?)[_./: ](?:(?:{'|'.join(ORIGINS)})[_./: ])?(?:{words})")
     first = re.compile(rf"(?i)(?:{words})([/._: \[(])(.+?)[\])]?")
     for text in map(_plain, texts):
         if own := own_meaning(text):
-            found[own.joint or ""] = None
+            joints[own.joint or ""] = None
             continue
         units = units_in(text)
         if len(units) > MOST_UNITS:
@@ -118,11 +118,11 @@ def discovered(texts: Iterable[str]) -> list[str]:
         for body in [body for body, _ in units] or [text]:
             body = _without_topic(body)[0]
             if match := last.fullmatch(body):
-                found[match[1].lstrip("/")] = None
+                joints[match[1].lstrip("/")] = None
             elif match := first.fullmatch(body):  # q_1 is numbered, q/joint1 is named
                 if not (match[2].isdigit() if match[1] in "/:" else _numbered(match[2])):
-                    found[match[2]] = None
-    return list(found)
+                    joints[match[2]] = None
+    return list(joints)
 
 
 def _numbered(text: str) -> bool:
@@ -161,17 +161,17 @@ def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
     body, origin = _without_topic(body)
     for joint in [x for x in joints if x in body]:
         for rest in _around(body, joint):
-            found = _parsed(_words(rest))
-            if found is not None and found.kind and found.number is None:
-                yield replace(found, joint=joint, origin=found.origin or origin)
-    found = _parsed(_words(body))
-    if found is None:
+            reading = _parsed(_words(rest))
+            if reading is not None and reading.kind and reading.number is None:
+                yield replace(reading, joint=joint, origin=reading.origin or origin)
+    reading = _parsed(_words(body))
+    if reading is None:
         return
-    if found.kind == NAME or found.number is not None or found.kind in SIGNALS:
-        if found.kind:
-            yield replace(found, origin=found.origin or origin)
+    if reading.kind == NAME or reading.number is not None or reading.kind in SIGNALS:
+        if reading.kind:
+            yield replace(reading, origin=reading.origin or origin)
         elif (words := _words(body)) and words[0] in JOINT_WORDS and len(words) == 2:
-            yield replace(found, kind="q", origin=origin)  # joint_1, J1
+            yield replace(reading, kind="q", origin=origin)  # joint_1, J1
 
 
 def _times(body: str) -> Iterator[Meaning]:
@@ -216,11 +216,11 @@ def _words(text: str) -> list[str] | None:
     """The words and numbers of a name in lower case; None if it has other signs."""
     if not text.isascii() or not all(x.isalnum() or x in SEPARATORS for x in text):
         return None
-    found: list[str] = []
+    words: list[str] = []
     for run in SPLIT.findall(text):
         known = run.isdigit() or run.lower() in VOCABULARY
-        found += [run.lower()] if known else [x.lower() for x in CAMEL.findall(run)]
-    return found
+        words += [run.lower()] if known else [x.lower() for x in CAMEL.findall(run)]
+    return words
 
 
 def _parsed(words: Sequence[str] | None) -> Meaning | None:

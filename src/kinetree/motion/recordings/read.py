@@ -80,9 +80,9 @@ def read(
     path = Path(path)
     check_plain(path)
     if kind_of(path) == NPZ and not columns and not degrees and topic is None:
-        found = load_npz(path)
-        if "dof_names" in found and not unit_arrays(found):
-            return _own_trajectory(path, found, model)
+        arrays = load_npz(path)
+        if "dof_names" in arrays and not unit_arrays(arrays):
+            return _own_trajectory(path, arrays, model)
     return trajectory_of(with_rates(read_table(path, request), request), request, path.name)
 
 
@@ -193,11 +193,11 @@ def with_rates(
     """
     check_times(table)
     table = replace(table, notes=(*table.notes, *_far_apart(table.values["t"])))
-    found = dict(table.values)
-    missing = [x for x in ("dq", "ddq") if x in wanted and x not in found]
+    values = dict(table.values)
+    missing = [x for x in ("dq", "ddq") if x in wanted and x not in values]
     if not missing:
         return table
-    t, where = found["t"], table.where
+    t, where = values["t"], table.where
     way_out = ""
     if zero:
         off = request.options.column(table.clock, "")
@@ -212,14 +212,14 @@ def with_rates(
             f"{where}: one sample alone has no rates; add dq and ddq, or samples.{way_out}"
         )
     if "dq" in missing:
-        _, found["dq"], bend = cubic_spline(t, found["q"])(t)
-        found.setdefault("ddq", bend)
+        _, values["dq"], bend = cubic_spline(t, values["q"])(t)
+        values.setdefault("ddq", bend)
     else:
-        found["ddq"] = cubic_spline(t, found["dq"])(t)[1]
+        values["ddq"] = cubic_spline(t, values["dq"])(t)[1]
     verb, source = ("is", "dq") if missing == ["ddq"] else ("are", "q")
     verb = "is" if len(missing) == 1 else verb
     note = f"{' and '.join(missing)} {verb} computed from the spline through {source}"
-    return replace(table, values=found, notes=(*table.notes, note))
+    return replace(table, values=values, notes=(*table.notes, note))
 
 
 def _far_apart(t: Array) -> list[str]:
@@ -270,14 +270,14 @@ def from_columns(
         where: beginning of every message, such as a file and line.
     """
     model = model_of(robot)
-    found = {
+    signals = {
         quantity: np.stack([columns[quantity, x] for x in entry_names(model, quantity)], axis=1)
         for quantity in SIGNALS
         if any(own == quantity for own, _ in columns)
     }
     request = ReadRequest(model)
     table = Table(
-        {"t": t, **found}, model.coordinate_names, lambda k: f"{where}, sample {k}", where
+        {"t": t, **signals}, model.coordinate_names, lambda k: f"{where}, sample {k}", where
     )
     return trajectory_of(replace(with_rates(table, request), notes=()), request, name)
 
@@ -285,11 +285,11 @@ def from_columns(
 # ----- NPZ of kinetree
 
 
-def _named(found: Mapping[str, Array], file: str, request: ReadRequest) -> dict[str, Array]:
+def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict[str, Array]:
     """The arrays of an NPZ file; those of kinetree with a column for every joint."""
-    if "dof_names" not in found:
-        return dict(found)
-    if texts := unit_arrays(found):
+    if "dof_names" not in arrays:
+        return dict(arrays)
+    if texts := unit_arrays(arrays):
         raise ParseError(
             f"{file} is an NPZ file of kinetree, which is in SI units; leave out its array "
             f"{next(iter(texts))!r}."
@@ -299,10 +299,10 @@ def _named(found: Mapping[str, Array], file: str, request: ReadRequest) -> dict[
             f"{file} is an NPZ file of kinetree, which is in rad; leave out "
             f"{request.options.degrees}."
         )
-    dofs, coordinates = _axis_names(found)
-    columns = {"t": found["t"]} if "t" in found else {}
-    for key in (key for key in SIGNALS if key in found):
-        x, own = found[key], coordinates if key == "q" else dofs
+    dofs, coordinates = _axis_names(arrays)
+    columns = {"t": arrays["t"]} if "t" in arrays else {}
+    for key in (key for key in SIGNALS if key in arrays):
+        x, own = arrays[key], coordinates if key == "q" else dofs
         if x.ndim != 2 or x.shape[1] != len(own):
             raise ShapeError(
                 f"{file}: {key} has shape {x.shape}; expected (T, {len(own)}), one motion with a "
@@ -312,37 +312,37 @@ def _named(found: Mapping[str, Array], file: str, request: ReadRequest) -> dict[
     return columns
 
 
-def _axis_names(found: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    dofs = tuple(map(str, found["dof_names"]))
-    return dofs, tuple(map(str, found.get("coordinate_names", found["dof_names"])))
+def _axis_names(arrays: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    dofs = tuple(map(str, arrays["dof_names"]))
+    return dofs, tuple(map(str, arrays.get("coordinate_names", arrays["dof_names"])))
 
 
-def _own_trajectory(path: Path, found: dict[str, Array], model: Model | None) -> Trajectory:
+def _own_trajectory(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajectory:
     """The trajectory of an NPZ file of kinetree, a batch too, with the pieces of its plan."""
-    dofs, coordinates = _axis_names(found)
-    if missing := [name for name in ("t", "q") if name not in found]:
-        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(found)}.")
+    dofs, coordinates = _axis_names(arrays)
+    if missing := [name for name in ("t", "q") if name not in arrays]:
+        raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(arrays)}.")
     if model is None and coordinates != dofs:
         raise InputError(
             f"{path.name} has joints with several coordinates ({', '.join(coordinates)}); they "
             "need their robot: kt.motion.read(path, robot)."
         )
-    for key in (key for key in (*SIGNALS, *PIECES) if key in found):
+    for key in (key for key in (*SIGNALS, *PIECES) if key in arrays):
         quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
         own = coordinates if quantity == "q" else dofs
         wanted = own if model is None else entry_names(model, quantity)
-        found[key] = _ordered(found[key], own, wanted, f"{path.name}: {key}")
-    meta: dict[str, object] = {"smooth": bool(found["smooth"])} if "smooth" in found else {}
+        arrays[key] = _ordered(arrays[key], own, wanted, f"{path.name}: {key}")
+    meta: dict[str, object] = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
-        if "dq" not in found or "ddq" not in found:
-            found = found | _missing_rates(path, found, model, meta)
+        if "dq" not in arrays or "ddq" not in arrays:
+            arrays = arrays | _missing_rates(path, arrays, model, meta)
         return Trajectory(
-            t=found["t"], q=found["q"], dq=found["dq"], ddq=found["ddq"], tau=found.get("tau"),
+            t=arrays["t"], q=arrays["q"], dq=arrays["dq"], ddq=arrays["ddq"], tau=arrays.get("tau"),
             joint_names=dofs if model is None else (),
-            name=str(found.get("name", path.stem)),
+            name=str(arrays.get("name", path.stem)),
             model=model,
             meta=meta,
-            pieces=from_arrays(found, model if model is not None and curved(model) else None),
+            pieces=from_arrays(arrays, model if model is not None and curved(model) else None),
         )  # fmt: skip
     except ShapeError as error:
         raise ShapeError(f"{path.name}: {error}") from None
@@ -353,9 +353,9 @@ def _own_trajectory(path: Path, found: dict[str, Array], model: Model | None) ->
 
 
 def _missing_rates(
-    path: Path, found: Mapping[str, Array], model: Model | None, meta: dict[str, object]
+    path: Path, arrays: Mapping[str, Array], model: Model | None, meta: dict[str, object]
 ) -> dict[str, Array]:
-    values = {key: np.asarray(found[key], float) for key in ("t", "q", "dq") if key in found}
+    values = {key: np.asarray(arrays[key], float) for key in ("t", "q", "dq") if key in arrays}
     table = Table(values, (), lambda k: f"{path.name}, row {k + 1}", path.name)
     table = with_rates(table, ReadRequest(model))
     meta["notes"] = table.notes

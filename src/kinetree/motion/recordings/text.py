@@ -153,14 +153,14 @@ class TextTable:
         seen: list[tuple[int, str]] = []
         for lines in self._lines:
             seen += lines
-            if (found := self._decided(seen, ended=False)) is not None:
+            if (head := self._decided(seen, ended=False)) is not None:
                 break
         else:
-            found = self._decided(seen, ended=True)
-        if found is not None:
-            after = found.rows[0][0] if found.rows else seen[-1][0]
+            head = self._decided(seen, ended=True)
+        if head is not None:
+            after = head.rows[0][0] if head.rows else seen[-1][0]
             self._late = [x for x in seen if x[0] > after]
-            return found
+            return head
         raise ParseError(
             f"{self.name} is empty; expected rows of numbers, with a line of names or not."
             if self.request.unnamed
@@ -348,7 +348,7 @@ class TextTable:
 
     def _exact_times(self, clock: Clock, rows: Lines, cells: Sequence[Sequence[str]]) -> Array:
         """Times counted from the first, from whole numbers that are too long for a float."""
-        found: list[Decimal] = []
+        times: list[Decimal] = []
         for (line, _), own in zip(rows, cells, strict=True):
             try:
                 value = Decimal(own[clock.column].strip()) / clock.per_second
@@ -366,26 +366,26 @@ class TextTable:
                     f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time in "
                     f"{clock.unit}."
                 )
-            found.append(value)
+            times.append(value)
         if self._start is None:
-            self._start = found[0]
-            self.notes.append(f"times are counted from the first, {found[0]:f} s")
+            self._start = times[0]
+            self.notes.append(f"times are counted from the first, {times[0]:f} s")
         start = self._start
-        return np.array([float(x - start) for x in found])
+        return np.array([float(x - start) for x in times])
 
 
 def separator(line: str, where: str) -> str:
     """The sign between the columns of a first line: comma, semicolon, tab, or blanks."""
     bare = re.sub(r'"[^"]*"', "", line)
-    found = [x for x in (",", ";", "\t") if x in bare]
-    if len(found) > 1:
+    marks = [x for x in (",", ";", "\t") if x in bare]
+    if len(marks) > 1:
         words = {",": "commas", ";": "semicolons", "\t": "tabs"}
         raise ParseError(
-            f"{where}: {' and '.join(words[x] for x in found)} in one line; expected one kind "
+            f"{where}: {' and '.join(words[x] for x in marks)} in one line; expected one kind "
             "between the columns, names with such signs in quotes, and 0.5 for 0,5."
         )
-    if found:
-        return found[0]
+    if marks:
+        return marks[0]
     return " " if re.search(r"\S\s+\S", bare) else ","
 
 
@@ -480,16 +480,16 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[Lines]:
     """Numbered lines that are not blank; a block ends where the stream paused or a chunk ended."""
     line, rows = 0, 0
     for texts in line_blocks(stream, name):
-        found = [(line + k, x) for k, x in enumerate(texts, 1) if x and not x.isspace()]
+        numbered = [(line + k, x) for k, x in enumerate(texts, 1) if x and not x.isspace()]
         line += len(texts)
-        rows += sum(1 for _, x in found if not x.startswith(COMMENT))
+        rows += sum(1 for _, x in numbered if not x.startswith(COMMENT))
         if line - rows > MOST_COMMENTS + COMMENTS_PER_ROW * rows:
             raise ParseError(
                 f"{name}, line {line}: {line - rows:,} lines of comments and blank lines, and "
                 f"{counted(rows, 'other line')}; at most {MOST_COMMENTS:,} and {COMMENTS_PER_ROW} "
                 "for every row are read. Remove them."
             )
-        yield found
+        yield numbered
 
 
 def line_blocks(stream: BinaryIO, name: str) -> Iterator[list[str]]:

@@ -25,13 +25,13 @@ def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], 
     purpose: beginning of the message for a batch, such as "a CSV file".
     """
     check_single(trajectory, purpose)
-    found: list[tuple[tuple[str, str], Array]] = []
+    columns: list[tuple[tuple[str, str], Array]] = []
     for quantity in SIGNALS:
         x: Array | None = getattr(trajectory, quantity)
         names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
         if x is not None:
-            found += [((quantity, name), x[:, k]) for k, name in enumerate(names)]
-    return found
+            columns += [((quantity, name), x[:, k]) for k, name in enumerate(names)]
+    return columns
 
 
 @typed

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.motion.plan.scan import LINES, scan
+from kinetree.motion.plan.profile import LINES, scan
 
 
 def by_hand(P, Q, cap, floor, start):

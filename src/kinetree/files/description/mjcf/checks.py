@@ -82,10 +82,10 @@ def check_keyframes(nodes: Sequence[Node], nq: int) -> None:
     if any(node.tag in ("attach", "replicate") for node in nodes):
         return
     for node in nodes:
-        found = len(NUMBER.findall(node.attributes.get("qpos", "")))
-        if node.tag == "key" and found not in (0, nq):
+        entries = len(NUMBER.findall(node.attributes.get("qpos", "")))
+        if node.tag == "key" and entries not in (0, nq):
             raise ParseError(
-                f"{node.where}: {node} has {counted(found, 'entry')} in qpos; expected {nq}, as "
+                f"{node.where}: {node} has {counted(entries, 'entry')} in qpos; expected {nq}, as "
                 "the joints of the model need. Correct the keyframe or remove it; keyframes do not "
                 "enter the dynamics."
             )
@@ -168,7 +168,7 @@ def _attachable(
     nodes: Sequence[Node], all_nodes: Mapping[int, Sequence[Node]], totals: Mapping[int, Array]
 ) -> dict[str, Array]:
     """Amount of each <model> asset of a document, by the name that <attach> uses."""
-    found: dict[str, Array] = {}
+    amounts: dict[str, Array] = {}
     names = {document_name(k): k for k in totals}
     for node in nodes:
         k = names.get(node.attributes.get("file", "")) if node.tag == "model" else None
@@ -176,8 +176,8 @@ def _attachable(
             root = all_nodes[k][0]
             default = root.attributes.get("model", "MuJoCo Model")
             name = node.attributes.get("name", default)
-            found[name] = found.get(name, _amount()) + totals[k]
-    return found
+            amounts[name] = amounts.get(name, _amount()) + totals[k]
+    return amounts
 
 
 def _is_reference(node: Node, around: Sequence[Node]) -> bool:

@@ -43,16 +43,16 @@ class Equality:
         self.taken = {*compiled.body_names, *(x.name for x in frames)}
         sites = [s for s in range(self.m.nsite) if self.m.site(s).name]
         self.sites = {s: x.name for s, x in zip(sites, frames, strict=True)}
-        found: dict[str, Constraint] = {}
+        records: dict[str, Constraint] = {}
         names = equality_names(compiled)
         for e in acting(compiled):
             if equality_type(compiled, e) in READ:
                 record = self._record(e, names[e])
                 if record is not None:
-                    found[names[e]] = record
+                    records[names[e]] = record
         self.record = None
-        if found:
-            self.record = Constrained(found, _motors(compiled), _reference(compiled))
+        if records:
+            self.record = Constrained(records, _motors(compiled), _reference(compiled))
 
     def _record(self, e: int, name: str) -> Constraint | None:
         """One constraint; None if it has no effect."""
@@ -145,14 +145,14 @@ def _motors(compiled: Compiled) -> tuple[str, ...] | None:
     """Joints that actuators drive, also by <fixed> tendons; None without any: all joints."""
     m, names = compiled.model, compiled.joint_names
     kinds = compiled.mujoco.mjtTrn
-    found: set[int] = set()
+    driven: set[int] = set()
     for a in range(m.nu):
         kind, k = int(m.actuator_trntype[a]), int(m.actuator_trnid[a][0])
         if kind in (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)):
-            found.add(k)
+            driven.add(k)
         elif kind == int(kinds.mjTRN_TENDON):
-            found |= set(_tendon_joints(compiled, k))
-    return tuple(names[j] for j in sorted(found)) or None
+            driven |= set(_tendon_joints(compiled, k))
+    return tuple(names[j] for j in sorted(driven)) or None
 
 
 def _tendon_joints(compiled: Compiled, t: int) -> Iterable[int]:
@@ -167,10 +167,10 @@ def _tendon_joints(compiled: Compiled, t: int) -> Iterable[int]:
 def _reference(compiled: Compiled) -> dict[str, tuple[float, ...]]:
     """qpos0 by joint, in our order: of a free joint the quaternion before the position."""
     m: Any = compiled.model
-    found: dict[str, tuple[float, ...]] = {}
+    positions: dict[str, tuple[float, ...]] = {}
     for j, name in enumerate(compiled.joint_names):
         first = int(m.jnt_qposadr[j])
         last = int(m.jnt_qposadr[j + 1]) if j + 1 < m.njnt else int(m.nq)
         own = [float(x) for x in m.qpos0[first:last]]
-        found[name] = tuple(own[3:] + own[:3] if TYPES[int(m.jnt_type[j])] == FREE else own)
-    return found
+        positions[name] = tuple(own[3:] + own[:3] if TYPES[int(m.jnt_type[j])] == FREE else own)
+    return positions

@@ -184,8 +184,8 @@ def _from_main(meshed: MeshedModel, file: MeshFile) -> str:
 
 def _places(compiled: Compiled, elements: Iterable[Any]) -> dict[int, str]:
     """file:line of elements of the spec, by their number."""
-    found = {int(element.id): compiled.node_of(element) for element in elements}
-    return {k: node.where for k, node in found.items() if node is not None}
+    nodes = {int(element.id): compiled.node_of(element) for element in elements}
+    return {k: node.where for k, node in nodes.items() if node is not None}
 
 
 def _pose(p: ArrayLike, q: ArrayLike, name: str) -> Array:

@@ -89,10 +89,10 @@ def write(nodes: Sequence[Node]) -> str:
 
 def documents(nodes: Sequence[Node]) -> dict[int, list[Node]]:
     """Nodes of each document by its number, in the order they stand in."""
-    found: dict[int, list[Node]] = {}
+    by_document: dict[int, list[Node]] = {}
     for node in nodes:
-        found.setdefault(node.document, []).append(node)
-    return found
+        by_document.setdefault(node.document, []).append(node)
+    return by_document
 
 
 def document_name(k: int) -> str:

@@ -188,9 +188,9 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
 
 def _first_place(compiled: Compiled, elements: str, names: Sequence[str]) -> str:
     """file:line of the first element of that kind, of the first named one where names are given."""
-    found = list(getattr(compiled.spec, elements, ())) if elements else []
-    named = [e for e in found if getattr(e, "name", "") and e.name == names[0]]
-    for element in named or found:
+    candidates = list(getattr(compiled.spec, elements, ())) if elements else []
+    named = [e for e in candidates if getattr(e, "name", "") and e.name == names[0]]
+    for element in named or candidates:
         node = compiled.node_of(element)
         if node is not None and node.tag not in ("worldbody", "mujoco"):
             return node.where

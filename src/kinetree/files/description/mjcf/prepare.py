@@ -45,7 +45,7 @@ def mesh_key(node: Node) -> MeshKey:
 
 def mesh_files(nodes: Sequence[Node]) -> dict[MeshKey, MeshFile]:
     """Mesh assets that need a file or a plugin."""
-    found: dict[MeshKey, MeshFile] = {}
+    meshes: dict[MeshKey, MeshFile] = {}
     settings: dict[int, dict[str, str]] = {}
     for node in nodes:
         if node.tag == "compiler":
@@ -61,8 +61,8 @@ def mesh_files(nodes: Sequence[Node]) -> dict[MeshKey, MeshFile]:
             if own.get("strippath") == "true":
                 path = PurePosixPath(path).name
             path = str(PurePosixPath(folder.replace("\\", "/")) / path)
-        found[mesh_key(node)] = MeshFile(node, _asset_name(node), path)
-    return found
+        meshes[mesh_key(node)] = MeshFile(node, _asset_name(node), path)
+    return meshes
 
 
 def prepare(

@@ -1,9 +1,10 @@
 """SDF (SDFormat 1.2 and later) -> records, for robots that are trees, or have closed loops.
 
 `parts` reads values strictly; `files` opens the file and the models that it includes, `versions`
-brings them to SDF 1.7; `models` makes scopes of `frames` from them; `links` and `joints` make the
-records, and `loops` constraints of joints that close loops. The base of the robot is the world: a
-link that no joint connects to the world is fixed where the file places it, or floats.
+brings them to SDF 1.7; `models` makes scopes of `frames` from them; `elements` makes the records,
+and `structure` one tree of them, with constraints for joints that close loops. The base of the
+robot is the world: a link that no joint connects to the world is fixed where the file places it, or
+floats.
 """
 
 import os
@@ -23,6 +24,7 @@ from kinetree.files.description.records import (
     RobotDescription,
     Spring,
 )
+from kinetree.files.description.sdf.elements import read_joint, read_link, read_meshes
 from kinetree.files.description.sdf.files import Files
 from kinetree.files.description.sdf.frames import (
     FRAME,
@@ -35,12 +37,9 @@ from kinetree.files.description.sdf.frames import (
     check_references,
     unique_name,
 )
-from kinetree.files.description.sdf.joints import read_joint
-from kinetree.files.description.sdf.links import read_link, read_meshes
-from kinetree.files.description.sdf.loops import Loops
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.parts import SEPARATOR, WORLD, numbers_in, text_of
-from kinetree.files.description.sdf.structure import away_from, trees
+from kinetree.files.description.sdf.structure import Loops, away_from, trees
 from kinetree.files.description.sdf.versions import Document, check_newest, document
 from kinetree.files.description.source import decode
 from kinetree.files.description.tree import check_file_tree, listed
@@ -106,12 +105,12 @@ def link_frames(
     findings = Findings()
     files = Files(folders, findings)
     name = os.path.basename(path)
-    found = files.open(path) if text is None else document(parse_xml(text, name), None)
+    outer = files.open(path) if text is None else document(parse_xml(text, name), None)
     reader = Reader(files, findings)
-    models = reader.candidates(found)
+    models = reader.candidates(outer)
     known = model if any(x.name == model for x in models) else None
-    chosen = choose(models, reader.absent, known, found.root)
-    robot = reader.world(found, models, chosen).frames[chosen.name].inner
+    chosen = choose(models, reader.absent, known, outer.root)
+    robot = reader.world(outer, models, chosen).frames[chosen.name].inner
     return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
 
 

@@ -125,19 +125,21 @@ class Files:
         searched: list[str] = []
         given = [Path(x) for x in self.folders] + ([] if folder is None else [folder])
         for title, root, places in self._places(folder):
-            found = [place for place in places if place.name == first and _is_model(place, inside)]
-            if len(found) > 1:
-                names = ", ".join(map(str, found[:4]))
+            matching = [
+                place for place in places if place.name == first and _is_model(place, inside)
+            ]
+            if len(matching) > 1:
+                names = ", ".join(map(str, matching[:4]))
                 raise part.fault(
-                    f"{len(found)} folders in {title} are called {show(first)}: {names}. "
+                    f"{len(matching)} folders in {title} are called {show(first)}: {names}. "
                     "Give the folder of the one that is meant in folders= (--folder)."
                 )
-            if found:
-                part.note(f"model {show(first)} is {found[0]} (in {title}).")
-                model = [self._inside(found[0], [root, *given], part), *given]
+            if matching:
+                part.note(f"model {show(first)} is {matching[0]} (in {title}).")
+                model = [self._inside(matching[0], [root, *given], part), *given]
                 if inside:
-                    return self._inside(found[0] / inside, model, part)
-                return self._file_of(found[0], part, model)
+                    return self._inside(matching[0] / inside, model, part)
+                return self._file_of(matching[0], part, model)
             searched.append(title)
         if not is_confined():
             is_set = any(self.environment.get(x) for x in VARIABLES)

@@ -1,6 +1,6 @@
 """Models of an SDF file as scopes of frames: nested and included models, merged ones, the world.
 
-Only names, poses and attachment are read here; `links` and `joints` read the rest of the elements.
+Only names, poses and attachment are read here; `elements` reads the rest.
 """
 
 from collections.abc import Collection, Sequence
@@ -63,20 +63,20 @@ class Reader:
 
     def candidates(self, outer: Document) -> list[Candidate]:
         """The models directly in <sdf> or in its <world>."""
-        found: list[Candidate] = []
+        models: list[Candidate] = []
         for holder in (outer.root, *outer.root.all("world")):
             for child in holder.children:
                 if child.tag == MODEL:
-                    found.append(self._candidate(child, outer))
+                    models.append(self._candidate(child, outer))
                 elif child.tag == "include" and holder.tag == WORLD:
                     part = part_of(child, "<include>", self.findings)
                     try:
-                        found.append(self._included(part, outer))
+                        models.append(self._included(part, outer))
                     except NotFoundError as error:
                         self.findings.warn(child, f"a model is left out: {error}")
                         name = text_of(part, "name") or last_part(text_of(part, "uri"))
                         self.absent.append(Absent(name, flag_of(part, "static"), str(error)))
-        return found
+        return models
 
     def _candidate(self, element: Element, owner: Document) -> Candidate:
         name = name_of(element, self.findings, owner.version >= NO_LEADING_NAMES)
@@ -91,11 +91,11 @@ class Reader:
             raise part.fault(
                 f"the included file {show(inner.root.file)} has {len(models)} models; expected one."
             )
-        found = self._candidate(models[0], inner)
-        name = text_of(part, "name") or found.name
+        model = self._candidate(models[0], inner)
+        name = text_of(part, "name") or model.name
         check_name(part, name, outer.version >= NO_LEADING_NAMES)
-        is_static = flag_of(part, "static", found.is_static)
-        return replace(found, name=name, is_static=is_static, include=part.element)
+        is_static = flag_of(part, "static", model.is_static)
+        return replace(model, name=name, is_static=is_static, include=part.element)
 
     def world(self, outer: Document, models: Sequence[Candidate], chosen: Candidate) -> Scope:
         """The scope of the world with all its models and frames; names of `chosen` have no prefix.
@@ -208,8 +208,8 @@ class Reader:
         child = text_of(part, "child")
         frame = Frame(scope.prefix + name, JOINT, element, scope, T, relative_to, child)
         if not child or child == WORLD:
-            found = "none" if not child else "'world'"
-            raise part.fault(f"<child> is {found}; expected the name of a link or frame.")
+            written = "none" if not child else "'world'"
+            raise part.fault(f"<child> is {written}; expected the name of a link or frame.")
         is_shared = name in links and outer.version < FIRST_WITH_FRAMES
         scope.add(f"joint {name}" if is_shared else name, frame)
         return frame

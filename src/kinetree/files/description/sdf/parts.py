@@ -93,12 +93,12 @@ def part_of(element: Element, owner: str, findings: Findings) -> Part:
 
 def child_of(part: Part, tag: str) -> Part | None:
     """The one child of a tag, its own content checked; several are an error."""
-    found = part.element.all(tag)
-    if len(found) > 1:
-        raise replace(part, element=found[1]).fault(
-            f"<{part.element.tag}> has {len(found)} elements <{tag}>; expected one."
+    children = part.element.all(tag)
+    if len(children) > 1:
+        raise replace(part, element=children[1]).fault(
+            f"<{part.element.tag}> has {len(children)} elements <{tag}>; expected one."
         )
-    return part_of(found[0], part.owner, part.findings) if found else None
+    return part_of(children[0], part.owner, part.findings) if children else None
 
 
 def text_of(part: Part, tag: str) -> str:

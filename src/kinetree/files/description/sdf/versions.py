@@ -52,8 +52,8 @@ def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -
         raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <sdf>; {hint}.")
     version = version_of(root)
     if version is None:
-        found = root.attributes.get("version")
-        what = "no version" if found is None else f"version {show(found)}"
+        written = root.attributes.get("version")
+        what = "no version" if written is None else f"version {show(written)}"
         raise ParseError(f"{root.place}: <sdf> has {what}; expected one such as version='1.9'.")
     if version[0] > NEWEST[0]:
         raise ParseError(

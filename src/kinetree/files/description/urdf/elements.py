@@ -164,10 +164,10 @@ def read_joint(element: Element, findings: Findings) -> JointDescription:
 
 def _end(joint: Part, tag: str) -> str:
     """Name of the parent or child link."""
-    found = joint.all(tag)
-    if len(found) != 1:
-        raise joint.fault(f"found {len(found)} elements <{tag}>; expected one.")
-    return found[0].checked().name("link")
+    ends = joint.all(tag)
+    if len(ends) != 1:
+        raise joint.fault(f"found {len(ends)} elements <{tag}>; expected one.")
+    return ends[0].checked().name("link")
 
 
 def _axis(joint: Part, kind: str) -> tuple[float, ...]:
@@ -313,8 +313,8 @@ def _driven(
     """The one moving joint that one actuator drives; None with a warning for anything else."""
     actuators = len(part.element.all("actuator"))
     if len(names) != 1 or names[0] not in joints or actuators != 1:
-        found = f"{actuators} actuators and joints {', '.join(map(show, names)) or '-'}"
-        text = f"{part.owner} has {found}; expected one of each, its rotor inertia is not used."
+        listed = f"{actuators} actuators and joints {', '.join(map(show, names)) or '-'}"
+        text = f"{part.owner} has {listed}; expected one of each, its rotor inertia is not used."
         part.findings.warn(part.element, text)
         return None
     joint = joints[names[0]]

@@ -67,17 +67,17 @@ class Part:
 
     def only(self, tag: str) -> "Part | None":
         """The child of that tag; of several the first counts, with a warning."""
-        found = self.element.all(tag)
-        if len(found) > 1:
-            first = f"the first (line {found[0].line}) counts"
-            text = f"{self.owner} has {len(found)} elements <{tag}>; {first}."
-            self.findings.warn(found[1], text)
-        return Part(found[0], self.owner, self.findings) if found else None
+        children = self.element.all(tag)
+        if len(children) > 1:
+            first = f"the first (line {children[0].line}) counts"
+            text = f"{self.owner} has {len(children)} elements <{tag}>; {first}."
+            self.findings.warn(children[1], text)
+        return Part(children[0], self.owner, self.findings) if children else None
 
     def child(self, tag: str) -> "Part | None":
         """The child of that tag as of `only`, its attributes and children checked."""
-        found = self.only(tag)
-        return None if found is None else found.checked()
+        part = self.only(tag)
+        return None if part is None else part.checked()
 
     def checked(self) -> "Part":
         """The part itself, with warnings for attributes and children that URDF does not have."""
@@ -132,9 +132,9 @@ class Part:
             if default is not None:
                 return default
             raise self._absent(attribute)
-        found = _plain_numbers(value, count, largest)
-        if found is not None:
-            return found
+        plain = _plain_numbers(value, count, largest)
+        if plain is not None:
+            return plain
         return self.parse(value, count, f"<{self.element.tag}> {attribute}={show(value)}", largest)
 
     def parse(
@@ -167,8 +167,8 @@ class Part:
         return given if abs(length * largest - 1) < 4e-16 else tuple(x / length for x in scaled)
 
     def _absent(self, attribute: str) -> ParseError:
-        found = clip(", ".join(self.element.attributes)) or "none"
-        text = f"<{self.element.tag}> has no attribute {attribute!r}; found {found}. Add it."
+        names = clip(", ".join(self.element.attributes)) or "none"
+        text = f"<{self.element.tag}> has no attribute {attribute!r}; found {names}. Add it."
         return self.fault(text)
 
 
@@ -232,8 +232,8 @@ def _plain_numbers(text: str, count: int, largest: float) -> tuple[float, ...] |
     tokens = [text] if count == 1 else BLANKS.split(text.strip(" \t\r\n"))
     if len(tokens) != count or not all(map(NUMBER.fullmatch, tokens)):
         return None
-    found = tuple(map(float, tokens))
-    return found if all(abs(x) <= largest and math.isfinite(x) for x in found) else None
+    numbers = tuple(map(float, tokens))
+    return numbers if all(abs(x) <= largest and math.isfinite(x) for x in numbers) else None
 
 
 def _has_expression(text: str) -> bool:

@@ -198,14 +198,14 @@ def note_extensions(root: Element, findings: Findings) -> None:
 
 def _effects(child: Element) -> list[tuple[str, str, set[str]]]:
     """Names, values and idle values of a child and its attributes that may change the motion."""
-    found = [
+    effects = [
         (f"{key} of <{child.tag}>", " ".join(value.lower().split()), ATTRIBUTES[child.tag, key])
         for key, value in child.attributes.items()
         if (child.tag, key) in ATTRIBUTES
     ]
     if child.tag in CHILDREN:
-        found.append((f"<{child.tag}>", child.value.lower(), CHILDREN[child.tag]))
-    return found
+        effects.append((f"<{child.tag}>", child.value.lower(), CHILDREN[child.tag]))
+    return effects
 
 
 def _is_zero(value: str, idle: set[str]) -> bool:

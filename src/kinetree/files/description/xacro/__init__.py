@@ -439,11 +439,11 @@ class _Reader:
             raise ParseError(f"{value.element.place}: property {show(name)}: {text}.")
         value.busy = True
         try:
-            found = literal(self.evaluate(value.text, home, value.element, "value"))
+            evaluated = literal(self.evaluate(value.text, home, value.element, "value"))
         finally:
             value.busy = False
-        home.values[name] = found
-        return found
+        home.values[name] = evaluated
+        return evaluated
 
     def _why_missing(self) -> str:
         """A hint for a file that is not there: paths are often made of arguments."""

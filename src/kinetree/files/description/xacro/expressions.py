@@ -222,13 +222,13 @@ class Evaluator:
     _tuple = _set = _list
 
     def _each(self, nodes: Iterable[ast.expr], names: Names) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                found += bounded(list(self._node(node.value, names)))
+                values += bounded(list(self._node(node.value, names)))
             else:
-                found.append(self._node(node, names))
-        return found
+                values.append(self._node(node, names))
+        return values
 
     def _dict(self, node: ast.Dict, names: Names) -> Any:
         keys = [key for key in node.keys if key is not None]
@@ -290,21 +290,21 @@ class Evaluator:
         return Function("lambda", call)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
-        found = [self._node(node.elt, local) for local in self._loops(node.generators, names)]
-        return self.made(found)
+        values = [self._node(node.elt, local) for local in self._loops(node.generators, names)]
+        return self.made(values)
 
     _generatorexp = _listcomp
 
     def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
-        found = {self._node(node.elt, local) for local in self._loops(node.generators, names)}
-        return self.made(found)
+        values = {self._node(node.elt, local) for local in self._loops(node.generators, names)}
+        return self.made(values)
 
     def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
-        found = {
+        pairs = {
             self._node(node.key, local): self._node(node.value, local)
             for local in self._loops(node.generators, names)
         }
-        return self.made(found)
+        return self.made(pairs)
 
     def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterable[Names]:
         if not loops:
@@ -383,15 +383,15 @@ def weight(value: object) -> int:
         return 1
     total, waiting = 0, [value]
     while waiting and total <= MOST_ENTRIES:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            waiting += [*found, *found.values()]
-            total += len(found)
-        elif isinstance(found, list | tuple | set | frozenset):
-            waiting += found
-            total += len(found)
-        elif isinstance(found, str):
-            total += len(found)
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part, *part.values()]
+            total += len(part)
+        elif isinstance(part, list | tuple | set | frozenset):
+            waiting += part
+            total += len(part)
+        elif isinstance(part, str):
+            total += len(part)
     return total
 
 
