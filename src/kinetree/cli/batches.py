@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.cli.output import Rows, csv_line, json_text, number_lines
+from kinetree.cli.output import Rows, csv_line, json_text, number_lines, progress_bar
 from kinetree.cli.rows import Block, States, opened
 from kinetree.motion.recordings import ReadRequest
 
@@ -65,16 +65,11 @@ def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterato
 
 def with_progress(states: States) -> Iterator[Block]:
     """Pass the blocks on, and show on stderr how much of the input is done."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from kinetree.cli.tables import Terminal
-
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
-        task, rows = bar.add_task("0 rows", total=states.size), 0
+    rows, known = 0, states.size is not None
+    with progress_bar() as show:
+        show(0, states.size, "0 rows")
         for block in states.blocks:
             yield block
             rows += len(block)
-            known = states.size is not None and states.stream is not None
             done = states.stream.tell() if known and states.stream is not None else None
-            bar.update(task, completed=done, description=f"{rows:,} row{'s' if rows != 1 else ''}")
+            show(done, states.size, f"{rows:,} row{'s' if rows != 1 else ''}")

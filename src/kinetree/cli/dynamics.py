@@ -56,7 +56,7 @@ from kinetree.cli.states import (
     sliding,
     units,
 )
-from kinetree.cli.tables import clear_rounding, console, matrix_tables, screen_table, unit_column
+from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.model import Model
 from kinetree.robot import Robot
 
@@ -355,16 +355,11 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
             screen.print()
     unit = units(model, "tau")
     exact = {"friction", "springs"}  # laws of a joint's motion, not sums of parts
-    columns: list[list[str]] = []
-    vectors = vectors_of(model)
-    for letter in vectors:
+    columns = [("joint", list(model.dof_names))]
+    for letter, word in vectors_of(model).items():
         x = values[letter]
         size = 0.0 if letter in exact else rounding(model, "tau", state, x)
-        columns.append([number(y, 6) for y in clear_rounding(x, size).tolist()])
-    heads = ["joint"]
-    for k, (letter, word) in enumerate(vectors.items()):
+        texts = [number(y, 6) for y in clear_rounding(x, size).tolist()]
         head = f"{letter}\n{word}" if letter != word else f"\n{word}"
-        head, columns[k] = unit_column(head, columns[k], unit)
-        heads.append(head)
-    rows = list(zip(model.dof_names, *columns, strict=True))
-    screen.print(screen_table("joint forces", heads, rows))
+        columns.append(unit_column(head, texts, unit))
+    screen.print(column_table("joint forces", columns))

@@ -12,7 +12,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, number
 from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
-from kinetree.cli.tables import NO_UNIT, console, screen_table, unit_column
+from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
 from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 
@@ -134,13 +134,11 @@ def show(found: "Identification") -> None:
     data, screen = document(found), console()
     load = data["payload"]
     names, unit = data["joints"], data["units"]["tau"]
-    heads, columns = ["joint"], [names]
+    columns = [("joint", names)]
     for key, head in ERRORS.items():
-        head, cells = unit_column(head, [number(x) for x in data[key]], unit)
-        heads.append(head)
-        columns.append(cells)
+        columns.append(unit_column(head, [number(x) for x in data[key]], unit))
     title = f"{found.robot.name}: joint forces on held-out motion"
-    screen.print(screen_table(title, heads, list(zip(*columns, strict=True))))
+    screen.print(column_table(title, columns))
     verdict = wrapped(conclusion(found), screen.width)
     screen.print(Text(verdict, COLOURS[found.verdict.word]), soft_wrap=True)
     for reason in data["verdict"]["reasons"]:
@@ -217,21 +215,15 @@ def drive_table(
     )
     joints = list(dict.fromkeys(x.of for x in listed))
     by_name = {(x.kind, x.of): x for x in listed}
-    heads, columns = [owner], [joints]
+    columns = [(owner, joints)]
     for kind in kinds:
         cells = [by_name.get((kind, joint)) for joint in joints]
         texts = aligned_pairs([None if x is None else (x.value, x.margin) for x in cells])
         unit = [NO_UNIT if x is None else x.unit for x in cells]
-        head, texts = unit_column(
-            KINDS.get(kind.rstrip("+-"), kind.rstrip("+-")) + _sign(kind), texts, unit
-        )
-        heads.append(head)
-        columns.append(texts)
-    return screen_table(title, heads, list(zip(*columns, strict=True)))
-
-
-def _sign(kind: str) -> str:
-    return {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+        sign = {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+        plain = kind.rstrip("+-")
+        columns.append(unit_column(KINDS.get(plain, plain) + sign, texts, unit))
+    return column_table(title, columns)
 
 
 def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
@@ -289,13 +281,8 @@ def load_of(found: "Identification") -> Load | None:
     test = found.test
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
     rest = rest - found.sought.sensor_offsets(found.estimate.x)
-    return Load(
-        load.frame or found.robot.model.tool,
-        load.m,
-        margin,
-        load.com,
-        found.rms(test, rest),
-    )
+    frame = load.frame or found.robot.model.tool
+    return Load(frame, load.m, margin, load.com, found.rms(test, rest))
 
 
 def load_line(load: Load | None, now: Array) -> str:

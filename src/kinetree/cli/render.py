@@ -27,7 +27,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify, notify_missing
-from kinetree.cli.output import check_output, print_json, waiting
+from kinetree.cli.output import check_output, print_json, progress_bar, waiting
 from kinetree.cli.states import closed_position, typed_number, vector
 from kinetree.errors import InputError
 
@@ -190,16 +190,5 @@ def frames_bar() -> Generator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from kinetree.cli.tables import Terminal
-
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task("drawing")
-
-        def show(done: int, total: int) -> None:
-            words = f"{done} of {counted(total, 'frame')}"
-            bar.update(task, completed=done, total=total, description=words)
-
-        yield show
+    with progress_bar() as show:
+        yield lambda done, total: show(done, total, f"{done} of {counted(total, 'frame')}")

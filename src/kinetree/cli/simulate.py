@@ -38,8 +38,16 @@ from kinetree.cli.output import (
     print_json,
     waiting,
 )
-from kinetree.cli.states import closed_position, closed_start, factors, names, units, vector
-from kinetree.cli.tables import console, screen_table, unit_column
+from kinetree.cli.states import (
+    closed_position,
+    closed_start,
+    document,
+    factors,
+    names,
+    units,
+    vector,
+)
+from kinetree.cli.tables import column_table, console, unit_column
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -58,6 +66,7 @@ MAX_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
 NOTED = ("constraint_forces", "closure")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
+LETTERS = ("q", "dq", "ddq", "tau")  # quantities of a motion
 GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 
@@ -222,21 +231,17 @@ def in_user_units(violation: "Violation", degrees: bool) -> "Violation":
 
 def empty_document(robot: Robot, degrees: bool, ended: Ended) -> dict[str, Any]:
     """The JSON of a simulation that ended before its first step: no rows."""
-    letters, model = ("q", "dq", "ddq", "tau"), robot.model
-    return {
-        "robot": robot.name,
-        "coordinates": list(model.coordinate_names),
-        "joints": list(model.dof_names),
-        "units": {x: units(model, x, degrees) for x in letters},
+    return document(robot.model, {}, degrees, *LETTERS) | {
         "t": [],
-        **{x: [] for x in letters},
-        "violations": [_violation(in_user_units(v, degrees)) for v in ended.at],
+        **{x: [] for x in LETTERS},
+        "violations": _documents([in_user_units(v, degrees) for v in ended.at]),
         "stopped": str(ended),
     }
 
 
-def _violation(v: "Violation") -> dict[str, Any]:
-    return {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by, "unit": v.unit}
+def _documents(violations: "Sequence[Violation]") -> list[dict[str, Any]]:
+    keys = ("t", "joint", "quantity", "by", "unit")
+    return [{key: getattr(v, key) for key in keys} for v in violations]
 
 
 def _check_files(output: Path | None, plot: Path | None) -> None:
@@ -369,19 +374,17 @@ class Result:
 
     def document(self, shown: "Trajectory") -> dict[str, Any]:
         """The motion as JSON."""
-        letters, model = ("q", "dq", "ddq", "tau"), self.robot.model
+        about = document(self.robot.model, {}, self.degrees, *LETTERS)
         return {
-            "robot": self.robot.name,
-            "coordinates": list(model.coordinate_names),
-            "joints": list(model.dof_names),
-            "units": {x: units(model, x, self.degrees) for x in letters} | self._control_units(),
+            **about,
+            "units": about["units"] | self._control_units(),
             "t": shown.t,
-            **{x: getattr(shown, x) for x in letters},
+            **{x: getattr(shown, x) for x in LETTERS},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
             **{key: shown.meta[key] for key in NOTED if key in shown.meta},
             **self._controls(),
-            "violations": [_violation(v) for v in self.violations()],
+            "violations": _documents(self.violations()),
             "stuck": [asdict(joint) for joint in self.motion.meta.get("stuck", ())],
             "stopped": str(self.ended) or None,
         }
@@ -455,9 +458,7 @@ def _table(
     units: Sequence[str],
 ) -> Group:
     """Numbers of every joint; the unit is in the headings, or beside the numbers if it differs."""
-    names, columns = [quantity], [list(rows)]
+    columns = [(quantity, list(rows))]
     for head, numbers in zip(heads, zip(*values, strict=True), strict=True):
-        name, cells = unit_column(head, [number(x, 6) for x in numbers], units)
-        names.append(name)
-        columns.append(cells)
-    return screen_table(title, names, list(zip(*columns, strict=True)))
+        columns.append(unit_column(head, [number(x, 6) for x in numbers], units))
+    return column_table(title, columns)

@@ -25,7 +25,7 @@ from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
-from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
+from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
@@ -457,10 +457,8 @@ def print_state(model: Model, shown: Mapping[str, Array], degrees: bool, result:
 
 def _print(model: Model, shown: Mapping[str, Array], degrees: bool, title: str) -> None:
     """Print quantities in columns, with their units."""
-    heads, columns = ["joint"], [list(names(model, next(iter(shown))))]
+    columns = [("joint", list(names(model, next(iter(shown)))))]
     for name, x in shown.items():
         texts = [number(v, 6) for v in x.tolist()]
-        head, cells = unit_column(name, texts, units(model, name, degrees))
-        heads.append(head)
-        columns.append(cells)
-    console().print(screen_table(title, heads, list(zip(*columns, strict=True))))
+        columns.append(unit_column(name, texts, units(model, name, degrees)))
+    console().print(column_table(title, columns))

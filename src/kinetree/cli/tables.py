@@ -89,6 +89,14 @@ def screen_table(
     return Group(*parts)
 
 
+def column_table(
+    title: str, columns: Sequence[tuple[str, Sequence[Cell]]], left: Sequence[int] = (0,)
+) -> Group:
+    """A table of columns, each with its heading and its cells; see `screen_table`."""
+    heads, cells = zip(*columns, strict=True)
+    return screen_table(title, heads, list(zip(*cells, strict=True)), left)
+
+
 def fits(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> bool:
     """Return True if the table needs no breaking."""
     widths = widths_of(heads, rows)

@@ -28,7 +28,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, compiling, print_json, waiting
 from kinetree.cli.states import units
-from kinetree.cli.tables import console, screen_table, unit_column
+from kinetree.cli.tables import column_table, console, screen_table, unit_column
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 
@@ -369,17 +369,12 @@ def show(found: Watched) -> None:
         screen.print(screen_table("contacts", heads, rows, left=(2, 4, 6)))
         screen.print()
     unit = [x["unit"] for x in data["joints"]]
-    heads, columns = ["joint"], [[x["joint"] for x in data["joints"]]]
+    columns = [("joint", [x["joint"] for x in data["joints"]])]
     for key in ("rms", "peak", "threshold"):
-        head, cells = unit_column(key, [number(x[key], 3) for x in data["joints"]], unit)
-        heads.append(head)
-        columns.append(cells)
-    for key in ("threshold_from", "verdict"):
-        heads.append({"threshold_from": "set by", "verdict": "verdict"}[key])
-        columns.append([x[key] for x in data["joints"]])
-    rows = list(zip(*columns, strict=True))
-    left = 0, len(heads) - 2, len(heads) - 1
-    screen.print(screen_table("forces from outside", heads, rows, left=left))
+        columns.append(unit_column(key, [number(x[key], 3) for x in data["joints"]], unit))
+    for key, head in (("threshold_from", "set by"), ("verdict", "verdict")):
+        columns.append((head, [x[key] for x in data["joints"]]))
+    screen.print(column_table("forces from outside", columns, left=(0, 4, 5)))
     screen.print(f"thresholds from {found.source}; gain {number(found.gain, 3)} 1/s.")
     for note in found.notes:
         text = wrapped(f"note: {note}", screen.width, "  ")
