@@ -26,41 +26,43 @@ class Job:
     heads: Sequence[str]
 
 
-def run_batch(wish: ReadRequest, data: str, job: Job, *, output: Path | None, json: bool) -> None:
+def run_batch(
+    request: ReadRequest, data: str, job: Job, *, output: Path | None, json: bool
+) -> None:
     """Read, compute and write until the input ends; memory does not grow with a text."""
-    model = wish.model
+    model = request.model
     assert model is not None
-    with opened(data, wish, job.inputs) as states, Rows(output, data) as rows:
+    with opened(data, request, job.inputs) as states, Rows(output, data) as rows:
         count, blocks = 0, states.blocks
         if sys.stderr.isatty() and not (output is None and sys.stdout.isatty()):
             blocks = with_progress(states)  # rows on a terminal show progress enough
         for block in blocks:
-            found = job.run(*block.with_zeros(model, job.inputs))
+            results = job.run(*block.with_zeros(model, job.inputs))
             if json:
-                rows.write(_json_rows(block, found, count))
+                rows.write(_json_rows(block, results, count))
             else:
-                rows.write(_csv_rows(block, found, job.heads if count == 0 else None))
+                rows.write(_csv_rows(block, results, job.heads if count == 0 else None))
             count += len(block)
 
 
 def _csv_rows(
-    block: Block, found: Mapping[str, Array], heads: Sequence[str] | None
+    block: Block, results: Mapping[str, Array], heads: Sequence[str] | None
 ) -> Iterator[str]:
     timed = ["t"] if "t" in block.values else []
     if heads is not None:
         yield csv_line([*timed, *heads])
     parts = [block.values["t"][:, None]] if timed else []
-    parts += [x.reshape(len(block), -1) for x in found.values()]
+    parts += [x.reshape(len(block), -1) for x in results.values()]
     yield from number_lines(np.concatenate(parts, axis=1).tolist())
 
 
-def _json_rows(block: Block, found: Mapping[str, Array], before: int) -> Iterator[str]:
+def _json_rows(block: Block, results: Mapping[str, Array], before: int) -> Iterator[str]:
     times = block.values.get("t")
     for k in range(len(block)):
         row: dict[str, Any] = {"row": before + k + 1}
         if times is not None:
             row["t"] = float(times[k])
-        yield json_text(row | {name: x[k] for name, x in found.items()}) + "\n"
+        yield json_text(row | {name: x[k] for name, x in results.items()}) + "\n"
 
 
 def with_progress(states: States) -> Iterator[Block]:

@@ -91,9 +91,9 @@ def export(
     from kinetree.model.labelled import DIRECTIONS
 
     choose(quantity, DECLARED | STEPS, "quantity")
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     if frame is not None:
-        choose(frame, found.model.frames, "frame")
+        choose(frame, loaded.model.frames, "frame")
     directions = [choose(row, DIRECTIONS["6"], "row") for row in split(rows)]
     if len(set(directions)) < len(directions):
         raise InputError(f"--rows are {', '.join(directions)}; expected each direction once.")
@@ -111,12 +111,12 @@ def export(
                 f"{unfit} does not go with --target {target}, which is C with functions and a "
                 f"self-test of its own; leave out one of them."
             )
-        export_target(found, quantity, target, options, output, json=json)
+        export_target(loaded, quantity, target, options, output, json=json)
         return
-    with waiting(f"writing {quantity} of {found.name}"):
-        code = write(found, quantity, language, libm=libm, driver=driver, **options)
+    with waiting(f"writing {quantity} of {loaded.name}"):
+        code = write(loaded, quantity, language, libm=libm, driver=driver, **options)
     if json:
-        about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}
+        about = {"robot": loaded.name, "quantity": quantity, "language": language, "code": code}
         print_json(about, output)
     else:
         print_text(code, output)

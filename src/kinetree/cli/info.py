@@ -57,11 +57,11 @@ def info(
     kinetree info four_bar
     ```
     """
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     if json:
-        print_json(document(found, degrees, mesh_folder(reading)))
+        print_json(document(loaded, degrees, mesh_folder(reading)))
     else:
-        print_robot(found, degrees, mesh_folder(reading))
+        print_robot(loaded, degrees, mesh_folder(reading))
 
 
 def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
@@ -132,15 +132,15 @@ def _drive(drive: Drive, angle: float) -> dict[str, Any]:
 def _laws(joint: Joint) -> dict[str, Any]:
     """Numbers of friction laws besides viscous and Coulomb friction, as far as there are any."""
     friction = joint.friction
-    bend, curve, found = friction.stribeck, friction.sigmoid, dict[str, Any]()
+    bend, curve, laws = friction.stribeck, friction.sigmoid, dict[str, Any]()
     if bend is not None:
         shape = {"speed": bend.speed, "exponent": bend.exponent}
-        found["stribeck"] = {"static": list(bend.static), **shape}
+        laws["stribeck"] = {"static": list(bend.static), **shape}
     if curve is not None:
-        found["sigmoid"] = dataclasses.asdict(curve)
+        laws["sigmoid"] = dataclasses.asdict(curve)
     if not is_zero(friction.load):
-        found["load"] = list(friction.load)
-    return found
+        laws["load"] = list(friction.load)
+    return laws
 
 
 def _bodies(model: Model) -> list[dict[str, Any]]:
@@ -274,21 +274,21 @@ def drive_columns(model: Model) -> list[tuple[str, list[str]]]:
         "Coulomb": ([_both(x.friction.coulomb) for x in model.joints], "N m", "N"),
         "armature": ([_nonzero(x.armature) for x in model.joints], "kg m^2", "kg"),
     }
-    found = [
+    columns = [
         _column(head, model, texts, turning, slides)
         for head, (texts, turning, slides) in shown.items()
         if any(x != "-" for x in texts)
     ]
-    return found + [
+    return columns + [
         (f"{law}\nfriction", texts) for law, texts in _law_columns(model).items() if any(texts)
     ]
 
 
 def _law_columns(model: Model) -> dict[str, list[str]]:
     """Numbers of friction laws besides viscous and Coulomb friction, by law, for each joint."""
-    found = [law_texts(x.friction, lambda y: number(y, 4)) for x in model.joints]
-    laws = dict.fromkeys(law for texts in found for law in texts)
-    return {law: [texts.get(law, "-") for texts in found] for law in laws}
+    by_joint = [law_texts(x.friction, lambda y: number(y, 4)) for x in model.joints]
+    laws = dict.fromkeys(law for texts in by_joint for law in texts)
+    return {law: [texts.get(law, "-") for texts in by_joint] for law in laws}
 
 
 def _column(
