@@ -19,14 +19,15 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms.quantities import DECLARED
 
-KERNELS = (
-    "inverse_dynamics forward_dynamics mass_matrix bias_forces gravity_forces coriolis_forces "
-    "coriolis_matrix mass_matrix_rate kinetic_energy potential_energy center_of_mass momentum "
-    "centroidal_momentum friction_forces link_poses pose body_jacobian space_jacobian "
-    "body_jacobian_rate space_jacobian_rate inverse_dynamics_derivatives "
-    "forward_dynamics_derivatives regressor energy_regressor momentum_regressor"
-).split()
+STATE = ("q", "dq", "ddq", "tau")
+OTHERS = ("constraint", "constrained", "reduced", "task_space")  # quantities of other robots
+KERNELS = {
+    name: quantity.inputs
+    for name, quantity in DECLARED.items()
+    if set(quantity.inputs) <= set(STATE) and not name.startswith(OTHERS)
+}
 LOADED = ("inverse_dynamics", "forward_dynamics", "bias_forces")
 FORMS = ("screw", "closed", "link", "space")
 STATES = 16
@@ -93,7 +94,7 @@ def states(robot: Any) -> dict[str, np.ndarray]:
     n, links = robot.n, len(robot.model.links)
     return {
         "q": np.array([algorithms.random(robot.model, rng) for _ in range(STATES)]),
-        **{name: rng.uniform(-1.5, 1.5, (STATES, n)) for name in ("dq", "ddq", "tau")},
+        **{name: rng.uniform(-1.5, 1.5, (STATES, n)) for name in STATE[1:]},
         "F_ext": rng.uniform(-3, 3, (STATES, links, 6)),
     }
 
@@ -107,28 +108,15 @@ def digest(result: Any) -> str:
     return found.hexdigest()[:16]
 
 
-def arguments(quantity: str) -> tuple[str, ...]:
-    """The state that a quantity depends on."""
-    if quantity.startswith("forward"):
-        return ("q", "dq", "tau")
-    if quantity.startswith("inverse") or quantity == "regressor":
-        return ("q", "dq", "ddq")
-    if quantity == "friction_forces":
-        return ("dq",)
-    rates = ("bias", "coriolis", "kinetic", "energy_reg", "momentum", "centroidal")
-    moving = quantity.endswith("_rate") or quantity.startswith(rates)
-    return ("q", "dq") if moving else ("q",)
-
-
 def kernel_lines(name: str, robot: Any) -> None:
     """One line a compiled quantity."""
     x = states(robot)
-    for quantity in KERNELS:
-        given = [x[argument] for argument in arguments(quantity)]
-        print(name, "|", quantity, "|", digest(robot.compile(quantity)(*given)))
+    for quantity, inputs in KERNELS.items():
+        arguments = [x[y] for y in inputs]
+        print(name, "|", quantity, "|", digest(robot.compile(quantity)(*arguments)))
         if quantity in LOADED:
             kernel = robot.compile(quantity, wrenches=True)
-            print(name, "|", quantity, "with F_ext |", digest(kernel(*given, x["F_ext"])))
+            print(name, "|", quantity, "with F_ext |", digest(kernel(*arguments, x["F_ext"])))
 
 
 def free_lines(name: str, robot: Any) -> None:

@@ -20,13 +20,13 @@ TABLES = (".csv", ".parquet", ".npz", ".mcap", ".bag", ".db3")
 
 def digest(words: Iterable[str]) -> list[str]:
     """Split `-0.1,0.2` and replace `-` by STREAM: the parser would take both for options."""
-    found: list[str] = []
+    separated: list[str] = []
     for word in words:
         if word == "-":
-            found.append(STREAM)
+            separated.append(STREAM)
         else:
-            found += re.split(r"[,\s]+", word) if NEGATIVE_LIST.fullmatch(word) else [word]
-    return found
+            separated += re.split(r"[,\s]+", word) if NEGATIVE_LIST.fullmatch(word) else [word]
+    return separated
 
 
 def split(words: Iterable[str] | None) -> list[str]:
@@ -67,19 +67,19 @@ def files(word: str, endings: Iterable[str]) -> list[str]:
         entries = sorted(os.scandir(folder or prefix or "."), key=lambda x: x.name)
     except OSError:
         return []
-    found: list[str] = []
+    matches: list[str] = []
     for x in entries:
         if not x.name.startswith(start) or not x.name.isprintable():
             continue
         if x.name.startswith(".") and not start:  # hidden files only where a dot was typed
             continue
         if x.is_dir():
-            found.append(f"{prefix}{x.name}/")
+            matches.append(f"{prefix}{x.name}/")
         elif x.name.lower().endswith(tuple(endings)):
-            found.append(prefix + x.name)
-    if len(found) == 1 and found[0].endswith("/"):
-        return files(found[0], endings) or found
-    return found
+            matches.append(prefix + x.name)
+    if len(matches) == 1 and matches[0].endswith("/"):
+        return files(matches[0], endings) or matches
+    return matches
 
 
 def table_argument(help: str) -> Parameter:

@@ -80,15 +80,15 @@ def check(
     kinetree simulate ur5e --limits record -o - | kinetree check ur5e - --json
     ```
     """
-    from kinetree.cli.rows import wish_of
+    from kinetree.cli.rows import request_of
     from kinetree.cli.trajectories import read_trajectory
 
-    found = find_robot(robot, reading)
-    motion = read_trajectory(trajectory, wish_of(found.model, recorded, degrees=degrees))
-    speed = None if velocity is None else velocity * factors(found.model, "dq", degrees)
-    with waiting(compiling("the dynamics", found.model)):
-        report = found.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
-        rows = margins(found, motion, report, degrees, effort, speed)
+    loaded = find_robot(robot, reading)
+    motion = read_trajectory(trajectory, request_of(loaded.model, recorded, degrees=degrees))
+    speed = None if velocity is None else velocity * factors(loaded.model, "dq", degrees)
+    with waiting(compiling("the dynamics", loaded.model)):
+        report = loaded.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
+        rows = margins(loaded, motion, report, degrees, effort, speed)
     if json:
         print_json(document(report, rows, degrees))
     else:
@@ -128,7 +128,7 @@ def margins(
 
     bounds = with_limits(bounds_of(robot.model), effort=effort, velocity=velocity)
     loads = loads_of(robot.model, motion, bounds)
-    found: list[Margin] = []
+    rows: list[Margin] = []
     for k, name in enumerate(bounds.names):
         sliding = bool(bounds.sliding[k])
         ranges = {
@@ -144,16 +144,16 @@ def margins(
             scale = _scale(quantity, sliding, degrees)
             unit = _unit(UNITS[quantity][sliding], degrees)
             numbers = _worst(times, values, float(low), float(high), scale)
-            found.append(
+            rows.append(
                 Margin(name, quantity, unit, *numbers, ok=not report.violated(name, quantity))
             )
         if isfinite(bounds.effort[k]):
             load, unit = loads.with_force_peaks(k, bounds), UNITS["torque"][sliding]
             numbers = _worst(load.t, load.tau, load.least, load.most, 1.0)
-            found.append(
+            rows.append(
                 Margin(name, "torque", unit, *numbers, ok=not report.violated(name, "torque"))
             )
-    return found
+    return rows
 
 
 def _worst(

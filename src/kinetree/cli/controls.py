@@ -93,8 +93,8 @@ def typed_controls(model: Model, words: Sequence[str]) -> Array:
     pieces = [x for word in words for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
     known = model.actuator_names
     if any("=" in piece for piece in pieces):
-        found = named_numbers(model, "--controls", known, pieces)
-        return np.array([found.get(name, 0.0) for name in known])
+        numbers = named_numbers(model, "--controls", known, pieces)
+        return np.array([numbers.get(name, 0.0) for name in known])
     if len(pieces) != len(known):
         raise ShapeError(
             f"--controls has {counted(len(pieces), 'number')}; the actuators of {model.name!r} "
@@ -145,7 +145,7 @@ def _text(data: str) -> tuple[str, str]:
 def _columns(model: Model, where: str, heads: Sequence[str]) -> dict[str, int]:
     """Places of t and of the actuators in their order."""
     known = ("t", *model.actuator_names)
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for at, head in enumerate(heads):
         name = head if head in known else head.removeprefix(PREFIX)
         name = "t" if name not in known and head.lower() in TIMES else name
@@ -154,16 +154,16 @@ def _columns(model: Model, where: str, heads: Sequence[str]) -> dict[str, int]:
                 f"{where}: column {head!r} is not an actuator of {model.name!r}; expected t and "
                 f"{listing(model.actuator_names, MAX_NAMES)}.{nearest(head, known)}"
             )
-        if name in found:
+        if name in places:
             raise ParseError(f"{where}: column {head!r} is there twice; expected {name} once.")
-        found[name] = at
-    missing = [name for name in known if name not in found]
+        places[name] = at
+    missing = [name for name in known if name not in places]
     if missing:
         raise ParseError(
             f"{where} has no column for {listing(missing, MAX_NAMES)}; expected t and every "
             f"actuator of {model.name!r}."
         )
-    return {name: found[name] for name in known}
+    return {name: places[name] for name in known}
 
 
 def _number(where: str, line: int, name: str, text: str) -> float:

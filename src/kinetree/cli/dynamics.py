@@ -56,7 +56,7 @@ from kinetree.cli.states import (
     sliding,
     units,
 )
-from kinetree.cli.tables import clear_rounding, console, matrix_tables, screen_table, unit_column
+from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.model import Model
 from kinetree.robot import Robot
 
@@ -232,14 +232,14 @@ class Request:
         model = self.robot.model
         if self.data is not None:
             from kinetree.cli.batches import Job, run_batch
-            from kinetree.cli.rows import wish_of
+            from kinetree.cli.rows import request_of
 
             run, watch = self._watched(make(True))
             job = Job(tuple(self.given), run, heads)
-            wish = wish_of(
+            request = request_of(
                 model, self.recorded, degrees=self.degrees, required=("q",), unnamed=job.inputs
             )
-            run_batch(wish, self.data, job, output=self.output, json=self.json)
+            run_batch(request, self.data, job, output=self.output, json=self.json)
             if watch is not None:
                 source = "standard input" if self.data == STREAM else Path(self.data).name
                 watch.report({name: f"{source}: {name}" for name in self.given}, rows=True)
@@ -268,10 +268,10 @@ class Request:
 
         def watched(*state: Array) -> dict[str, Array]:
             watch.look(dict(zip(self.given, state, strict=True)))
-            found = run(*state)
-            if "tau" in found:
-                watch.look_at_forces(state, found["tau"])
-            return found
+            results = run(*state)
+            if "tau" in results:
+                watch.look_at_forces(state, results["tau"])
+            return results
 
         return watched, watch
 
@@ -314,9 +314,9 @@ def terms_of(robot: Robot, rows: bool, matrices: bool = True) -> Results:
     C = function_of(robot, "coriolis_matrix", rows) if matrices else None
 
     def terms(q: Array, dq: Array) -> dict[str, Array]:
-        found = {} if M is None or C is None else {"M": M(q), "C": C(q, dq)}
-        found |= {"c": c(q, dq), "g": g(q), "friction": friction(dq)}
-        return found if springs is None else found | {"springs": springs(q)}
+        values = {} if M is None or C is None else {"M": M(q), "C": C(q, dq)}
+        values |= {"c": c(q, dq), "g": g(q), "friction": friction(dq)}
+        return values if springs is None else values | {"springs": springs(q)}
 
     return terms
 
@@ -329,8 +329,8 @@ def vectors_of(model: Model) -> dict[str, str]:
 def term_heads(model: Model) -> list[str]:
     """Names of the columns in a file of terms."""
     names = model.dof_names
-    found = [f"{letter}:{a}:{b}" for letter in MATRICES for a in names for b in names]
-    return found + [f"{letter}:{a}" for letter in vectors_of(model) for a in names]
+    matrices = [f"{letter}:{a}:{b}" for letter in MATRICES for a in names for b in names]
+    return matrices + [f"{letter}:{a}" for letter in vectors_of(model) for a in names]
 
 
 def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> None:
@@ -355,16 +355,11 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
             screen.print()
     unit = units(model, "tau")
     exact = {"friction", "springs"}  # laws of a joint's motion, not sums of parts
-    columns: list[list[str]] = []
-    vectors = vectors_of(model)
-    for letter in vectors:
+    columns = [("joint", list(model.dof_names))]
+    for letter, word in vectors_of(model).items():
         x = values[letter]
         size = 0.0 if letter in exact else rounding(model, "tau", state, x)
-        columns.append([number(y, 6) for y in clear_rounding(x, size).tolist()])
-    heads = ["joint"]
-    for k, (letter, word) in enumerate(vectors.items()):
+        texts = [number(y, 6) for y in clear_rounding(x, size).tolist()]
         head = f"{letter}\n{word}" if letter != word else f"\n{word}"
-        head, columns[k] = unit_column(head, columns[k], unit)
-        heads.append(head)
-    rows = list(zip(model.dof_names, *columns, strict=True))
-    screen.print(screen_table("joint forces", heads, rows))
+        columns.append(unit_column(head, texts, unit))
+    screen.print(column_table("joint forces", columns))

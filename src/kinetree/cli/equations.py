@@ -95,15 +95,15 @@ def equations(
         )
     wanted = wanted or (["M", "C", "g"] if model.constraints is None else ["M_r", "h_r", "Phi"])
     forms = symbolic(model, "all" if "all" in kinds else kinds or None)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     with Terminal(stderr=True).status("deriving") as status:
         for name in wanted:
             status.update(f"deriving {name}")
-            found[name] = getattr(getattr(forms, name), format)(digits or None)
+            texts[name] = getattr(getattr(forms, name), format)(digits or None)
     if json:
-        print_json(document(forms, format, found), output)
+        print_json(document(forms, format, texts), output)
     else:
-        print_text("\n".join(named(name, format, x) for name, x in found.items()), output)
+        print_text("\n".join(named(name, format, x) for name, x in texts.items()), output)
 
 
 def named(name: str, format: str, text: str) -> str:
@@ -113,10 +113,10 @@ def named(name: str, format: str, text: str) -> str:
     return f"<!-- {name} -->\n{text}" if format == "mathml" else text or f"{name} = 0"
 
 
-def document(forms: "SymbolicRobot", format: str, found: dict[str, str]) -> dict[str, Any]:
+def document(forms: "SymbolicRobot", format: str, texts: dict[str, str]) -> dict[str, Any]:
     """The equations as JSON."""
     letters = {name: [str(x) for x in getattr(forms, name)] for name in ("q", "dq", "ddq")}
     values = {str(symbol): float(x) for symbol, x in forms.values.items()}
     return {
-        "robot": forms.name, "format": format, **letters, "values": values, "equations": found,
+        "robot": forms.name, "format": format, **letters, "values": values, "equations": texts,
     }  # fmt: skip

@@ -95,21 +95,21 @@ def explain(
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
     refuse_both(data, given)
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     if data is None:
-        state = closed_state(found, read_state(found.model, given, degrees), given, degrees)
+        state = closed_state(loaded, read_state(loaded.model, given, degrees), given, degrees)
     else:
-        from kinetree.cli.rows import wish_of
+        from kinetree.cli.rows import request_of
 
-        wish = wish_of(
-            found.model, recorded, degrees=degrees, required=("q",), unnamed=tuple(given)
+        request = request_of(
+            loaded.model, recorded, degrees=degrees, required=("q",), unnamed=tuple(given)
         )
-        state = row_of(wish, data, row, tuple(given))
-    with waiting(f"explaining {found.name}"):
-        explanation = found.explain(*state.values(), formulation=formulation)
+        state = row_of(request, data, row, tuple(given))
+    with waiting(f"explaining {loaded.name}"):
+        explanation = loaded.explain(*state.values(), formulation=formulation)
     explanation, ending = shown_links(explanation, link, output is None and not json)
     if json:
-        print_json(document(found.model, state, degrees) | record(explanation), output)
+        print_json(document(loaded.model, state, degrees) | record(explanation), output)
         return
     form = format or FORMATS.get("" if output is None else output.suffix.lower(), "text")
     if form == "html":
@@ -155,15 +155,17 @@ def shown_links(
     return replace(explanation, links=links[:FIRST_LINKS]), ending
 
 
-def row_of(wish: "ReadRequest", data: str, row: int, wanted: tuple[str, ...]) -> dict[str, Array]:
+def row_of(
+    request: "ReadRequest", data: str, row: int, wanted: tuple[str, ...]
+) -> dict[str, Array]:
     """Read the state of one row of a recording."""
     from kinetree.cli.rows import opened
 
     if row < 1:
         raise InputError(f"--row is {row}; rows are counted from 1.")
-    count, model = 0, wish.model
+    count, model = 0, request.model
     assert model is not None
-    with opened(data, wish, wanted) as states:
+    with opened(data, request, wanted) as states:
         for block in states.blocks:
             if row <= count + len(block):
                 columns = zip(wanted, block.with_zeros(model, wanted), strict=True)

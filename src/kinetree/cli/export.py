@@ -1,8 +1,7 @@
 """`kinetree export`: a quantity of a robot as source code."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -23,18 +22,6 @@ if TYPE_CHECKING:
     from kinetree.robot import Robot
 
 TargetName = Literal["cortex-m4f", "cortex-m7", "aarch64", "x86-64-v3", "c99"]
-
-
-class Options(TypedDict):
-    """Arguments of `kt.export` that apply with and without a target."""
-
-    dtype: Literal["double", "float"] | None
-    name: str | None
-    frame: str | None
-    expressed: Literal["body", "space", "aligned"] | None
-    rows: Sequence[int] | None
-    free: Sequence[str]
-    wrenches: bool
 
 
 def export(
@@ -104,19 +91,19 @@ def export(
     from kinetree.model.labelled import DIRECTIONS
 
     choose(quantity, DECLARED | STEPS, "quantity")
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     if frame is not None:
-        choose(frame, found.model.frames, "frame")
+        choose(frame, loaded.model.frames, "frame")
     directions = [choose(row, DIRECTIONS["6"], "row") for row in split(rows)]
     if len(set(directions)) < len(directions):
         raise InputError(f"--rows are {', '.join(directions)}; expected each direction once.")
     chosen = [DIRECTIONS["6"].index(row) for row in directions] or None
     if output is not None:
         check_output(output)
-    options = Options(
-        dtype=dtype, name=name, frame=frame, expressed=expressed, rows=chosen, free=split(free),
-        wrenches=wrenches,
-    )  # fmt: skip
+    options: dict[str, Any] = {
+        "dtype": dtype, "name": name, "frame": frame, "expressed": expressed, "rows": chosen,
+        "free": split(free), "wrenches": wrenches,
+    }  # fmt: skip
     if target is not None:
         if language != "c" or libm or driver:
             unfit = "--libm" if libm else "--driver" if driver else f"--language {language}"
@@ -124,12 +111,12 @@ def export(
                 f"{unfit} does not go with --target {target}, which is C with functions and a "
                 f"self-test of its own; leave out one of them."
             )
-        export_target(found, quantity, target, options, output, json=json)
+        export_target(loaded, quantity, target, options, output, json=json)
         return
-    with waiting(f"writing {quantity} of {found.name}"):
-        code = write(found, quantity, language, libm=libm, driver=driver, **options)
+    with waiting(f"writing {quantity} of {loaded.name}"):
+        code = write(loaded, quantity, language, libm=libm, driver=driver, **options)
     if json:
-        about = {"robot": found.name, "quantity": quantity, "language": language, "code": code}
+        about = {"robot": loaded.name, "quantity": quantity, "language": language, "code": code}
         print_json(about, output)
     else:
         print_text(code, output)
@@ -139,7 +126,7 @@ def export_target(
     robot: "Robot",
     quantity: str,
     target: TargetName,
-    options: Options,
+    options: dict[str, Any],
     output: Path | None,
     *,
     json: bool,

@@ -12,7 +12,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, number
 from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
-from kinetree.cli.tables import NO_UNIT, console, screen_table, unit_column
+from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
 from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 
@@ -50,99 +50,97 @@ class Found:
     unit: str
 
 
-def findings(found: "Identification", kinds: Collection[str]) -> list[Found]:
+def findings(result: "Identification", kinds: Collection[str]) -> list[Found]:
     """The unknowns of some kinds: viscous, coulomb, armature, ... (also viscous+), or m."""
-    described, estimate = found.sought.values(found.prior.model), found.estimate
-    lacks, margins = found.sought.lacks(found.prior.model), found.margin()
+    described, estimate = result.sought.values(result.prior.model), result.estimate
+    lacks, margins = result.sought.lacks(result.prior.model), result.margin()
     listed: list[Found] = []
-    for k, name in enumerate(found.sought.names):
+    for k, name in enumerate(result.sought.names):
         kind, _, of = name.removesuffix("]").partition("[")
         if kind.rstrip("+-") in kinds:
             margin = float(margins[k])
             value, share = float(estimate.x[k]), float(estimate.learned[k])
-            unit = found.sought.units[k]
+            unit = result.sought.units[k]
             before = None if lacks[k] else float(described[k])
             listed.append(Found(of, kind, value, margin, before, share, unit))
     return listed
 
 
-def document(found: "Identification") -> dict[str, Any]:
+def document(result: "Identification") -> dict[str, Any]:
     """The verdict, the quality of the result, friction, masses and all choices, as JSON."""
-    test, model, load = found.test, found.robot.model, load_of(found)
-    spectrum = found.train.spectrum
+    test, model, load = result.test, result.robot.model, load_of(result)
+    spectrum, lag = result.train.spectrum, result.lag
     return {
-        "robot": found.robot.name,
-        "ok": is_fine(found),
+        "robot": result.robot.name,
+        "ok": is_fine(result),
         "verdict": {
-            "word": found.verdict.word, "use": found.verdict.use,
-            "reasons": _texts(found.verdict.reasons),
-            "undecided": _texts(found.verdict.undecided),
+            "word": result.verdict.word, "use": result.verdict.use,
+            "reasons": _texts(result.verdict.reasons),
+            "undecided": _texts(result.verdict.undecided),
         },
-        "warnings": _texts(found.warnings),
+        "warnings": _texts(result.warnings),
         "joints": list(model.dof_names),
         "units": {"tau": units(model, "tau")},
-        "rms": found.rms(test, test.tau),
-        "described": found.described_error(),
-        "found": found.error(),
-        "noise": found.fit.sigma,
-        "friction": [asdict(x) for x in findings(found, JOINT)],
-        "springs": [asdict(x) for x in findings(found, SPRING)],
-        "masses": [asdict(x) for x in findings(found, MASS)],
+        "rms": result.rms(test, test.tau),
+        "described": result.described_error(),
+        "found": result.error(),
+        "noise": result.fit.sigma,
+        "friction": [asdict(x) for x in findings(result, JOINT)],
+        "springs": [asdict(x) for x in findings(result, SPRING)],
+        "masses": [asdict(x) for x in findings(result, MASS)],
         "payload": None if load is None else asdict(load),
         "choices": [
             {"joint": x.joint, "friction": x.friction, "offset": x.offset, "errors": x.errors,
              "reason": x.reason}
-            for x in found.choices
+            for x in result.choices
         ],
-        "offsets": [asdict(x) for x in findings(found, OFFSET)],
-        "lag": None if found.lag is None else {
-            "value": found.lag.value, "margin": 1.96 * found.lag.error, "removed": found.lag.sure,
+        "offsets": [asdict(x) for x in findings(result, OFFSET)],
+        "lag": None if lag is None else {
+            "value": lag.value, "margin": 1.96 * lag.error, "removed": lag.sure,
         },
-        "gains": None if found.gains is None else {
-            "origin": found.gains.origin,
+        "gains": None if result.gains is None else {
+            "origin": result.gains.origin,
             "joints": [
                 {"joint": name, "value": x, "margin": 1.96 * error}
-                for name, (x, error) in found.gains.table.items()
+                for name, (x, error) in result.gains.table.items()
             ],
         },
-        "cutoff": found.train.cutoff,
+        "cutoff": result.train.cutoff,
         "sources": None if spectrum is None else list(spectrum.sources),
-        "method": found.method,
-        "base_parameters": found.base.r,
-        "withheld": list(found.withheld_names),
-        "unknowns": len(found.sought.names),
-        "condition": found.fit.condition,
-        "samples": len(found.train),
-        "held_out": 0 if test is found.train else len(test),
-        "notes": [translate(x) for x in found.notes],
+        "method": result.method,
+        "base_parameters": result.base.r,
+        "withheld": list(result.withheld_names),
+        "unknowns": len(result.sought.names),
+        "condition": result.fit.condition,
+        "samples": len(result.train),
+        "held_out": 0 if test is result.train else len(test),
+        "notes": [translate(x) for x in result.notes],
     }  # fmt: skip
 
 
-def _texts(found: "Iterable[Finding]") -> list[dict[str, Any]]:
-    return [asdict(x) | {"text": translate(x.text)} for x in found]
+def _texts(findings: "Iterable[Finding]") -> list[dict[str, Any]]:
+    return [asdict(x) | {"text": translate(x.text)} for x in findings]
 
 
-def is_fine(found: "Identification") -> bool:
+def is_fine(result: "Identification") -> bool:
     """Return True if the result can be used, wholly or in part."""
-    return found.verdict.word != "not usable"
+    return result.verdict.word != "not usable"
 
 
-def show(found: "Identification") -> None:
+def show(result: "Identification") -> None:
     """Print the verdict, the errors of every joint, friction, masses, warnings and notes."""
     from kinetree.identify.identification import conclusion
 
-    data, screen = document(found), console()
+    data, screen = document(result), console()
     load = data["payload"]
     names, unit = data["joints"], data["units"]["tau"]
-    heads, columns = ["joint"], [names]
+    columns = [("joint", names)]
     for key, head in ERRORS.items():
-        head, cells = unit_column(head, [number(x) for x in data[key]], unit)
-        heads.append(head)
-        columns.append(cells)
-    title = f"{found.robot.name}: joint forces on held-out motion"
-    screen.print(screen_table(title, heads, list(zip(*columns, strict=True))))
-    verdict = wrapped(conclusion(found), screen.width)
-    screen.print(Text(verdict, COLOURS[found.verdict.word]), soft_wrap=True)
+        columns.append(unit_column(head, [number(x) for x in data[key]], unit))
+    title = f"{result.robot.name}: joint forces on held-out motion"
+    screen.print(column_table(title, columns))
+    verdict = wrapped(conclusion(result), screen.width)
+    screen.print(Text(verdict, COLOURS[result.verdict.word]), soft_wrap=True)
     for reason in data["verdict"]["reasons"]:
         _remark(f"because: {reason['text']}", "red")
     if withheld := data["withheld"]:
@@ -153,7 +151,7 @@ def show(found: "Identification") -> None:
         f"{number(data['condition'], 3)}, {counted(data['samples'], 'sample')}."
     )
     screen.print()
-    friction = drive_table(found, JOINT, "friction and armature found", "joint")
+    friction = drive_table(result, JOINT, "friction and armature found", "joint")
     if friction is None:
         screen.print("friction: not sought (--friction known keeps that of the file)")
     else:
@@ -161,19 +159,19 @@ def show(found: "Identification") -> None:
         screen.print("+- is the 95 % margin; what the data do not determine is as described.")
         if any(np.isnan(x["margin"]) for x in data["friction"]):
             screen.print("+- ? is a margin that cannot be trusted; see the warnings.")
-    if choices := choice_rows(found):
+    if choices := choice_rows(result):
         screen.print()
         title = "friction chosen, by the error on rows that the fit has not seen"
         heads = ["joint", "chosen", "error", "next best", "error"]
         screen.print(screen_table(title, heads, choices, left=(0, 1, 3)))
-    springs = drive_table(found, SPRING, "springs found", "spring")
+    springs = drive_table(result, SPRING, "springs found", "spring")
     if springs is not None:
         screen.print()
         screen.print(springs)
         screen.print("preload is stiffness times rest position.")
     screen.print()
     screen.print(load_line(None if load is None else Load(**load), data["found"]))
-    for line in mass_lines(found):
+    for line in mass_lines(result):
         screen.print(line)
     for warning in data["warnings"]:
         if warning not in data["verdict"]["reasons"]:
@@ -184,15 +182,15 @@ def show(found: "Identification") -> None:
         _remark(f"note: {note}")
 
 
-def choice_rows(found: "Identification") -> list[tuple[str, ...]]:
+def choice_rows(result: "Identification") -> list[tuple[str, ...]]:
     """The friction chosen for each joint and the best other candidate, with their errors."""
     rows: list[tuple[str, ...]] = []
-    for x in found.choices:
-        own = x.friction + " with an offset" * (x.offset and x.friction != "directional")
-        others = {name: e for name, e in x.errors.items() if name != own}
+    for x in result.choices:
+        chosen = x.friction + " with an offset" * (x.offset and x.friction != "directional")
+        others = {name: e for name, e in x.errors.items() if name != chosen}
         best = min(others, key=lambda name: others[name]) if others else "-"
-        error = number(x.errors[own], 3) if own in x.errors else "-"
-        rows.append((x.joint, own, error, best, number(others[best], 3) if others else "-"))
+        error = number(x.errors[chosen], 3) if chosen in x.errors else "-"
+        rows.append((x.joint, chosen, error, best, number(others[best], 3) if others else "-"))
     return rows
 
 
@@ -205,10 +203,10 @@ def _remark(words: str, style: str = "") -> None:
 
 
 def drive_table(
-    found: "Identification", wanted: Collection[str], title: str, owner: str
+    result: "Identification", wanted: Collection[str], title: str, owner: str
 ) -> Group | None:
     """Unknowns of some kinds by joint or spring, with 95 % margins; None if none was sought."""
-    listed = findings(found, wanted)
+    listed = findings(result, wanted)
     if not listed:
         return None
     order = list(wanted)
@@ -217,21 +215,15 @@ def drive_table(
     )
     joints = list(dict.fromkeys(x.of for x in listed))
     by_name = {(x.kind, x.of): x for x in listed}
-    heads, columns = [owner], [joints]
+    columns = [(owner, joints)]
     for kind in kinds:
         cells = [by_name.get((kind, joint)) for joint in joints]
         texts = aligned_pairs([None if x is None else (x.value, x.margin) for x in cells])
         unit = [NO_UNIT if x is None else x.unit for x in cells]
-        head, texts = unit_column(
-            KINDS.get(kind.rstrip("+-"), kind.rstrip("+-")) + _sign(kind), texts, unit
-        )
-        heads.append(head)
-        columns.append(texts)
-    return screen_table(title, heads, list(zip(*columns, strict=True)))
-
-
-def _sign(kind: str) -> str:
-    return {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+        sign = {"+": ", dq > 0", "-": ", dq < 0"}.get(kind[-1], "")
+        plain = kind.rstrip("+-")
+        columns.append(unit_column(KINDS.get(plain, plain) + sign, texts, unit))
+    return column_table(title, columns)
 
 
 def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
@@ -247,9 +239,9 @@ def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
     return [f"{a} +- {b:<{width}}" if b else a for a, b in texts]
 
 
-def mass_lines(found: "Identification") -> Iterator[str]:
+def mass_lines(result: "Identification") -> Iterator[str]:
     """Sentences on links that are heavier or lighter than described, by more than their margin."""
-    for x in findings(found, MASS):
+    for x in findings(result, MASS):
         before = x.described or 0.0
         more = x.value - before
         margin = 0.0 if np.isnan(x.margin) else x.margin
@@ -276,26 +268,21 @@ class Load:
     error: Array
 
 
-def load_of(found: "Identification") -> Load | None:
+def load_of(result: "Identification") -> Load | None:
     """The load on the tool; None if no body there explains anything, or the data cannot show it."""
     from kinetree.identify import identify_payload
 
-    described = Robot(found.prior.model.replace(joints=found.robot.model.joints))
+    described = Robot(result.prior.model.replace(joints=result.robot.model.joints))
     try:
-        load = identify_payload(described, found.train)
+        load = identify_payload(described, result.train)
     except (InputError, SingularityError):
         return None
     margin = 1.96 * float(load.standard_error[0])
-    test = found.test
+    test = result.test
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
-    rest = rest - found.sought.sensor_offsets(found.estimate.x)
-    return Load(
-        load.frame or found.robot.model.tool,
-        load.m,
-        margin,
-        load.com,
-        found.rms(test, rest),
-    )
+    rest = rest - result.sought.sensor_offsets(result.estimate.x)
+    frame = load.frame or result.robot.model.tool
+    return Load(frame, load.m, margin, load.com, result.rms(test, rest))
 
 
 def load_line(load: Load | None, now: Array) -> str:

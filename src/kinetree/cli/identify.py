@@ -165,39 +165,39 @@ def identify(
     """
     from kinetree import identify as library
     from kinetree.cli.identified import document, is_fine, show
-    from kinetree.cli.rows import as_file, wish_of
+    from kinetree.cli.rows import as_file, request_of
     from kinetree.identify.recording import recording_of
 
     _check_files(robot, data, test, output, report)
     laws, loads, drives = friction_choices(friction), read_loads(payload, data), read_gains(gains)
     described = find_robot(robot, reading)
-    wish = wish_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau"))
+    request = request_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau"))
     with Terminal(stderr=True).status("reading") as status:  # on a terminal only
 
         def read(name: str) -> "Recording":
             status.update(escape(f"reading {name}"))
             with as_file(name) as path:
-                return recording_of(path, described, wish, cutoff=cutoff)
+                return recording_of(path, described, request, cutoff=cutoff)
 
         recordings = [read(name) for name in data]
-        found = library.identify(
+        result = library.identify(
             described, recordings, test=None if test is None else read(str(test)),
             hold_out=1 / 3 if hold_out is None else hold_out, method=method, friction=laws,
             armature=armature, offsets=offsets, payloads=loads, gains=drives, lag=lag, prior=prior,
             torque_cutoff=torque_cutoff, watch=lambda text: status.update(escape(text)),
         )  # fmt: skip
     urdf = output.suffix.lower() in URDF
-    text = found.robot.to_urdf() if urdf else found.robot.to_mjcf()
+    text = result.robot.to_urdf() if urdf else result.robot.to_mjcf()
     output.write_text(text, encoding="utf-8", newline="\n")
-    page = None if report is None else str(write_report(found, report))
+    page = None if report is None else str(write_report(result, report))
     if json:
-        print_json(document(found) | {"output": str(output), "report": page})
-        return 0 if is_fine(found) else 1
-    show(found)
+        print_json(document(result) | {"output": str(output), "report": page})
+        return 0 if is_fine(result) else 1
+    show(result)
     console().print(f"robot   {output}", soft_wrap=True)
     if page is not None:
         console().print(f"report  {page}", soft_wrap=True)
-    return 0 if is_fine(found) else 1
+    return 0 if is_fine(result) else 1
 
 
 def friction_choices(words: Sequence[str] | None) -> "AutoChoices":
@@ -206,20 +206,20 @@ def friction_choices(words: Sequence[str] | None) -> "AutoChoices":
     Raises:
         InputError: choices for all joints and for some, several for all, or two for one joint.
     """
-    found: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     for word in words or ["auto"]:
         joint, _, choice = word.rpartition("=")
         if choice not in CHOICES.replace(" or ", ", ").split(", "):
             raise InputError(
                 f"--friction is {word!r}; expected {CHOICES}, or one of them as JOINT=CHOICE."
             )
-        if joint in found or ("" in found and joint) or (not joint and found):
+        if joint in choices or ("" in choices and joint) or (not joint and choices):
             raise InputError(
                 f"--friction is {' '.join(words or ())!r}; expected one choice for all joints, or "
                 "one for each joint as JOINT=CHOICE."
             )
-        found[joint] = choice
-    return found.get("", found)
+        choices[joint] = choice
+    return choices.get("", choices)
 
 
 def read_loads(words: Sequence[str] | None, data: Sequence[str]) -> "list[KnownLoad | None] | None":
@@ -232,7 +232,7 @@ def read_loads(words: Sequence[str] | None, data: Sequence[str]) -> "list[KnownL
         return None
     from kinetree.identify import KnownLoad
 
-    found: dict[str, KnownLoad] = {}
+    loads: dict[str, KnownLoad] = {}
     for word in words:
         name, _, numbers = word.rpartition("=")
         try:
@@ -244,12 +244,12 @@ def read_loads(words: Sequence[str] | None, data: Sequence[str]) -> "list[KnownL
                 f"--payload is {word!r}; expected FILE=MASS or FILE=MASS,X,Y,Z with a mass above 0 "
                 "in kg and its centre in the tool's frame in m, such as loaded.csv=2.5,0,0,0.1."
             )
-        if name not in data or name in found:
+        if name not in data or name in loads:
             raise InputError(
                 f"--payload names the recording {name!r}; expected one of {', '.join(data)}, once."
             )
-        found[name] = KnownLoad(mass, centre or (0.0, 0.0, 0.0))
-    return [found.get(name) for name in data]
+        loads[name] = KnownLoad(mass, centre or (0.0, 0.0, 0.0))
+    return [loads.get(name) for name in data]
 
 
 def read_gains(words: Sequence[str] | None) -> "GainChoice":
@@ -264,20 +264,20 @@ def read_gains(words: Sequence[str] | None) -> "GainChoice":
         return True
     if list(words) == ["description"]:
         return "description"
-    found: dict[str, float] = {}
+    gains: dict[str, float] = {}
     for word in words:
         joint, _, value = word.rpartition("=")
         try:
             x = float(value)
         except ValueError:
             x = 0.0
-        if not joint or joint in found or not np.isfinite(x) or x == 0:
+        if not joint or joint in gains or not np.isfinite(x) or x == 0:
             raise InputError(
                 f"--gains is {' '.join(words)!r}; expected find, description, or the gain of each "
                 "joint once as JOINT=NUMBER, other than 0."
             )
-        found[joint] = x
-    return found
+        gains[joint] = x
+    return gains
 
 
 def _check_files(
@@ -307,11 +307,11 @@ def check_report(path: Path) -> None:
     need("matplotlib.figure", "plot", "a report in a folder (one with .html needs nothing)")
 
 
-def write_report(found: "Identification", path: Path) -> Path:
+def write_report(result: "Identification", path: Path) -> Path:
     """Write one page if the name ends with .html, else a folder with report.md and its plots."""
     if path.suffix.lower() not in PAGES:
-        return found.save_report(path)
+        return result.save_report(path)
     from kinetree.views.page.identification import identification_page
 
-    path.write_text(identification_page(found), encoding="utf-8", newline="\n")
+    path.write_text(identification_page(result), encoding="utf-8", newline="\n")
     return path

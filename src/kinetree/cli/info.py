@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from rich.console import Group
 
-from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
-from kinetree.cli.tables import NO_UNIT, aligned, console, screen_table, unit_column
+from kinetree.cli.tables import NO_UNIT, aligned, column_table, console, screen_table, unit_column
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws
@@ -59,11 +58,11 @@ def info(
     kinetree info four_bar
     ```
     """
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     if json:
-        print_json(document(found, degrees, mesh_folder(reading)))
+        print_json(document(loaded, degrees, mesh_folder(reading)))
     else:
-        print_robot(found, degrees, mesh_folder(reading))
+        print_robot(loaded, degrees, mesh_folder(reading))
 
 
 def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]:
@@ -72,6 +71,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
 
     model = robot.model
     total, moving = masses(model)
+    base, *links = _bodies(model)
     return {
         "robot": model.name,
         "source": None if robot.report is None else str(robot.report.source),
@@ -83,16 +83,16 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "moving_mass": moving,
         "gravity": model.gravity[3:],
         "joints": [_joint(model, i, degrees) for i in model.links],
-        "base_link": _base(model),
-        "links": [_link(model, i) for i in model.links],
+        "base_link": base,
+        "links": links,
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
         "actuators": [_actuator(model, x, degrees) for x in model.actuators],
         "constraints": [dataclasses.asdict(x) for x in constraint_rows(model)],
         "mobility": None if model.constraints is None else dataclasses.asdict(robot.mobility),
         "effects": list(tau_effects(model)),
-        "notes": [_remark(x) for x in model.notes],
-        "warnings": [_remark(x) for x in model.warnings],
+        "notes": _remarks(model.notes),
+        "warnings": _remarks(model.warnings),
         "missing_meshes": missing_of(robot, folder),
     }
 
@@ -124,48 +124,42 @@ def _joint(model: Model, i: int, degrees: bool) -> dict[str, Any]:
 def _drive(drive: Drive, angle: float) -> dict[str, Any]:
     """A drive, the speeds of its curve times `angle`."""
     curve = drive.curve
+    fields = {name: getattr(drive, name) for name in ("peak", "efficiency", "lag", "delay")}
     return {
-        "curve": None if curve is None else [[speed * angle, force] for speed, force in curve],
-        "peak": drive.peak,
-        "efficiency": drive.efficiency,
-        "lag": drive.lag,
-        "delay": drive.delay,
-    }
+        "curve": None if curve is None else [[speed * angle, force] for speed, force in curve]
+    } | fields
 
 
 def _laws(joint: Joint) -> dict[str, Any]:
     """Numbers of friction laws besides viscous and Coulomb friction, as far as there are any."""
     friction = joint.friction
-    bend, found = friction.stribeck, dict[str, Any]()
+    bend, laws = friction.stribeck, dict[str, Any]()
     if bend is not None:
         shape = {"speed": bend.speed, "exponent": bend.exponent}
-        found["stribeck"] = {"static": list(bend.static), **shape}
-    found |= {name: law_numbers(law) for name, law in smooth_laws(friction).items()}
+        laws["stribeck"] = {"static": list(bend.static), **shape}
+    laws |= {name: law_numbers(law) for name, law in smooth_laws(friction).items()}
     if not is_zero(friction.load):
-        found["load"] = list(friction.load)
-    return found
+        laws["load"] = list(friction.load)
+    return laws
 
 
-def _link(model: Model, i: int) -> dict[str, Any]:
-    return _body(model.link_names[i], model.m[i], model.com[i], model.I_com[i])
+def _bodies(model: Model) -> list[dict[str, Any]]:
+    """The base, then the links."""
+    links = zip(model.link_names, model.m, model.com, model.I_com, strict=True)
+    return [
+        {
+            "name": name,
+            "mass": float(m),
+            "com": com,
+            "inertia": I_com,
+            "principal": np.linalg.eigvalsh(np.asarray(I_com, float)),
+        }
+        for name, m, com, I_com in [(model.base_name, *model.base), *links]
+    ]
 
 
-def _base(model: Model) -> dict[str, Any]:
-    return _body(model.base_name, *model.base)
-
-
-def _body(name: str, m: Scalar, com: Array, I_com: Array) -> dict[str, Any]:
-    return {
-        "name": name,
-        "mass": float(m),
-        "com": com,
-        "inertia": I_com,
-        "principal": np.linalg.eigvalsh(np.asarray(I_com, float)),
-    }
-
-
-def _remark(note: Note) -> dict[str, Any]:
-    return {"text": note.text, "where": note.where}
+def _remarks(notes: Sequence[Note]) -> list[dict[str, Any]]:
+    return [{"text": note.text, "where": note.where} for note in notes]
 
 
 def _parent(model: Model, i: int) -> str:
@@ -210,25 +204,27 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
         for part in parts:
             screen.print()
             screen.print(part)
-    for title, remarks in (("warning", model.warnings), ("note", model.notes)):
-        if remarks:
+    listed = {
+        "warning": _lines(model.warnings),
+        "note": _lines(model.notes),
+        "missing mesh file": [f"- {path}" for path in missing_of(robot, folder)],
+    }
+    for title, lines in listed.items():
+        if lines:
             screen.print()
-            style = "bold yellow" if title == "warning" else "bold"
-            screen.print(counted(len(remarks), title), style=style)
-        for note in remarks[:MAX_REMARKS]:
-            line = f"- {note.text}" + (f" [{note.where}]" if note.where else "")
-            screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)
-        if len(remarks) > MAX_REMARKS:
-            screen.print(f"- and {len(remarks) - MAX_REMARKS} more (--json has all)")
-    missing = missing_of(robot, folder)
-    if missing:
-        screen.print()
-        screen.print(counted(len(missing), "missing mesh file"), style="bold yellow")
-        for path in missing[:MAX_REMARKS]:
-            screen.print(f"- {path}", soft_wrap=True)
-        if len(missing) > MAX_REMARKS:
-            screen.print(f"- and {len(missing) - MAX_REMARKS} more (--json has all)")
+            style = "bold" if title == "note" else "bold yellow"
+            screen.print(counted(len(lines), title), style=style)
+        for line in lines[:MAX_REMARKS]:
+            text = line if "mesh" in title else wrapped(line, screen.width, "  ")
+            screen.print(text, soft_wrap=True)
+        if len(lines) > MAX_REMARKS:
+            screen.print(f"- and {len(lines) - MAX_REMARKS} more (--json has all)")
+    if listed["missing mesh file"]:
         screen.print("Only view and report need them; --folder names where they are.")
+
+
+def _lines(notes: Sequence[Note]) -> list[str]:
+    return [f"- {note.text}" + (f" [{note.where}]" if note.where else "") for note in notes]
 
 
 def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
@@ -246,17 +242,15 @@ def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
 
 def joint_table(model: Model, degrees: bool, parents: bool) -> Group:
     """A row for every joint; `parents` adds a column of parent links."""
-    rows: list[list[str]] = []
-    for i, joint in enumerate(model.joints):
-        moves = [_parent(model, i), model.link_names[i]] if parents else [model.link_names[i]]
-        rows.append([joint.name, joint.type, *moves])
-    columns = limit_columns(model, degrees) + drive_columns(model)
-    heads = ["joint", "type", *(["on"] if parents else []), "moves"]
-    left = range(len(heads))
-    for head, cells in columns:
-        heads.append(head)
-        rows = [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
-    return screen_table("joints", heads, rows, left=left)
+    columns = [
+        ("joint", [x.name for x in model.joints]),
+        ("type", [x.type for x in model.joints]),
+        *([("on", [_parent(model, i) for i in model.links])] if parents else []),
+        ("moves", list(model.link_names)),
+    ]
+    left = range(len(columns))
+    columns += limit_columns(model, degrees) + drive_columns(model)
+    return column_table("joints", columns, left)
 
 
 def limit_columns(model: Model, degrees: bool) -> list[tuple[str, list[str]]]:
@@ -280,21 +274,21 @@ def drive_columns(model: Model) -> list[tuple[str, list[str]]]:
         "Coulomb": ([_both(x.friction.coulomb) for x in model.joints], "N m", "N"),
         "armature": ([_nonzero(x.armature) for x in model.joints], "kg m^2", "kg"),
     }
-    found = [
+    columns = [
         _column(head, model, texts, turning, slides)
         for head, (texts, turning, slides) in shown.items()
         if any(x != "-" for x in texts)
     ]
-    return found + [
+    return columns + [
         (f"{law}\nfriction", texts) for law, texts in _law_columns(model).items() if any(texts)
     ]
 
 
 def _law_columns(model: Model) -> dict[str, list[str]]:
     """Numbers of friction laws besides viscous and Coulomb friction, by law, for each joint."""
-    found = [law_texts(x.friction, lambda y: number(y, 4)) for x in model.joints]
-    laws = dict.fromkeys(law for texts in found for law in texts)
-    return {law: [texts.get(law, "-") for texts in found] for law in laws}
+    by_joint = [law_texts(x.friction, lambda y: number(y, 4)) for x in model.joints]
+    laws = dict.fromkeys(law for texts in by_joint for law in texts)
+    return {law: [texts.get(law, "-") for texts in by_joint] for law in laws}
 
 
 def _column(
@@ -349,19 +343,20 @@ def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
 
 def spring_table(model: Model, degrees: bool) -> Group:
     """A row for every spring: the sum of positions that it measures, stiffness and rest."""
-    found = [_spring(model, x, degrees) for x in model.springs]
-    measured = [
-        " + ".join(name if arm == 1 else f"{arm:.4g} {name}" for name, arm in x["joints"].items())
-        for x in found
+    springs = [_spring(model, x, degrees) for x in model.springs]
+    columns = [("spring", [x["name"] for x in springs]), ("pulls on", sums(springs))]
+    for head in ("stiffness", "rest"):
+        unit = [x["units"][head] for x in springs]
+        columns.append(unit_column(head, [number(x[head], 4) for x in springs], unit))
+    return column_table("springs", columns, left=(0, 1))
+
+
+def sums(documents: Sequence[dict[str, Any]]) -> list[str]:
+    """The sum of joint positions that each spring or actuator acts on."""
+    return [
+        " + ".join(name if k == 1 else f"{k:.4g} {name}" for name, k in x["joints"].items())
+        for x in documents
     ]
-    columns = [
-        unit_column(head, [number(x[head], 4) for x in found], [x["units"][head] for x in found])
-        for head in ("stiffness", "rest")
-    ]
-    names = [x["name"] for x in found]
-    rows = list(zip(names, measured, *(cells for _, cells in columns), strict=True))
-    heads = ["spring", "pulls on", *(head for head, _ in columns)]
-    return screen_table("springs", heads, rows, left=(0, 1))
 
 
 def _actuator(model: Model, x: JointActuator, degrees: bool) -> dict[str, Any]:
@@ -407,28 +402,25 @@ def constraint_table(model: Model) -> Group:
 
 def actuator_table(model: Model, degrees: bool) -> Group:
     """A row for every actuator: its kind, the joints with their gears, its ranges and delays."""
-    found = [_actuator(model, x, degrees) for x in model.actuators]
-    drives = [
-        " + ".join(
-            name if gear == 1 else f"{gear:.4g} {name}" for name, gear in x["joints"].items()
-        )
-        for x in found
-    ]
+    actuators = [_actuator(model, x, degrees) for x in model.actuators]
     ranges = {
-        key: [_limits(x[f"{key}_range"], x["units"].get(key, "")) for x in found]
+        key: [_limits(x[f"{key}_range"], x["units"].get(key, "")) for x in actuators]
         for key in ("control", "force", "activation")
     }
-    columns = {"control": ranges["control"], "force": ranges["force"]}
     lasting = {
-        "dynamics": [x["dynamics"] if x["dynamics"] != "none" else "-" for x in found],
+        "dynamics": [x["dynamics"] if x["dynamics"] != "none" else "-" for x in actuators],
         "activation": ranges["activation"],
-        "time constant\ns": [_nonzero(x["time_constant"]) for x in found],
-        "delay\ns": [_nonzero(x["delay"]) for x in found],
+        "time constant\ns": [_nonzero(x["time_constant"]) for x in actuators],
+        "delay\ns": [_nonzero(x["delay"]) for x in actuators],
     }
-    columns |= {head: cells for head, cells in lasting.items() if set(cells) != {"-"}}
-    kinds = [x["kind"] for x in found]
-    rows = list(zip([x["name"] for x in found], kinds, drives, *columns.values(), strict=True))
-    return screen_table("actuators", ["actuator", "kind", "drives", *columns], rows, left=(0, 1, 2))
+    columns = {
+        "actuator": [x["name"] for x in actuators],
+        "kind": [x["kind"] for x in actuators],
+        "drives": sums(actuators),
+        "control": ranges["control"],
+        "force": ranges["force"],
+    } | {head: cells for head, cells in lasting.items() if set(cells) != {"-"}}
+    return column_table("actuators", list(columns.items()), left=(0, 1, 2))
 
 
 def _limits(limits: Range, unit: str) -> str:
@@ -444,34 +436,31 @@ def drive_table(model: Model, degrees: bool) -> Group:
     parts = [drive_parts(drive, angle) for _, drive, angle, _ in driven]
     forces = ["N" if x.type == PRISMATIC else "N m" for x, *_ in driven]
     curves = [
-        f"{own['curve']} {unit}/s" if "curve" in own else "-"
-        for own, (*_, unit) in zip(parts, driven, strict=True)
+        f"{part['curve']} {unit}/s" if "curve" in part else "-"
+        for part, (*_, unit) in zip(parts, driven, strict=True)
     ]
-    columns = [unit_column("most force at speed", curves, forces)]
-    peaks = [own.get("peak", "-") for own in parts]
-    if any(x != "-" for x in peaks):
-        columns.append(unit_column("peak", peaks, forces))
-    for key in ("efficiency", "lag", "delay"):
-        texts = [own.get(key, "-") for own in parts]
-        columns += [(f"{key}\n", texts)] if any(x != "-" for x in texts) else []
-    rows = list(zip([x.name for x, *_ in driven], *(cells for _, cells in columns), strict=True))
-    return screen_table("drives", ["drive of", *(head for head, _ in columns)], rows, left=(0, 1))
+    columns = [("drive of", [x.name for x, *_ in driven])]
+    columns.append(unit_column("most force at speed", curves, forces))
+    for key in ("peak", "efficiency", "lag", "delay"):
+        texts = [part.get(key, "-") for part in parts]
+        if any(x != "-" for x in texts):
+            column = unit_column(key, texts, forces) if key == "peak" else (f"{key}\n", texts)
+            columns.append(column)
+    return column_table("drives", columns, left=(0, 1))
 
 
 def link_table(model: Model) -> Group:
     """A row for every moving link, and one for a base that has mass."""
-    links = [_base(model)] if float(model.base[0]) else []
-    links += [_link(model, i) for i in model.links]
-    centres = aligned([np.asarray(x["com"], float).tolist() for x in links], 3)
-    moments = aligned([np.asarray(x["principal"], float).tolist() for x in links], 3)
-    rows = [
-        [x["name"], number(x["mass"], 5), centre, moment]
-        for x, centre, moment in zip(links, centres, moments, strict=True)
-    ]
-    heads = [
-        "link",
-        "mass\nkg",
-        "centre of mass x, y, z\nm, in the link",
-        "principal moments\nkg m^2",
-    ]
-    return screen_table("links", heads, rows)
+    base, *moving = _bodies(model)
+    links = [base, *moving] if base["mass"] else moving
+    centres, moments = (
+        aligned([np.asarray(x[key], float).tolist() for x in links], 3)
+        for key in ("com", "principal")
+    )
+    columns = {
+        "link": [x["name"] for x in links],
+        "mass\nkg": [number(x["mass"], 5) for x in links],
+        "centre of mass x, y, z\nm, in the link": centres,
+        "principal moments\nkg m^2": moments,
+    }
+    return column_table("links", list(columns.items()))

@@ -146,13 +146,13 @@ def _option(match: re.Match[str]) -> str:
 
 def suggestion_first(text: str) -> str:
     """The message with its "Did you mean ...?" in front of the rest."""
-    found = SUGGESTION.search(text)
-    if found is None or found.start() == 0:
+    suggestion = SUGGESTION.search(text)
+    if suggestion is None or suggestion.start() == 0:
         return text
-    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
+    rest = f"{text[: suggestion.start()]}{text[suggestion.end() :]}".strip()
     if rest.partition(" ")[0].isalpha():  # a word, not the name of a file or an option
         rest = f"{rest[0].upper()}{rest[1:]}"
-    return f"{found[1][0].upper()}{found[1][1:]} {rest}".rstrip()
+    return f"{suggestion[1][0].upper()}{suggestion[1][1:]} {rest}".rstrip()
 
 
 def plain_usage(text: str) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -163,6 +163,23 @@ def waiting(text: str) -> Generator[None]:
         done.set()
         with shown:
             status.stop()
+
+
+@contextmanager
+def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
+    """A bar on stderr while the block runs: a function of what is done, of how much, and a text."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from kinetree.cli.tables import Terminal
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(done: int | None, total: int | None, text: str) -> None:
+            bar.update(task, completed=done, total=total, description=text)
+
+        yield show
 
 
 def compiling(what: str, model: Model) -> str:

@@ -27,7 +27,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify, notify_missing
-from kinetree.cli.output import check_output, print_json, waiting
+from kinetree.cli.output import check_output, print_json, progress_bar, waiting
 from kinetree.cli.states import closed_position, typed_number, vector
 from kinetree.errors import InputError
 
@@ -114,18 +114,18 @@ def render(
 
     check_output(output, trajectory)
     pixels, place = read_size(size), read_camera(camera, degrees)
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     motion = None
     if trajectory is not None:
-        motion = read_motion(found, trajectory, recorded, degrees)
+        motion = read_motion(loaded, trajectory, recorded, degrees)
     position = None
     if q is not None:
-        position = closed_position(found, vector(found.model, "q", q, degrees), q, degrees)
+        position = closed_position(loaded, vector(loaded.model, "q", q, degrees), q, degrees)
     moving = output.suffix.lower() in (".gif", ".mp4")
     with frames_bar() if moving else nullcontext() as progress:
-        with waiting(f"drawing {found.name}") if not moving else nullcontext():
+        with waiting(f"drawing {loaded.name}") if not moving else nullcontext():
             made = draw(
-                found, motion, path=output, q=position, time=time, size=pixels, fps=fps,
+                loaded, motion, path=output, q=position, time=time, size=pixels, fps=fps,
                 speed=speed, theme=theme, camera=place, zoom=zoom, add=split(add),
                 hide=split(hide), transparent=transparent, folder=mesh_folder(reading),
                 progress=progress,
@@ -136,7 +136,7 @@ def render(
         width, height = made.size
         print_json(
             {
-                "robot": found.name,
+                "robot": loaded.name,
                 "file": str(output),
                 "bytes": length,
                 "width": width,
@@ -153,18 +153,18 @@ def render(
 
 def read_motion(robot: "Robot", data: str, recorded: Recorded, degrees: bool) -> "Trajectory":
     """Read the motion of a recording."""
-    from kinetree.cli.rows import wish_of
+    from kinetree.cli.rows import request_of
     from kinetree.cli.trajectories import read_trajectory
 
-    return read_trajectory(data, wish_of(robot.model, recorded, degrees=degrees))
+    return read_trajectory(data, request_of(robot.model, recorded, degrees=degrees))
 
 
 def read_size(text: str) -> tuple[int, int]:
     """Read a size such as 640x480."""
-    found = re.fullmatch(r"(\d{1,6})[x×*,](\d{1,6})", text)
-    if found is None:
+    size = re.fullmatch(r"(\d{1,6})[x×*,](\d{1,6})", text)
+    if size is None:
         raise InputError(f"--size is {text!r}; expected WIDTHxHEIGHT, such as 1280x720.")
-    return int(found[1]), int(found[2])
+    return int(size[1]), int(size[2])
 
 
 def read_camera(words: list[str] | None, degrees: bool) -> tuple[float, float] | None:
@@ -190,16 +190,5 @@ def frames_bar() -> Generator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from kinetree.cli.tables import Terminal
-
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task("drawing")
-
-        def show(done: int, total: int) -> None:
-            words = f"{done} of {counted(total, 'frame')}"
-            bar.update(task, completed=done, total=total, description=words)
-
-        yield show
+    with progress_bar() as show:
+        yield lambda done, total: show(done, total, f"{done} of {counted(total, 'frame')}")

@@ -51,9 +51,9 @@ def report(
         raise InputError(f"--samples is {samples}; expected 10 to 1000000.")
     if output is not None:
         check_output(output, robot)
-    found = find_robot(robot, reading)
-    with waiting(f"writing the page of {found.name}"):
-        stage = stage_of(found, folder=mesh_folder(reading))
+    loaded = find_robot(robot, reading)
+    with waiting(f"writing the page of {loaded.name}"):
+        stage = stage_of(loaded, folder=mesh_folder(reading))
         text = page_of(stage, samples=samples, degrees=degrees)
     notify_missing(stage.scene.remarks)
     if output is None:
@@ -63,10 +63,10 @@ def report(
     if json:
         print_json(
             {
-                "robot": found.name,
+                "robot": loaded.name,
                 "file": str(output),
                 "bytes": size,
-                "warnings": len(found.model.warnings),
+                "warnings": len(loaded.model.warnings),
                 "not_drawn": list(stage.scene.remarks),
             }
         )

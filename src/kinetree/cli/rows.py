@@ -66,7 +66,7 @@ class States:
     size: int | None = None
 
 
-def wish_of(
+def request_of(
     model: Model | None,
     recorded: Recorded = AS_NAMED,
     *,
@@ -74,8 +74,8 @@ def wish_of(
     required: tuple[str, ...] = ("t", "q"),
     unnamed: tuple[str, ...] = (),
 ) -> ReadRequest:
-    """The wish of a command; its columns are words such as `NAME=q:JOINT` and `NAME=`."""
-    found: dict[str, str | None] = {}
+    """The request of a command; `recorded.columns` are words such as `NAME=q:JOINT` and `NAME=`."""
+    columns: dict[str, str | None] = {}
     for word in recorded.columns:
         name, sign, target = word.rpartition("=")
         if not sign:
@@ -83,63 +83,65 @@ def wish_of(
                 f"--columns is {word!r}; expected NAME=q:JOINT, NAME=t, or NAME= to leave a column "
                 "out."
             )
-        if name in found:
+        if name in columns:
             raise InputError(f"--columns maps {name!r} twice; expected every column once.")
-        found[name] = target or None
+        columns[name] = target or None
     return ReadRequest(
-        model, found, degrees, recorded.topic, required, unnamed, OptionNames(command=True)
+        model, columns, degrees, recorded.topic, required, unnamed, OptionNames(command=True)
     )
 
 
 @contextmanager
-def opened(data: str, wish: ReadRequest, wanted: Sequence[str]) -> Generator[States]:
+def opened(data: str, request: ReadRequest, wanted: Sequence[str]) -> Generator[States]:
     """Open the states of a file or of standard input; `wanted` quantities are those to read.
 
     Notes of the reader are printed with the first block.
     """
-    if data == STREAM and wish.topic is None and not binary(sys.stdin.buffer):
+    if data == STREAM and request.topic is None and not binary(sys.stdin.buffer):
         stream, name = sys.stdin.buffer, "standard input"
-        yield States(name, text_blocks(stream, name, wish, wanted), stream)
+        yield States(name, text_blocks(stream, name, request, wanted), stream)
         return
     with as_file(data) as path:
-        if kind_of(path) == TEXT and wish.topic is None:
+        if kind_of(path) == TEXT and request.topic is None:
             with open_text(path) as stream:
-                blocks = text_blocks(stream, path.name, wish, wanted)
+                blocks = text_blocks(stream, path.name, request, wanted)
                 yield States(path.name, blocks, stream, path.stat().st_size)
             return
-        table = read_table(path, wish)
-        yield States(path.name, whole_blocks(path.name, table, wish, wanted))
+        table = read_table(path, request)
+        yield States(path.name, whole_blocks(path.name, table, request, wanted))
 
 
 def text_blocks(
-    stream: BinaryIO, name: str, wish: ReadRequest, wanted: Sequence[str]
+    stream: BinaryIO, name: str, request: ReadRequest, wanted: Sequence[str]
 ) -> Iterator[Block]:
     """Blocks of a text; it is read whole only if rates have to be differentiated."""
-    table = TextTable(stream, name, wish)
+    table = TextTable(stream, name, request)
     lacking = [x for x in RATES if x in wanted and x not in table.layout.columns]
     if table.layout.clock is not None and lacking:
-        yield from whole_blocks(name, table.whole(), wish, wanted)
+        yield from whole_blocks(name, table.whole(), request, wanted)
         return
     for k, block in enumerate(table.blocks()):
         if k == 0:
             announce(name, table.notes, [x for x in wanted if x not in block.values])
         lines = block.lines
-        _check_quaternions(wish.model, block.values, lambda k, own=lines: f"{name}, line {own[k]}")
+        _check_quaternions(
+            request.model, block.values, lambda k, lines=lines: f"{name}, line {lines[k]}"
+        )
         yield Block(block.values)
 
 
 def whole_blocks(
-    name: str, table: Table, wish: ReadRequest, wanted: Sequence[str]
+    name: str, table: Table, request: ReadRequest, wanted: Sequence[str]
 ) -> Iterator[Block]:
     """Blocks of a table that was read whole, with rates if it has times."""
     lacking = [x for x in RATES if x in wanted and x not in table.values]
     if "t" in table.values and lacking:
-        table = with_rates(table, wish, wanted=tuple(lacking), zero=True)
+        table = with_rates(table, request, wanted=tuple(lacking), zero=True)
     announce(name, table.notes, [x for x in wanted if x not in table.values])
-    _check_quaternions(wish.model, table.values, table.row)
+    _check_quaternions(request.model, table.values, table.row)
     for start in range(0, len(table), PIECE):
-        own = slice(start, start + PIECE)
-        yield Block({key: x[own] for key, x in table.values.items()})
+        part = slice(start, start + PIECE)
+        yield Block({key: x[part] for key, x in table.values.items()})
 
 
 def announce(name: str, notes: Sequence[str], missing: Sequence[str]) -> None:

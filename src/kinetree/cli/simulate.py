@@ -38,8 +38,16 @@ from kinetree.cli.output import (
     print_json,
     waiting,
 )
-from kinetree.cli.states import closed_position, closed_start, factors, names, units, vector
-from kinetree.cli.tables import console, screen_table, unit_column
+from kinetree.cli.states import (
+    closed_position,
+    closed_start,
+    document,
+    factors,
+    names,
+    units,
+    vector,
+)
+from kinetree.cli.tables import column_table, console, unit_column
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -58,6 +66,7 @@ MAX_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
 NOTED = ("constraint_forces", "closure")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
+LETTERS = ("q", "dq", "ddq", "tau")  # quantities of a motion
 GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 
@@ -156,23 +165,23 @@ def simulate(
     """
     from kinetree.simulate.core.limits import SimulationError
 
-    found = find_robot(robot, reading)
+    loaded = find_robot(robot, reading)
     _check_files(output, plot)
-    model, ended = found.model, Ended()
+    model, ended = loaded.model, Ended()
     if forces is not None and reference is not None and recorded != AS_NAMED:
         raise InputError(
             "--columns and --topic are for one recording, and --forces and --reference give two; "
             "expected names in these files that need no mapping."
         )
-    acting = _forces(found, tau, forces, recorded)
+    acting = _forces(loaded, tau, forces, recorded)
     inputs = read_controls(model, controls, control_file, degrees)
-    control = Control(controller, to, reference, kp, kd, ki).make(found, degrees, recorded)
+    control = Control(controller, to, reference, kp, kd, ki).make(loaded, degrees, recorded)
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
-    q0, dq0 = closed_start(found, start, (q, dq), degrees)
+    q0, dq0 = closed_start(loaded, start, (q, dq), degrees)
     motion = None
     try:
         with waiting(compiling("and simulating the motion", model)):
-            motion = found.simulate(
+            motion = loaded.simulate(
                 q0, dq0, tau=acting, controller=control, duration=duration, dt=dt, method=method,
                 limits=limits, controls=inputs,
             )  # fmt: skip
@@ -184,12 +193,12 @@ def simulate(
         motion = error.trajectory
     if motion is None:
         if json:
-            print_json(empty_document(found, degrees, ended))
+            print_json(empty_document(loaded, degrees, ended))
         notify(str(ended), WARNING)
         return 1
     if plot is not None:
-        motion.plot(found, path=plot)
-    Result(found, motion, degrees, ended).write(output, json)
+        motion.plot(loaded, path=plot)
+    Result(loaded, motion, degrees, ended).write(output, json)
     return 1 if ended.at else 0
 
 
@@ -203,11 +212,11 @@ class Ended:
     def __str__(self) -> str:
         if not self.at:
             return ""
-        found = [str(in_user_units(x, self.degrees)).partition(": ")[2] for x in self.at]
+        left = [str(in_user_units(x, self.degrees)).partition(": ")[2] for x in self.at]
         t = self.at[0].t
         start = f"ended at t = {t:.6g} s" if t else "cannot begin"
         return (
-            f"the simulation {start}: {'; '.join(found)}. --limits record goes on and reports "
+            f"the simulation {start}: {'; '.join(left)}. --limits record goes on and reports "
             "every violation, --limits ignore does not look."
         )
 
@@ -222,21 +231,17 @@ def in_user_units(violation: "Violation", degrees: bool) -> "Violation":
 
 def empty_document(robot: Robot, degrees: bool, ended: Ended) -> dict[str, Any]:
     """The JSON of a simulation that ended before its first step: no rows."""
-    letters, model = ("q", "dq", "ddq", "tau"), robot.model
-    return {
-        "robot": robot.name,
-        "coordinates": list(model.coordinate_names),
-        "joints": list(model.dof_names),
-        "units": {x: units(model, x, degrees) for x in letters},
+    return document(robot.model, {}, degrees, *LETTERS) | {
         "t": [],
-        **{x: [] for x in letters},
-        "violations": [_violation(in_user_units(v, degrees)) for v in ended.at],
+        **{x: [] for x in LETTERS},
+        "violations": _documents([in_user_units(v, degrees) for v in ended.at]),
         "stopped": str(ended),
     }
 
 
-def _violation(v: "Violation") -> dict[str, Any]:
-    return {"t": v.t, "joint": v.joint, "quantity": v.quantity, "by": v.by, "unit": v.unit}
+def _documents(violations: "Sequence[Violation]") -> list[dict[str, Any]]:
+    keys = ("t", "joint", "quantity", "by", "unit")
+    return [{key: getattr(v, key) for key in keys} for v in violations]
 
 
 def _check_files(output: Path | None, plot: Path | None) -> None:
@@ -257,7 +262,7 @@ def _forces(
     robot: Robot, tau: list[str] | None, forces: str | None, recorded: Recorded
 ) -> "Array | Signal | None":
     """The joint forces of --tau (constant) or of the file --forces."""
-    from kinetree.cli.rows import wish_of
+    from kinetree.cli.rows import request_of
     from kinetree.cli.trajectories import read_forces
     from kinetree.simulate.core.signals import signal
 
@@ -265,8 +270,8 @@ def _forces(
         return vector(robot.model, "tau", tau, False) if tau else None
     if tau:
         raise InputError("--tau and --forces both give joint forces; expected one of them.")
-    wish = wish_of(robot.model, recorded, required=("t", "tau"))
-    return signal(*read_forces(forces, wish), kind="linear")
+    request = request_of(robot.model, recorded, required=("t", "tau"))
+    return signal(*read_forces(forces, request), kind="linear")
 
 
 @dataclass(frozen=True)
@@ -310,14 +315,14 @@ class Control:
         return controllers.PD(goal, kp, kd, gravity=gravity)
 
     def _goal(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Array | Trajectory":
-        from kinetree.cli.rows import wish_of
+        from kinetree.cli.rows import request_of
         from kinetree.cli.trajectories import read_trajectory
 
         if self.reference is not None and self.to:
             raise InputError("--to and --reference both give the goal; expected one of them.")
         if self.reference is not None:
-            wish = wish_of(robot.model, recorded, degrees=degrees)
-            return read_trajectory(self.reference, wish)
+            request = request_of(robot.model, recorded, degrees=degrees)
+            return read_trajectory(self.reference, request)
         goal = vector(robot.model, "q", self.to, degrees, "--to")
         return closed_position(robot, goal, self.to, degrees, "--to")
 
@@ -369,19 +374,17 @@ class Result:
 
     def document(self, shown: "Trajectory") -> dict[str, Any]:
         """The motion as JSON."""
-        letters, model = ("q", "dq", "ddq", "tau"), self.robot.model
+        about = document(self.robot.model, {}, self.degrees, *LETTERS)
         return {
-            "robot": self.robot.name,
-            "coordinates": list(model.coordinate_names),
-            "joints": list(model.dof_names),
-            "units": {x: units(model, x, self.degrees) for x in letters} | self._control_units(),
+            **about,
+            "units": about["units"] | self._control_units(),
             "t": shown.t,
-            **{x: getattr(shown, x) for x in letters},
+            **{x: getattr(shown, x) for x in LETTERS},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
             **{key: shown.meta[key] for key in NOTED if key in shown.meta},
             **self._controls(),
-            "violations": [_violation(v) for v in self.violations()],
+            "violations": _documents(self.violations()),
             "stuck": [asdict(joint) for joint in self.motion.meta.get("stuck", ())],
             "stopped": str(self.ended) or None,
         }
@@ -399,9 +402,9 @@ class Result:
     def _control_units(self) -> dict[str, dict[str, str]]:
         """Units of controls and activations, by actuator; "" where the model knows none."""
         model = self.robot.model
-        found = {x.name: control_units(model, x, self.degrees) for x in model.actuators}
+        units_of = {x.name: control_units(model, x, self.degrees) for x in model.actuators}
         return {
-            key: {name: found[name][k] for name in self.motion.meta[key]}
+            key: {name: units_of[name][k] for name in self.motion.meta[key]}
             for k, key in enumerate(CONTROLS)
             if key in self.motion.meta
         }
@@ -455,9 +458,7 @@ def _table(
     units: Sequence[str],
 ) -> Group:
     """Numbers of every joint; the unit is in the headings, or beside the numbers if it differs."""
-    names, columns = [quantity], [list(rows)]
+    columns = [(quantity, list(rows))]
     for head, numbers in zip(heads, zip(*values, strict=True), strict=True):
-        name, cells = unit_column(head, [number(x, 6) for x in numbers], units)
-        names.append(name)
-        columns.append(cells)
-    return screen_table(title, names, list(zip(*columns, strict=True)))
+        columns.append(unit_column(head, [number(x, 6) for x in numbers], units))
+    return column_table(title, columns)

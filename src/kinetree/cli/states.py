@@ -25,7 +25,7 @@ from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
-from kinetree.cli.tables import clear_rounding, console, screen_table, unit_column
+from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
@@ -111,23 +111,23 @@ def closed_state(
         given: their words, as typed.
         degrees: whether angles are shown in degrees.
     """
-    found = dict(state)
+    closed = dict(state)
     if robot.model.constraints is None:
-        return found
+        return closed
     start = closed_start(robot, (state["q"], state["dq"]), (given["q"], given["dq"]), degrees)
-    found |= zip(("q", "dq"), start, strict=True)
+    closed |= zip(("q", "dq"), start, strict=True)
     if "ddq" in state:
-        found["ddq"] = closed_acceleration(robot, (*start, state["ddq"]), given["ddq"], degrees)
+        closed["ddq"] = closed_acceleration(robot, (*start, state["ddq"]), given["ddq"], degrees)
     watch = ClosureWatch(robot, OPEN)
-    watch.look({name: x[None] for name, x in found.items()})
+    watch.look({name: x[None] for name, x in closed.items()})
     if list(watch.worst) == ["ddq"]:
         words = watch.words("ddq")
         raise InputError(
             f"the constraints of {robot.name!r} forbid this motion: with --ddq, {words}; expected "
             "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
         )
-    watch.report({name: f"--{name}" for name in found})
-    return found
+    watch.report({name: f"--{name}" for name in closed})
+    return closed
 
 
 class ClosureWatch:
@@ -180,8 +180,8 @@ class ClosureWatch:
             return
         k, row = np.unravel_index(int(np.argmax(shares)), shares.shape)
         if shares[k, row] > max(self.tolerance, self.worst.get(quantity, (0.0,))[0]):
-            found = float(shares[k, row]), float(errors[k, row]), self.seen + int(k), int(row)
-            self.worst[quantity] = found
+            entry = float(shares[k, row]), float(errors[k, row]), self.seen + int(k), int(row)
+            self.worst[quantity] = entry
 
     def report(self, names: Mapping[str, str], rows: bool = False) -> None:
         """Print the worst of each quantity on stderr; `names` are those of the user."""
@@ -326,15 +326,15 @@ def report_closed(
     """Print on stderr the entries that follow from the constraints."""
     known, unit = names(model, quantity), units(model, quantity, degrees)
     shown = x / factors(model, quantity, degrees)
-    found = [
+    entries = [
         f"{name} = {number(shown[k], 6)} {unit[k]}".rstrip()
         for k, name in enumerate(known)
         if k not in typed
     ]
-    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+    more = f" and {len(entries) - MAX_NAMES} more" if len(entries) > MAX_NAMES else ""
     notify(
-        f"{option or f'--{quantity}'} leaves out {counted(len(found), 'entry')}, which the "
-        f"constraints decide or limit; taken as {', '.join(found[:MAX_NAMES])}{more}."
+        f"{option or f'--{quantity}'} leaves out {counted(len(entries), 'entry')}, which the "
+        f"constraints decide or limit; taken as {', '.join(entries[:MAX_NAMES])}{more}."
     )
 
 
@@ -361,7 +361,7 @@ def named_numbers(
     model: Model, option: str, known: Sequence[str], pieces: Sequence[str]
 ) -> dict[str, float]:
     """Read entries such as shoulder=0.1."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for piece in pieces:
         name, equals, text = piece.rpartition("=")
         if not equals:
@@ -374,10 +374,10 @@ def named_numbers(
                 f"{option} names {name!r}, which {model.name!r} does not have; expected some of "
                 f"{', '.join(known)}.{nearest(name, known)}"
             )
-        if name in found:
+        if name in numbers:
             raise InputError(f"{option} names {name!r} twice; expected one number for it.")
-        found[name] = typed_number(option, name, text)
-    return found
+        numbers[name] = typed_number(option, name, text)
+    return numbers
 
 
 def typed_number(option: str, name: str, text: str) -> float:
@@ -457,10 +457,8 @@ def print_state(model: Model, shown: Mapping[str, Array], degrees: bool, result:
 
 def _print(model: Model, shown: Mapping[str, Array], degrees: bool, title: str) -> None:
     """Print quantities in columns, with their units."""
-    heads, columns = ["joint"], [list(names(model, next(iter(shown))))]
+    columns = [("joint", list(names(model, next(iter(shown)))))]
     for name, x in shown.items():
         texts = [number(v, 6) for v in x.tolist()]
-        head, cells = unit_column(name, texts, units(model, name, degrees))
-        heads.append(head)
-        columns.append(cells)
-    console().print(screen_table(title, heads, list(zip(*columns, strict=True))))
+        columns.append(unit_column(name, texts, units(model, name, degrees)))
+    console().print(column_table(title, columns))

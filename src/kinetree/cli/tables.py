@@ -89,6 +89,14 @@ def screen_table(
     return Group(*parts)
 
 
+def column_table(
+    title: str, columns: Sequence[tuple[str, Sequence[Cell]]], left: Sequence[int] = (0,)
+) -> Group:
+    """A table of columns, each with its heading and its cells; see `screen_table`."""
+    heads, cells = zip(*columns, strict=True)
+    return screen_table(title, heads, list(zip(*cells, strict=True)), left)
+
+
 def fits(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> bool:
     """Return True if the table needs no breaking."""
     widths = widths_of(heads, rows)
@@ -123,24 +131,24 @@ def column_groups(widths: Sequence[int], width: int) -> list[list[int]]:
 
 def _fill(widths: Sequence[int], room: int) -> list[list[int]]:
     """Put columns into groups from the left; a group takes what fits beside column 0."""
-    found: list[list[int]] = [[0]]
+    groups: list[list[int]] = [[0]]
     used = 0
     for k in range(1, len(widths)):
-        if used + GAP + widths[k] > room and len(found[-1]) > 1:
-            found.append([0])
+        if used + GAP + widths[k] > room and len(groups[-1]) > 1:
+            groups.append([0])
             used = 0
-        found[-1].append(k)
+        groups[-1].append(k)
         used += GAP + widths[k]
-    return found
+    return groups
 
 
 def _table(
     heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
 ) -> Table | Text:
     if len(rows) > MANY_ROWS:
-        found = plain_table(heads, rows, left, shown)
-        if found is not None:
-            return found
+        made_at_once = plain_table(heads, rows, left, shown)
+        if made_at_once is not None:
+            return made_at_once
     return rich_table(heads, rows, left, shown)
 
 
@@ -174,16 +182,16 @@ def plain_table(
     high = max(map(len, lines))
     table = [["", *x] if len(x) < high else x for x in lines] if high == 2 else lines
     head = [line([x[k] if k < len(x) else "" for x in table]) for k in range(high)]
-    found = Text("\n".join(head), style="bold", no_wrap=True)
+    table_head = Text("\n".join(head), style="bold", no_wrap=True)
     body = ["\u2500" * width, *map(line, cells)]
-    return Text("", no_wrap=True).append_text(found).append("\n" + "\n".join(body))
+    return Text("", no_wrap=True).append_text(table_head).append("\n" + "\n".join(body))
 
 
 def rich_table(
     heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
 ) -> Table:
     """A table with a rule below the headings, the columns `shown`."""
-    found = Table(
+    table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
         header_style="bold",
     )  # fmt: skip
@@ -191,10 +199,10 @@ def rich_table(
     for k in shown:
         lines = heads[k].split("\n")
         head = heads[k] if k in left else "\n".join(x.rjust(widths[k]) for x in lines)
-        found.add_column(Text(head), overflow="fold")
+        table.add_column(Text(head), overflow="fold")
     for row in rows:
-        found.add_row(*(_aligned(row[k], 0 if k in left else widths[k]) for k in shown))
-    return found
+        table.add_row(*(_aligned(row[k], 0 if k in left else widths[k]) for k in shown))
+    return table
 
 
 def _aligned(cell: Cell, width: int) -> Text:

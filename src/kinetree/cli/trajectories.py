@@ -15,21 +15,21 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 
 
-def read_trajectory(data: str, wish: ReadRequest) -> Trajectory:
+def read_trajectory(data: str, request: ReadRequest) -> Trajectory:
     """Read the trajectory of a recording; missing rates are those of the spline through it.
 
     Notes of the reader are printed.
     """
     with as_file(data) as path:
-        table = with_rates(read_table(path, wish), wish)
+        table = with_rates(read_table(path, request), request)
     announce(path.name, table.notes, ())
-    return trajectory_of(table, wish, path.name)
+    return trajectory_of(table, request, path.name)
 
 
-def read_forces(data: str, wish: ReadRequest) -> tuple[Array, Array]:
+def read_forces(data: str, request: ReadRequest) -> tuple[Array, Array]:
     """Read times and joint forces, (T,) and (T, n), of a recording with t and tau:JOINT."""
     with as_file(data) as path:
-        table = read_table(path, wish)
+        table = read_table(path, request)
     announce(path.name, table.notes, ())
     return table.values["t"], table.values["tau"]
 
@@ -44,14 +44,14 @@ def in_users_units(motion: Trajectory, robot: Robot, degrees: bool) -> Trajector
 
 def heads_of(motion: Trajectory, degrees: bool) -> list[str]:
     """Names of the columns of a motion; angles in degrees have their unit in the name."""
-    found = ["t"]
+    heads = ["t"]
     for quantity, joint in (key for key, _ in columns_of(motion, "a CSV file")):
         names = motion.coordinate_names if quantity == "q" else motion.dof_names
         unit = ""
         if degrees and motion.model is not None:
             unit = units(motion.model, quantity, degrees)[names.index(joint)]
-        found.append(f"{quantity}:{joint} [{unit}]" if "deg" in unit else f"{quantity}:{joint}")
-    return found
+        heads.append(f"{quantity}:{joint} [{unit}]" if "deg" in unit else f"{quantity}:{joint}")
+    return heads
 
 
 def write_trajectory(motion: Trajectory, output: Path | None, degrees: bool) -> None:

@@ -77,20 +77,20 @@ def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Work
     check_folders(reading)
     path = Path(robot)
     if not path.is_file():
-        found = find_robot(robot, reading)
+        loaded = find_robot(robot, reading)
         name = robot.lower().replace("-", "_")
         unchanged = reading.options() == AS_IT_IS.options()
         # a built-in robot as it is has its own name in scenes and links, which open anywhere
-        first = name if name in BUILT_IN and unchanged else found
+        first = name if name in BUILT_IN and unchanged else loaded
         return view(first, port=port, browser=False, degrees=degrees)
     folder = mesh_folder(reading)
     with waiting(f"reading {path.name}"):
-        found, drawn, notes = read_robot(path, folder, **reading.options())
+        loaded, drawn, notes = read_robot(path, folder, **reading.options())
     for note in notes:
         if note not in drawn.remarks:  # a warning about the file
             notify(note, WARNING)
     notify_missing(drawn.remarks)
-    return view(found, drawn=drawn, meshes=folder, port=port, browser=False, degrees=degrees)
+    return view(loaded, drawn=drawn, meshes=folder, port=port, browser=False, degrees=degrees)
 
 
 def serve(workbench: "Workbench", browser: bool, json: bool) -> None:

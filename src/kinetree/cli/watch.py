@@ -28,7 +28,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, compiling, print_json, waiting
 from kinetree.cli.states import units
-from kinetree.cli.tables import console, screen_table, unit_column
+from kinetree.cli.tables import column_table, console, screen_table, unit_column
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 
@@ -110,7 +110,7 @@ def watch(
     kinetree watch arm.urdf data.csv --contact-free 0 2 --report contacts.html
     ```
     """
-    from kinetree.cli.rows import as_file, wish_of
+    from kinetree.cli.rows import as_file, request_of
     from kinetree.controllers import MomentumObserver
     from kinetree.identify.recording import recording_of
 
@@ -120,14 +120,14 @@ def watch(
     _check_above_zero(false_alarms, "--false-alarms")
     if report is not None:
         check_report(report)
-    found = find_robot(robot, reading)
-    observer = MomentumObserver(found, gain)
-    wish = wish_of(found.model, recorded, degrees=degrees, required=("t", "q", "tau"))
+    loaded = find_robot(robot, reading)
+    observer = MomentumObserver(loaded, gain)
+    request = request_of(loaded.model, recorded, degrees=degrees, required=("t", "q", "tau"))
 
     def read(name: str) -> "Recording":
         with as_file(name) as path:
-            own = rate_cutoff(path, wish, gain) if cutoff is None else cutoff
-            return recording_of(path, found, wish, cutoff=own)
+            frequency = rate_cutoff(path, request, gain) if cutoff is None else cutoff
+            return recording_of(path, loaded, request, cutoff=frequency)
 
     recording = read(data)
     quiet, source = None, ITSELF
@@ -135,7 +135,7 @@ def watch(
         quiet, source = read(str(reference)), str(reference)
     elif times is not None:
         quiet, source = stretch(recording, times), f"{times[0]:g} to {times[1]:g} s"
-    with waiting(compiling("the dynamics", found.model)):
+    with waiting(compiling("the dynamics", loaded.model)):
         limits, reasons = _limits(observer, chosen, quiet, recording, false_alarms)
         origin = "--threshold" if chosen.all else source
         result = watched(observer, recording, limits, reasons, origin)
@@ -143,7 +143,7 @@ def watch(
     if report is not None:
         from kinetree.views.page.contacts import contacts_page
 
-        text = contacts_page(found, result.t, result.external, limits, result.contacts)
+        text = contacts_page(loaded, result.t, result.external, limits, result.contacts)
         report.write_text(text, encoding="utf-8", newline="\n")
         page = str(report)
     if json:
@@ -155,14 +155,14 @@ def watch(
     return 1 if result.contacts else 0
 
 
-def rate_cutoff(path: Path, wish: "ReadRequest", gain: float) -> float:
+def rate_cutoff(path: Path, request: "ReadRequest", gain: float) -> float:
     """Twice the corner frequency of the observer, Hz, or less if samples are far apart.
 
     A lower one would smear contacts, and the observer attenuates the noise above it.
     """
     from kinetree.motion.recordings.read import read_table
 
-    steps = np.diff(read_table(path, wish).values["t"])
+    steps = np.diff(read_table(path, request).values["t"])
     dt = float(np.median(steps)) if len(steps) else 0.0
     return min(gain / np.pi, HIGHEST / dt) if dt > 0 else gain / np.pi
 
@@ -329,35 +329,37 @@ def watched(
     )  # fmt: skip
 
 
-def document(found: Watched) -> dict[str, Any]:
+def document(result: Watched) -> dict[str, Any]:
     """Contacts and thresholds, as JSON."""
-    names, unit = list(found.robot.model.dof_names), units(found.robot.model, "tau")
-    rms, peak = (found.external**2).mean(axis=0) ** 0.5, np.abs(found.external).max(axis=0)
-    columns = zip(names, rms, peak, found.limits, found.reasons, found.verdicts, unit, strict=True)
+    names, unit = list(result.robot.model.dof_names), units(result.robot.model, "tau")
+    rms, peak = (result.external**2).mean(axis=0) ** 0.5, np.abs(result.external).max(axis=0)
+    columns = zip(
+        names, rms, peak, result.limits, result.reasons, result.verdicts, unit, strict=True
+    )
     keys = "joint", "rms", "peak", "threshold", "threshold_from", "verdict", "unit"
     return {
-        "robot": found.robot.name,
-        "ok": not found.contacts,
-        "contacts": [asdict(x) | {"unit": unit[names.index(x.joint)]} for x in found.contacts],
+        "robot": result.robot.name,
+        "ok": not result.contacts,
+        "contacts": [asdict(x) | {"unit": unit[names.index(x.joint)]} for x in result.contacts],
         "joints": [dict(zip(keys, x, strict=True)) for x in columns],
-        "thresholds_from": found.source,
-        "gain": found.gain,
-        "duration": float(found.t[-1] - found.t[0]),
-        "samples": len(found.t),
-        "notes": list(found.notes),
+        "thresholds_from": result.source,
+        "gain": result.gain,
+        "duration": float(result.t[-1] - result.t[0]),
+        "samples": len(result.t),
+        "notes": list(result.notes),
     }
 
 
-def show(found: Watched) -> None:
+def show(result: Watched) -> None:
     """Print contacts, external forces beside thresholds, and notes."""
-    data, screen = document(found), console()
-    count = counted(len(found.contacts), "contact") if found.contacts else "no contact"
+    data, screen = document(result), console()
+    count = counted(len(result.contacts), "contact") if result.contacts else "no contact"
     screen.print(
-        f"{found.robot.name}: {count} in {number(data['duration'], 3)} s",
-        style="bold red" if found.contacts else "bold green",
+        f"{result.robot.name}: {count} in {number(data['duration'], 3)} s",
+        style="bold red" if result.contacts else "bold green",
     )
     screen.print()
-    if found.contacts:
+    if result.contacts:
         rows = [
             (
                 f"{x['start']:.3f}", f"{x['end']:.3f}", x["joint"],
@@ -369,18 +371,13 @@ def show(found: Watched) -> None:
         screen.print(screen_table("contacts", heads, rows, left=(2, 4, 6)))
         screen.print()
     unit = [x["unit"] for x in data["joints"]]
-    heads, columns = ["joint"], [[x["joint"] for x in data["joints"]]]
+    columns = [("joint", [x["joint"] for x in data["joints"]])]
     for key in ("rms", "peak", "threshold"):
-        head, cells = unit_column(key, [number(x[key], 3) for x in data["joints"]], unit)
-        heads.append(head)
-        columns.append(cells)
-    for key in ("threshold_from", "verdict"):
-        heads.append({"threshold_from": "set by", "verdict": "verdict"}[key])
-        columns.append([x[key] for x in data["joints"]])
-    rows = list(zip(*columns, strict=True))
-    left = 0, len(heads) - 2, len(heads) - 1
-    screen.print(screen_table("forces from outside", heads, rows, left=left))
-    screen.print(f"thresholds from {found.source}; gain {number(found.gain, 3)} 1/s.")
-    for note in found.notes:
+        columns.append(unit_column(key, [number(x[key], 3) for x in data["joints"]], unit))
+    for key, head in (("threshold_from", "set by"), ("verdict", "verdict")):
+        columns.append((head, [x[key] for x in data["joints"]]))
+    screen.print(column_table("forces from outside", columns, left=(0, 4, 5)))
+    screen.print(f"thresholds from {result.source}; gain {number(result.gain, 3)} 1/s.")
+    for note in result.notes:
         text = wrapped(f"note: {note}", screen.width, "  ")
         screen.print(Text(text), soft_wrap=True)

@@ -26,11 +26,8 @@ PRINTING = [
     "report planar_2r --samples 10", "id planar_2r rows.csv", "info panda --json", "--help",
     "simulate --help",
 ]  # fmt: skip
-WAITING = [
-    "id planar_2r -", "fd planar_2r -", "terms planar_2r -", "explain planar_2r -",
-    "check planar_2r -", "identify planar_2r - -o never.urdf", "simulate planar_2r --forces -",
-    "watch planar_2r -",
-]  # fmt: skip
+# one for each way to read standard input
+WAITING = ["id planar_2r -", "check planar_2r -", "identify planar_2r - -o never.urdf"]
 
 
 @pytest.fixture(scope="module")
@@ -79,20 +76,6 @@ def test_a_reader_that_is_gone_gives_code_141(ready, line):
 
 
 @posix
-@pytest.mark.parametrize("line", ["info panda", "--help"])
-def test_a_process_of_its_own_gives_code_141_too(ready, line):
-    """Python writes what is left in the buffers when it ends."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    run = subprocess.run(
-        ready.command(line), stdout=writer, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        cwd=ready.folder, env=ready.environment, timeout=120,
-    )  # fmt: skip
-    os.close(writer)
-    assert (run.returncode, b"Traceback" in run.stderr) == (141, False), run.stderr
-
-
-@posix
 @pytest.mark.parametrize("line", WAITING)
 def test_ctrl_c_gives_code_130(ready, line):
     process = subprocess.Popen(
@@ -119,3 +102,49 @@ def wait_until_it_reads(process):
             if "pipe" in file.read():
                 return
         time.sleep(0.1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full disk to write to")
+def test_a_full_disk_is_one_sentence(program):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            program.command("demo"), stdout=full, stderr=subprocess.PIPE, env=program.environment,
+            timeout=120, check=False,
+        )  # fmt: skip
+    words = ended.stderr.decode()
+    assert ended.returncode == 2 and words.startswith("kinetree: ") and words.count("\n") == 1
+
+
+def test_a_narrow_terminal_loses_no_digit_and_the_version_is_printed(program):
+    assert "…" not in program("demo", COLUMNS="44").stdout
+    assert program("--version").stdout.strip() == kt.__version__
+
+
+def test_the_cache_is_shown_and_cleared(with_own_cache, tmp_path):
+    program, place = with_own_cache, with_own_cache.folder / "cache"
+    empty = program("cache info").stdout
+    assert str(place) in empty and "entries  0" in empty and "cache    on" in empty
+    program("id rp")
+    count = len(list(place.glob("*.kto")))
+    shown = program.json("cache info")
+    assert shown["entries"] == count > 0 and shown["size"] > 0 and shown["enabled"] is True
+    assert f"entries  {count}" in program("cache info").stdout
+    assert f"{count} entries removed" in program("cache clear").stdout
+    assert list(place.glob("*.kto")) == []
+    assert program.json("cache clear")["removed"] == 0
+    off = {"KINETREE_CACHE": "0", "KINETREE_CACHE_DIR": str(tmp_path / "cache")}
+    assert "off (KINETREE_CACHE=0)" in program("cache info", **off).stdout
+    program("id rp", **off)
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("name", ["[bold]odd[/bold] name", "[/nope]", "ümläut"])
+def test_the_folder_of_the_cache_may_be_called_anything(program, tmp_path, name):
+    place = str(tmp_path / name)
+    assert name in program("cache info", KINETREE_CACHE_DIR=place).stdout
+
+
+@pytest.mark.parametrize("command", ["info", "clear"])
+def test_a_home_that_does_not_exist_is_one_sentence(program, command):
+    ended = program(f"cache {command}", code=2, KINETREE_CACHE_DIR="~nobody-of-this-name/cache")
+    assert ended.stderr.startswith("kinetree: no folder for the cache")

@@ -1,4 +1,4 @@
-"""The program among others: pipes that close, Ctrl-C, a million rows, terminals, shells."""
+"""The program among others: pipes that close, Ctrl-C, many rows, terminals, shells."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_a_reader_that_wants_one_row(warm):
 
 @pytest.mark.parametrize(
     "line",
-    ["export humanoid", "info humanoid --json", "simulate rp -o -", "info panda", "id --help"],
+    ["info humanoid --json", "id --help"],
 )
 def test_other_output_may_be_cut_too(warm, line):
     with warm.start(line, stdin=subprocess.DEVNULL) as process:
@@ -83,18 +83,6 @@ def test_ctrl_c_leaves_whole_rows(warm, output):
     found = path.read_bytes() if output else first + rest
     assert found.startswith(b"tau:joint1,tau:joint2\n") and found.endswith(b"\n")
     assert {line.count(b",") for line in found.splitlines()} == {1}
-
-
-def test_ctrl_c_at_rest(warm):
-    """While it waits for rows."""
-    with warm.start("id planar_2r -") as process:
-        process.stdin.write(ROW)
-        rows = [process.stdout.readline() for _ in range(2)]
-        process.send_signal(signal.SIGINT)
-        process.wait(120)
-        words = process.stderr.read()
-    assert process.returncode == 130 and words.endswith(b"kinetree: interrupted\n")
-    assert rows[1].count(b",") == 1
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -135,7 +123,7 @@ def test_ctrl_c_deep_in_compiled_code(warm, terminal):
     assert terminal or words == b"kinetree: interrupted\n"
 
 
-# ----- a million rows
+# ----- many rows
 
 MEASURE = """
 import resource, subprocess, sys
@@ -162,15 +150,16 @@ def measured(program, rows):
     return memory / (1024 if sys.platform == "darwin" else 1), path
 
 
-def test_a_million_rows_take_no_more_memory_than_ten_thousand(warm):
+def test_many_rows_take_no_more_memory_than_ten_thousand(warm):
+    """A row that stayed in memory would be 100 bytes at least, 30 MB in all."""
     few, _ = measured(warm, 10_000)
-    many, path = measured(warm, 1_000_000)
+    many, path = measured(warm, 300_000)
     assert many < few + SLACK
     tau = kt.robots.planar_2r().inverse_dynamics([0.999, -1.998], [0.0, 0], [0.0, 0])
     with path.open(encoding="utf-8") as file:
         for count, line in enumerate(file, 1):  # noqa: B007
             last = line
-    assert count == 1_000_001
+    assert count == 300_001
     assert [float(x) for x in last.split(",")] == pytest.approx(tau.tolist(), rel=1e-13)
     path.unlink()
 
@@ -206,11 +195,11 @@ def plain(text):
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
-@pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize(
-    "line", ["terms panda", "info panda", "check panda motion.csv", "id panda"]
+    ("line", "columns"), [("terms panda", 80), ("check panda motion.csv", 120)]
 )
 def test_tables_fit_the_terminal(warm, line, columns):
+    """Stored texts have all commands in these widths; here a terminal decides the width."""
     if "motion" in line and not (warm.folder / "motion.csv").exists():
         warm("simulate panda --limits record --duration 0.1 -o motion.csv")
     code, text = on_terminal(warm, line, columns)

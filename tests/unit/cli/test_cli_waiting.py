@@ -71,7 +71,7 @@ def test_the_size_is_named():
     assert compiling("M", one.model).endswith("(1 joint)")
 
 
-@pytest.mark.parametrize("robot", ["panda", "hand", "quadruped"])
+@pytest.mark.parametrize("robot", ["panda", "hand"])
 @pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
 @pytest.mark.parametrize("rows", [False, True])
 def test_algorithms_and_kernels_agree(monkeypatch, robot, quantity, rows):
