@@ -51,8 +51,7 @@ class Adaptive(Following):
     state, (10 l,), in the lean frames of the robot.
 
     Args:
-        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
-            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        reference: positions to follow, as in `PD`.
         lam: rate at which the error decays, 1/s: a number, a diagonal of shape (n,), or a matrix
             (n, n).
         kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),

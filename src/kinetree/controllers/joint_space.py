@@ -100,17 +100,11 @@ class PID(Following):
     """tau = kp e + kd de + ki z with dz = e, plus g(q) and forces of springs if `gravity` is set.
 
     Args:
-        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
-            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
-        kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
-            n).
-        kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),
-            or a matrix (n, n).
+        reference, kp, kd, gravity: as in `PD`.
         ki: gain of the integral, N m/(rad s) or N/(m s): a number, a diagonal of shape (n,), or a
             matrix (n, n).
         bound: the most of the integral that counts in tau, rad s or m s, against windup: a number
             or shape (n,); None: all of it.
-        gravity: whether to add g(q) of the robot; another robot adds its g(q).
     """
 
     named_fields: ClassVar[NamedFields] = {**BY_JOINT, "ki": dof_axis, "bound": dof_axis}
@@ -174,8 +168,7 @@ class ComputedTorque(Following):
     the reference must satisfy the constraints.
 
     Args:
-        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
-            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        reference: as in `PD`.
         kp: gain of the error, 1/s^2: a number, a diagonal of shape (n,), or a matrix (n, n).
         kd: gain of the rate of the error, 1/s: a number, a diagonal of shape (n,), or a matrix (n,
             n). The default gains let an error decay without overshoot, as (1 + 10 t) exp(-10 t).

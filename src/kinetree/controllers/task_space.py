@@ -74,8 +74,7 @@ class Posture(ByValue):
     """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference.
 
     Args:
-        reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
-            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+        reference: positions to follow, as in `PD`.
         kp: gain of the error, 1/s^2: a number or shape (n,).
         kd: gain of the rate, 1/s: a number or shape (n,).
     """

@@ -60,55 +60,55 @@ UNSEEN = {
 }
 
 
-def judge(found: Identification, whole: Base, readings: Sequence[Finding]) -> Identification:
+def judge(result: Identification, whole: Base, readings: Sequence[Finding]) -> Identification:
     """The result with its verdict, its warnings, and without intervals that cannot be trusted.
 
     Args:
-        found: the result.
+        result: without a verdict.
         whole: base parameters of all motions.
         readings: warnings of `check_readings`.
     """
-    rows = comparison_rows(found)
+    rows = comparison_rows(result)
     examined = examine(rows)
-    coloured = list(_coloured(found))
-    facts = [*found.train.findings, *_stuck(found, _joints_of(x.finding for x in coloured))]
+    coloured = list(_coloured(result))
+    facts = [*result.train.findings, *_stuck(result, _joints_of(x.finding for x in coloured))]
     explained = [
         x
-        for x in (_finding(found, y) for y in examined.explanations)
+        for x in (_finding(result, y) for y in examined.explanations)
         if not any(x.joints and set(x.joints) <= set(fact.joints) for fact in facts)
     ]
-    negative, places = _negative_friction(found)
-    others = [*_unphysical(found), *compared(found), *_unsteady(found), *_uneven(found)]
+    negative, places = _negative_friction(result)
+    others = [*_unphysical(result), *compared(result), *_unsteady(result), *_uneven(result)]
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
     consequences = _joints_of([*explained[:1], *negative])
     fits = not (explained or negative or coloured or others)
-    readings = [x for x in readings if not _refuted(found, x, consequences, fits)]
+    readings = [x for x in readings if not _refuted(result, x, consequences, fits)]
     causes = [x for x in readings if consequences.intersection(x.joints)]
     readings_left = [x for x in readings if x not in causes]
     reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
-    withheld = set(places) | set(found.fit.uneven) | moved_by(found, rows, examined.explanations)
-    withheld |= set(influenced(found, _joints_of([*facts, *others])))
+    withheld = set(places) | set(result.fit.uneven) | moved_by(result, rows, examined.explanations)
+    withheld |= set(influenced(result, _joints_of([*facts, *others])))
     if readings or any(x.kind == "worse" and not x.joints for x in others):
-        withheld = set(range(found.base.r))
-    row_times = in_band(found.train, found.train.t, found.cutoff)
-    times = row_times if len(row_times) == len(found.fit.residual) else None
+        withheld = set(range(result.base.r))
+    row_times = in_band(result.train, result.train.t, result.cutoff)
+    times = row_times if len(row_times) == len(result.fit.residual) else None
     remarks = [
-        *_untested(found), *(x.finding for x in coloured if not x.lasting),
-        *odd_errors(found.robot.model, found.fit, found.method, times), *_corrections(found),
-        *poorly_excited(whole, found.base, found.fit),
+        *_untested(result), *(x.finding for x in coloured if not x.lasting),
+        *odd_errors(result.robot.model, result.fit, result.method, times), *_corrections(result),
+        *poorly_excited(whole, result.base, result.fit),
     ]  # fmt: skip
-    verdict = _verdict(found, reasons, len(withheld), tuple(_undecided(found, examined)))
-    if 2 * len(withheld) > found.base.r:
-        withheld = set(range(found.base.r))
+    verdict = _verdict(result, reasons, len(withheld), tuple(_undecided(result, examined)))
+    if 2 * len(withheld) > result.base.r:
+        withheld = set(range(result.base.r))
     return replace(
-        found, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld)),
-        fit=replace(found.fit, covariance=found.fit.covariance + examined.spread),
-        estimate=found.estimate.widened(examined.spread),
+        result, verdict=verdict, warnings=(*reasons, *remarks), withheld=tuple(sorted(withheld)),
+        fit=replace(result.fit, covariance=result.fit.covariance + examined.spread),
+        estimate=result.estimate.widened(examined.spread),
     )  # fmt: skip
 
 
-def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: bool) -> bool:
+def _refuted(result: Identification, reading: Finding, suspect: set[str], fits: bool) -> bool:
     """Whether the recording as it is fits some robot, at the joints of another reading.
 
     Then it is the description that is wrong there, as a wrist whose centre of mass is described on
@@ -118,18 +118,18 @@ def _refuted(found: Identification, reading: Finding, suspect: set[str], fits: b
     """
     if reading.text.endswith(UNIT):
         return False
-    names = reading.joints or found.robot.model.dof_names
-    size = found.rms(found.test, found.test.tau)
-    poor = found.error(physical=False) > const.POOR_READING * np.where(size > 0, size, np.inf)
-    clear = not suspect.union(names_at(found.robot.model.dof_names, poor)).intersection(names)
+    names = reading.joints or result.robot.model.dof_names
+    size = result.rms(result.test, result.test.tau)
+    poor = result.error(physical=False) > const.POOR_READING * np.where(size > 0, size, np.inf)
+    clear = not suspect.union(names_at(result.robot.model.dof_names, poor)).intersection(names)
     return clear or (fits and bool(reading.joints))
 
 
 def _verdict(
-    found: Identification, reasons: tuple[Finding, ...], withheld: int, unseen: tuple[Finding, ...]
+    result: Identification, reasons: tuple[Finding, ...], withheld: int, unseen: tuple[Finding, ...]
 ) -> Verdict:
     """The verdict of these reasons, with so many base parameters withheld."""
-    r = found.base.r
+    r = result.base.r
     if not reasons:
         return Verdict(undecided=unseen)
     if 2 * withheld > r:
@@ -148,13 +148,13 @@ def _joints_of(findings: Iterable[Finding]) -> set[str]:
     return {name for x in findings if x.kind != "unphysical" for name in x.joints}
 
 
-def _finding(found: Identification, explanation: Explanation) -> Finding:
-    names = found.robot.model.dof_names
+def _finding(result: Identification, explanation: Explanation) -> Finding:
+    names = result.robot.model.dof_names
     joints = tuple(names[j] for j in explanation.dofs)
     return Finding(explanation.kind, joints, explanation.text)
 
 
-def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanation]) -> set[int]:
+def moved_by(result: Identification, rows: Rows, explanations: Sequence[Explanation]) -> set[int]:
     """Base parameters that accepted hypotheses move by more than `MOVED_Z` standard errors.
 
     Each explanation includes those before it; `rows` are without any.
@@ -163,12 +163,12 @@ def moved_by(found: Identification, rows: Rows, explanations: Sequence[Explanati
         return set()
     plain = rows.solution[0]
     moved = np.abs(explanations[-1].rows.solution[0][: len(plain)] - plain)
-    return set(np.flatnonzero(moved > const.MOVED_Z * found.fit.standard_error).tolist())
+    return set(np.flatnonzero(moved > const.MOVED_Z * result.fit.standard_error).tolist())
 
 
-def _undecided(found: Identification, examined: Examined) -> Iterator[Finding]:
+def _undecided(result: Identification, examined: Examined) -> Iterator[Finding]:
     """Faults that the recording could not show."""
-    names = found.robot.model.dof_names
+    names = result.robot.model.dof_names
     for kind, text in UNSEEN.items():
         blind = [x for x in examined.blind if x.kind == kind]
         if blind:
@@ -177,15 +177,15 @@ def _undecided(found: Identification, examined: Examined) -> Iterator[Finding]:
             yield Finding(kind, joints, text.format(named(joints)))
 
 
-def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]:
+def _negative_friction(result: Identification) -> tuple[list[Finding], list[int]]:
     """A finding on friction below zero, and the base parameters that are friction of its joints."""
-    names, kept = found.sought.names, found.base.kept
+    names, kept = result.sought.names, result.base.kept
     rubbing = {
         k: names[at].rstrip("]").partition("[")[2]
         for k, at in enumerate(kept)
         if names[at].partition("[")[0].rstrip("+-") in RUBS
     }
-    low = found.fit.beta + const.IMPOSSIBLE_Z * found.fit.standard_error
+    low = result.fit.beta + const.IMPOSSIBLE_Z * result.fit.standard_error
     joints = tuple(dict.fromkeys(joint for k, joint in rubbing.items() if low[k] < 0))
     if not joints:
         return [], []
@@ -198,10 +198,10 @@ def _negative_friction(found: Identification) -> tuple[list[Finding], list[int]]
     ]
 
 
-def _uneven(found: Identification) -> Iterator[Finding]:
+def _uneven(result: Identification) -> Iterator[Finding]:
     """A finding on base parameters whose intervals fail their own test by twins."""
-    if found.fit.uneven:
-        names = [found.sought.names[found.base.kept[k]] for k in found.fit.uneven]
+    if result.fit.uneven:
+        names = [result.sought.names[result.base.kept[k]] for k in result.fit.uneven]
         yield Finding(
             "uneven", (),
             f"errors are larger where the recording determines {named(names)} than "
@@ -209,19 +209,19 @@ def _uneven(found: Identification) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _unphysical(found: Identification) -> Iterator[Finding]:
+def _unphysical(result: Identification) -> Iterator[Finding]:
     """A finding on joints at which the possible robot is worse than the base parameters.
 
     Not if it is as near to them as their noise would put the true robot.
     """
-    r = found.base.r
-    if found.estimate.distance < r + const.IMPOSSIBLE_Z * np.sqrt(2 * r):
+    r = result.base.r
+    if result.estimate.distance < r + const.IMPOSSIBLE_Z * np.sqrt(2 * r):
         return
-    robot, base = found.error(), found.error(physical=False)
-    least = const.NEGLIGIBLE_ERROR * found.rms(found.test, found.test.tau)
+    robot, base = result.error(), result.error(physical=False)
+    least = const.NEGLIGIBLE_ERROR * result.rms(result.test, result.test.tau)
     off = robot - base > np.maximum((const.WORSE_ERROR - 1) * base, least)
     if off.any():
-        joints = names_at(found.robot.model.dof_names, off)
+        joints = names_at(result.robot.model.dof_names, off)
         ratio = float((robot / np.maximum(base, 1e-300))[off].max())
         yield Finding(
             "unphysical", joints,
@@ -230,12 +230,12 @@ def _unphysical(found: Identification) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _stuck(found: Identification, coloured: set[str]) -> Iterator[Finding]:
+def _stuck(result: Identification, coloured: set[str]) -> Iterator[Finding]:
     """A finding on joints that never move and have errors that are not noise."""
-    train, names = found.train, found.robot.model.dof_names
+    train, names = result.train, result.robot.model.dof_names
     if train.q.shape != train.dq.shape:
         return
-    still = np.ptp(train.q, axis=0) < least_motion(found.sought.natural)
+    still = np.ptp(train.q, axis=0) < least_motion(result.sought.natural)
     joints = tuple(x for x, rests in zip(names, still, strict=True) if rests and x in coloured)
     if joints:
         yield Finding(
@@ -245,8 +245,8 @@ def _stuck(found: Identification, coloured: set[str]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _untested(found: Identification) -> Iterator[Finding]:
-    if found.test is found.train:
+def _untested(result: Identification) -> Iterator[Finding]:
+    if result.test is result.train:
         yield Finding(
             "not tested", (),
             "no motion was held out: errors are those on the samples of the fit, which are smaller "
@@ -254,19 +254,19 @@ def _untested(found: Identification) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def compared(found: Identification) -> list[Finding]:
+def compared(result: Identification) -> list[Finding]:
     """Findings on joints that are worse than described on held-out motion."""
-    test = found.test
-    before, now, size = found.described_error(), found.error(), found.rms(test, test.tau)
+    test = result.test
+    before, now, size = result.described_error(), result.error(), result.rms(test, test.tau)
     least = const.EQUAL_ERROR * size
-    forces = found.sought.natural.forces
+    forces = result.sought.natural.forces
     total = float((now / forces).sum()), float((before / forces).sum())
     worse = now - before > np.maximum((const.WORSE_ERROR - 1) * before, least)
     if worse.any():
-        joints = names_at(found.robot.model.dof_names, worse)
+        joints = names_at(result.robot.model.dof_names, worse)
         pairs = zip(now[worse][: const.LISTED], before[worse][: const.LISTED], strict=True)
         values = ", ".join(f"{a:.3g} against {b:.3g}" for a, b in pairs)
-        units = "N m or N" if bounds_of(found.robot.model).sliding.any() else "N m"
+        units = "N m or N" if bounds_of(result.robot.model).sliding.any() else "N m"
         return [Finding(
             "worse", joints,
             f"on held-out motion the robot found is worse than the description at "
@@ -288,25 +288,25 @@ def _size(x: Array) -> Array:
     return np.sqrt((np.minimum(np.abs(x), np.where(most > 0, most, np.inf)) ** 2).mean(axis=0))
 
 
-def _independent(found: Identification, rows: int) -> Array:
+def _independent(result: Identification, rows: int) -> Array:
     """Number of independent squares among so many rows of errors, (n,)."""
-    rho = found.fit.noise.correlation(min(rows, const.CORRELATED_ROWS))
+    rho = result.fit.noise.correlation(min(rows, const.CORRELATED_ROWS))
     return rows / np.maximum((rho**2).sum(axis=1) * 2 - 1, 1)
 
 
-def _unsteady(found: Identification) -> Iterator[Finding]:
+def _unsteady(result: Identification) -> Iterator[Finding]:
     """A warning of joints whose errors change their size during the recording."""
-    rest = found.fit.residual
+    rest = result.fit.residual
     half = len(rest) // 2
     first, last = _size(rest[:half]), _size(rest[half:])
     ratio = np.maximum(last, 1e-300) / np.maximum(first, 1e-300)
-    chance = const.UNSTEADY_Z * np.sqrt(1 / np.maximum(_independent(found, half), 1))
-    least = const.NEGLIGIBLE_ERROR * found.rms(found.train, found.train.tau)
+    chance = const.UNSTEADY_Z * np.sqrt(1 / np.maximum(_independent(result, half), 1))
+    least = const.NEGLIGIBLE_ERROR * result.rms(result.train, result.train.tau)
     off = (np.abs(np.log(ratio)) > np.log(const.UNSTEADY_FACTOR) + chance) & (
         np.maximum(first, last) > least
     )
     if off.any():
-        joints = names_at(found.robot.model.dof_names, off)
+        joints = names_at(result.robot.model.dof_names, off)
         values = ", ".join(f"{x:.2g}" for x in ratio[off][: const.LISTED])
         yield Finding(
             "unsteady", joints,
@@ -323,20 +323,20 @@ class Colour:
     lasting: bool
 
 
-def _coloured(found: Identification) -> Iterator[Colour]:
+def _coloured(result: Identification) -> Iterator[Colour]:
     """Warnings of errors that are correlated over time, with frequency and duration."""
-    f, density = found.error_spectrum()
+    f, density = result.error_spectrum()
     mean = density.mean(axis=0)
     peak = density.argmax(axis=0)
     ratio = density.max(axis=0) / np.where(mean > 0, mean, np.inf)
-    least = const.NEGLIGIBLE_ERROR * found.rms(found.train, found.train.tau)
-    coloured = (ratio > const.COLOURED_PEAK) & (_size(found.fit.residual) > least)
+    least = const.NEGLIGIBLE_ERROR * result.rms(result.train, result.train.tau)
+    coloured = (ratio > const.COLOURED_PEAK) & (_size(result.fit.residual) > least)
     if not coloured.any():
         return
     half = np.cumsum(density, axis=0) / np.maximum(density.sum(axis=0), 1e-300)
     below = f[np.minimum((half < 0.5).sum(axis=0), len(f) - 1)]
-    times = correlation_times(found)
-    train = found.train
+    times = correlation_times(result)
+    train = result.train
     duration = train.dt * len(train)
     for slow in (True, False):
         at = coloured & ((f[peak] < 0.1 * f[-1]) == slow)
@@ -344,7 +344,7 @@ def _coloured(found: Identification) -> Iterator[Colour]:
             own = at & ((const.COLOURED_DURATION * times > duration) == lasting)
             if not own.any():
                 continue
-            joints = names_at(found.robot.model.dof_names, own)
+            joints = names_at(result.robot.model.dof_names, own)
             values = below[own] if slow else f[peak][own]
             span = " to ".join(dict.fromkeys(f"{g(values):.2g}" for g in (np.min, np.max)))
             where = f"half of their power is below {span} Hz" if slow else f"strongest at {span} Hz"
@@ -355,15 +355,15 @@ def _coloured(found: Identification) -> Iterator[Colour]:
             yield Colour(Finding("coloured", joints, text), lasting)
 
 
-def correlation_times(found: Identification) -> Array:
+def correlation_times(result: Identification) -> Array:
     """Time in which the correlation of the errors of each joint falls below 1/e, (n,), s."""
-    rho = found.fit.noise.correlation(const.CORRELATED_ROWS)
-    return found.row_step * np.array([last_above(np.abs(x), np.exp(-1)) + 1 for x in rho])
+    rho = result.fit.noise.correlation(const.CORRELATED_ROWS)
+    return result.row_step * np.array([last_above(np.abs(x), np.exp(-1)) + 1 for x in rho])
 
 
-def _corrections(found: Identification) -> Iterator[Finding]:
+def _corrections(result: Identification) -> Iterator[Finding]:
     """Warnings of faults of the recording that were found and corrected: lag, offsets, gains."""
-    lag, sought = found.lag, found.sought
+    lag, sought = result.lag, result.sought
     if lag is not None and lag.sure and lag.error > 0:
         later = "later" if lag.value > 0 else "earlier"
         yield Finding(
@@ -372,9 +372,9 @@ def _corrections(found: Identification) -> Iterator[Finding]:
             f"{1.96e3 * lag.error:.2g}) {later} than the motion; they were moved by that time",
         )  # fmt: skip
     if sought.offset:
-        names = found.robot.model.dof_names
-        values = found.estimate.x[sought.offset_places]
-        margins = 1.96 * found.estimate.deviation[sought.offset_places]
+        names = result.robot.model.dof_names
+        values = result.estimate.x[sought.offset_places]
+        margins = 1.96 * result.estimate.deviation[sought.offset_places]
         sure = np.abs(values) > margins
         rows = [
             (names[dof], f"{names[dof]} {x:.3g} (+- {m:.2g}) {sought.units[at]}")
@@ -389,26 +389,26 @@ def _corrections(found: Identification) -> Iterator[Finding]:
                 f"measured joint forces have offsets, which are no part of the robot: "
                 f"{', '.join(text for _, text in rows)}",
             )  # fmt: skip
-    if found.gains is not None and found.gains.origin == "description":
+    if result.gains is not None and result.gains.origin == "description":
         yield Finding(
-            "gains", found.gains.joints,
+            "gains", result.gains.joints,
             "gains of the drives are those that fit the described masses: if those are all wrong "
             "by one factor, the gains and the masses found are, too",
         )  # fmt: skip
 
 
-def influenced(found: Identification, joints: set[str]) -> list[int]:
+def influenced(result: Identification, joints: set[str]) -> list[int]:
     """Base parameters of whose variance more than `INFLUENCE_SHARE` comes from some joints."""
     if not joints:
         return []
-    names, sought, kept = found.robot.model.dof_names, found.sought, found.base.kept
-    train = found.train
+    names, sought, kept = result.robot.model.dof_names, result.sought, result.base.kept
+    train = result.train
     some = train.part(
         np.unique(np.linspace(0, len(train) - 1, const.INFLUENCE_SAMPLES).round().astype(int))
     )
     linear = [k for k, at in enumerate(kept) if at < sought.p]
     W = sought.regressor(some.q, some.dq, some.ddq)[..., [kept[k] for k in linear]]
-    W = W / found.fit.sigma[:, None]
+    W = W / result.fit.sigma[:, None]
     length = np.linalg.norm(W, axis=(0, 1))
     W = W / np.where(length > 0, length, 1)
     flat = W.reshape(-1, W.shape[-1])

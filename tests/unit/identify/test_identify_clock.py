@@ -60,6 +60,18 @@ def test_times_that_explain_the_motion_are_kept():
     assert measured_times(even, waves(even)) is None
 
 
+def test_steps_that_the_motion_cannot_show_are_not_counted():
+    rng = np.random.default_rng(0)
+    t = 1e-3 * (np.arange(6000) + 0.4 * rng.random(6000))
+    q = waves(1e-3 * np.arange(6000))
+    assert measured_times(t, q + 1e-7 * rng.normal(size=q.shape)) is not None
+    noisy = q + 0.01 * rng.normal(size=q.shape)
+    still = 0 * q
+    late = np.sort(t + 3e-3 * rng.random(6000))
+    for times, positions in ((t, noisy), (t, still), (late, noisy), (t[:20], q[:20])):
+        assert measured_times(times, positions) is None
+
+
 def test_rest_is_not_taken_for_held_samples():
     t = 1e-3 * np.arange(4000)
     s = np.clip((t - 1) / 1.5, 0, 1)[:, None]

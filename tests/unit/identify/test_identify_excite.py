@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from identified_robots import spatial_arm
+from identified_robots import ARM, spatial_arm
 
 import kinetree as kt
 from kinetree.errors import InputError
@@ -46,6 +46,20 @@ def test_weak_joints_get_a_smaller_motion_and_too_weak_ones_are_named():
         InputError, match=r"'panda_joint2' needs .* of its 5 N m .* give another cen"
     ):
         excite(with_effort(robot, [5] * 7), 8, 0.02, rounds=5)
+
+
+def test_forces_stay_below_a_torque_speed_curve():
+    """The curve falls with speed: at the last speed there is no force left."""
+    curve = ((0.0, 16.0), (1.0, 14.0), (3.0, 0.0))
+    robot = ARM.with_drives({"lift": kt.Drive(curve=curve)})
+    motion = excite(robot, 8, 0.02, rounds=10).motion
+    tau = robot.inverse_dynamics(motion.q, motion.dq, motion.ddq)[:, 1]
+    speed = np.abs(motion.dq[:, 1])
+    driving = tau * motion.dq[:, 1] > 0
+    allowed = np.interp(np.where(driving, speed, 0), *np.array(curve).T)
+    assert np.all(np.abs(tau) <= allowed * (1 + 1e-9))
+    free = excite(ARM, 8, 0.02, rounds=10).motion
+    assert np.abs(motion.dq[:, 1]).max() < np.abs(free.dq[:, 1]).max()
 
 
 def test_accelerations_stay_below_a_limit_that_is_given():

@@ -274,6 +274,14 @@ def test_rates_that_do_not_show_the_bend_are_named(forces, least, most, text):
     assert doubt(law, rate, **size | {"errors": np.array([0.1])}, still=False) == ""
 
 
+def test_a_load_coefficient_is_from_zero_to_one():
+    law = laws_of(TRUE["load"].model, {"turn": "load"})[0]
+    values = {"rate": STATE[1][:, 0], "errors": np.array([0.01]), "error": 0.01, "still": False}
+    for size, text in ((0.5, ""), (0.01, "within the noise"), (-0.3, "0 to 1"), (1.2, "0 to 1")):
+        sentence = doubt(law, shapes=np.array([size]), size=size, **values)
+        assert text in sentence and bool(sentence) == bool(text)
+
+
 def test_what_is_not_sought_or_not_shown_stays_as_described_and_is_named():
     robot, moves = TRUE["mixed"], np.array([1, 0, 1])
     state = tuple(x * moves for x in STATE)

@@ -70,6 +70,19 @@ def test_degrees_are_refused_and_can_be_told(tmp_path):
     assert np.abs(data.q).max() < 2.5
 
 
+def test_millimetres_are_named_if_they_would_fit_the_limits():
+    slide = kt.Builder("slide").link("base").link("cart", 1.0)
+    limits = kt.Limits(-0.1, 0.5, 2.0, 50.0)
+    robot = slide.joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), limits=limits).build()
+    t = np.linspace(0, 10, 500)
+    q = (0.2 + 0.29 * np.sin(t))[:, None]
+    make_recording(robot, t, q, np.cos(q))
+    with pytest.raises(InputError, match="It looks like millimetres; expected rad and m"):
+        make_recording(robot, t, 1000 * q, np.cos(q))
+    with pytest.raises(InputError, match="Check the order of the joints"):
+        make_recording(robot, t, 1600 * q, np.cos(q))  # 0.78 m would be beyond the limits, too
+
+
 def test_degrees_are_suspected_without_limits_too():
     free = kt.robots.planar_2r()
     t = np.linspace(0, 10, 500)
