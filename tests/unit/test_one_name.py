@@ -2,10 +2,7 @@
 
 import base64
 import json
-import os
 import re
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +11,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from cli_program import Program
 from kinetree.parallel.sampling import argument_columns
 from kinetree.views import report_page
 from kinetree.views.workbench.api import answer_open, answer_readings, answer_recursion
@@ -29,17 +27,6 @@ MOTION = f"{RATES} --ddq {' '.join(map(str, DDQ))}"
 INFO, ID, TERMS, EXPLAIN = "info", f"id {MOTION}", f"terms {RATES}", f"explain {MOTION}"
 JSON = " --json"
 LINES = (INFO, INFO + JSON, ID, ID + JSON, TERMS, TERMS + JSON, EXPLAIN)
-PROGRAM = """
-import contextlib, io, json, sys
-from kinetree.cli.program import run
-outputs = []
-for line in json.loads(sys.argv[1]):
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
-        run(line)
-    outputs.append(output.getvalue())
-print(json.dumps(outputs))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +46,13 @@ def panda(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def texts(panda):
-    """The outputs of the command lines for Panda, of one process."""
-    lines = [[line.split()[0], str(panda.path), *line.split()[1:]] for line in LINES]
-    found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(lines)],
-        capture_output=True, check=True, text=True, encoding="utf-8",
-        env=os.environ | {"COLUMNS": "200", "PYTHONUTF8": "1"},
-    )  # fmt: skip
-    outputs = [" ".join(text.split()) for text in json.loads(found.stdout)]
-    return dict(zip(LINES, outputs, strict=True))
+def texts(panda, server):
+    """The outputs of the command lines for Panda."""
+    program = Program(panda.path.parent, server)
+    words = {line: line.split() for line in LINES}
+    lines = {line: [x, str(panda.path), *more] for line, (x, *more) in words.items()}
+    outputs = {line: program(x, COLUMNS="200").stdout for line, x in lines.items()}
+    return {line: " ".join(text.split()) for line, text in outputs.items()}
 
 
 def state(panda):

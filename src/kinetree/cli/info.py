@@ -229,15 +229,10 @@ def _lines(notes: Sequence[Note]) -> list[str]:
 
 def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
     """Mesh files that the robot's file names and that are not there; for drawing alone."""
-    from kinetree.views.visuals import missing_meshes
+    from kinetree.views.visuals import missing_meshes, visual_source
 
-    report = robot.report
-    if report is None:
-        return ()
-    return missing_meshes(
-        report.source, folder, report.folders, report.arguments, report.text, robot.name,
-        report.environment,
-    )  # fmt: skip
+    source = visual_source(robot, folder=folder)
+    return () if source is None else missing_meshes(source)
 
 
 def joint_table(model: Model, degrees: bool, parents: bool) -> Group:

@@ -42,7 +42,7 @@ def ties(model: Model) -> list[Tie]:
     given = model.constraints
     if given is None:
         return []
-    found: list[Tie] = []
+    rows: list[Tie] = []
     for item, (name, record) in zip(given.items, given.given.items(), strict=True):
         if isinstance(record, Loop):
             axis = f" {record.axis}" if record.kind in ("axis", "plane") else ""
@@ -54,8 +54,8 @@ def ties(model: Model) -> list[Tie]:
             what = f"{record.frame_a} – {record.frame_b}"
         else:
             kind, what = "coupled joints", couple_words(record)
-        found.append(Tie(name, kind, what, item.row_names))
-    return found
+        rows.append(Tie(name, kind, what, item.row_names))
+    return rows
 
 
 def couple_words(record: Couple) -> str:
@@ -126,14 +126,14 @@ def closed_rest(robot: Robot) -> Array:
     q = start_position(model)
     if model.constraints is None:
         return q[None]
-    found = [wrapped(model, q)]
+    positions = [wrapped(model, q)]
     for _ in range(SEEN):
         try:
             start = integrate(model, q, rng.normal(size=model.n) * NEAR)
-            found.append(wrapped(model, np.asarray(robot.project(start), float)))
+            positions.append(wrapped(model, np.asarray(robot.project(start), float)))
         except InputError:  # the limits of the mechanism are near
             continue
-    return np.array(found)
+    return np.array(positions)
 
 
 def wrapping(model: Model) -> list[int]:
@@ -152,9 +152,9 @@ def wrapping(model: Model) -> list[int]:
 
 def wrapped(model: Model, q: Array) -> Array:
     """The same position with such angles between -pi and pi."""
-    q, own = np.array(q, float), wrapping(model)
-    turned = (q[own] + np.pi) % (2 * np.pi) - np.pi
-    q[own] = np.where(np.abs(q[own]) <= np.pi, q[own], turned)  # others keep their bits
+    q, turning = np.array(q, float), wrapping(model)
+    turned = (q[turning] + np.pi) % (2 * np.pi) - np.pi
+    q[turning] = np.where(np.abs(q[turning]) <= np.pi, q[turning], turned)  # others keep their bits
     return q
 
 
@@ -190,18 +190,18 @@ def openness(robot: Robot, q: Array) -> Openness:
 
 def freedom_words(robot: Robot) -> str:
     """Degrees of freedom of a robot with constraints, in one line."""
-    found = robot.mobility
-    rank = len(found.rows) - len(found.redundant)
+    mobility = robot.mobility
+    rank = len(mobility.rows) - len(mobility.redundant)
     return (
-        f"{counted(found.degrees_of_freedom, 'degree', 'of freedom')}: {found.joints} of the tree "
-        f"less {counted(rank, 'independent equation')} of {len(found.rows)}"
+        f"{counted(mobility.degrees_of_freedom, 'degree', 'of freedom')}: {mobility.joints} of the "
+        f"tree less {counted(rank, 'independent equation')} of {len(mobility.rows)}"
     )
 
 
 def loop_data(model: Model) -> list[dict[str, Any]]:
     """The constraints as closure.js reads them."""
     items = () if model.constraints is None else model.constraints.items
-    found: list[dict[str, Any]] = []
+    constraints: list[dict[str, Any]] = []
     for x in items:
         if isinstance(x, Coupling):
             terms = [
@@ -221,5 +221,5 @@ def loop_data(model: Model) -> list[dict[str, Any]]:
             }
             links = {"link_a": x.link_a, "link_b": x.link_b}
             data = {"kind": x.kind, "axis": x.axis, "length": float(x.length)} | links | poses
-        found.append({"name": x.name} | data)
-    return found
+        constraints.append({"name": x.name} | data)
+    return constraints

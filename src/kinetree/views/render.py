@@ -14,14 +14,13 @@ from kinetree.base.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
-from kinetree.motion.inputs import check_single
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.camera import Camera
 from kinetree.views.loops import closed_rest
 from kinetree.views.movie import ffmpeg, replaced, write_gif, write_mp4, write_png
 from kinetree.views.parts import parts_of
-from kinetree.views.scene import numeric_model, scene
+from kinetree.views.scene import check_motion_of, numeric_model, scene
 from kinetree.views.shapes import Scene
 from kinetree.views.studio import PAPER, SHOWN, Studio, studio
 
@@ -278,13 +277,7 @@ def check_motion(
         raise InputError(
             f"time is {time:g} s; expected {first:g} to {last:g} s, when the trajectory is known."
         )
-    check_single(trajectory, "a picture of a motion")
-    names = robot.model.coordinate_names
-    if trajectory.coordinate_names != names:
-        raise InputError(
-            f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
-            f"has {', '.join(names)}. Give the robot of the trajectory."
-        )
+    check_motion_of(robot, trajectory, "a picture of a motion")
     return trajectory
 
 

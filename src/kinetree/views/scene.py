@@ -1,8 +1,6 @@
 """scene: everything of a robot that can be drawn, from its joints, its masses and its file."""
 
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +8,8 @@ from kinetree.algorithms import neutral
 from kinetree.base.arrays import known
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
+from kinetree.motion.inputs import check_single
+from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.bodies import (
     body_shapes,
@@ -22,7 +22,7 @@ from kinetree.views.bodies import (
 )
 from kinetree.views.loops import loop_shapes
 from kinetree.views.shapes import Scene
-from kinetree.views.visuals import Visual, read_visuals, visual_shapes
+from kinetree.views.visuals import Visual, read_visuals, visual_shapes, visual_source
 
 
 def scene(
@@ -64,6 +64,17 @@ def numeric_model(robot: Robot | Model) -> Model:
     return model
 
 
+def check_motion_of(robot: Robot, trajectory: Trajectory, what: str) -> None:
+    """Raise InputError if a trajectory is not one motion of the robot; `what` is to be made."""
+    check_single(trajectory, what)
+    names, moved = robot.model.coordinate_names, trajectory.coordinate_names
+    if moved != names:
+        raise InputError(
+            f"the trajectory moves {', '.join(moved)}, but {robot.name!r} has {', '.join(names)}. "
+            "Give the robot of the trajectory."
+        )
+
+
 def size_of(model: Model) -> float:
     """Diagonal of the box around all joints, ends and frames at the neutral position, m."""
     points = [
@@ -81,18 +92,13 @@ def _visuals_of(
     folder: str | os.PathLike[str] | None,
 ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
     """Visuals of the source, or of the file that the robot was loaded from, and remarks on them."""
-    report = getattr(robot, "report", None)
-    own = getattr(report, "source", None)
-    options: dict[str, Any] = {}  # the robot's own file is read with the options of its loading
-    if report is not None and own is not None and (source is None or own == Path(source)):
-        options = {"folders": report.folders, "arguments": report.arguments}
-        options |= {"text": report.text, "model": getattr(robot, "name", None)}
-        options["environment"] = report.environment
-    if source is not None:
-        return read_visuals(source, folder, **options)
-    if own is None:
+    file = visual_source(robot, source, folder)
+    if file is None:
         return (), ()
     try:
-        return read_visuals(own, folder, **options)
-    except ParseError as error:  # the file was changed or removed after the robot was loaded
+        return read_visuals(file)
+    except ParseError as error:
+        if source is not None:
+            raise
+        # the file was changed or removed after the robot was loaded
         return (), (f"the file cannot be read any more: {error}",)

@@ -296,10 +296,10 @@ def floor_lines(camera: Camera, extent: float) -> tuple[Array, Array]:
     lines = [
         np.stack([k * a + j * b, k * a + (j + 1) * b], 1) for a, b in ((side, front), (front, side))
     ]
-    found = np.concatenate(lines)
-    strength = 1 - (np.linalg.norm(found.mean(axis=1), axis=1) / half) ** 2
+    segments = np.concatenate(lines)
+    strength = 1 - (np.linalg.norm(segments.mean(axis=1), axis=1) / half) ** 2
     kept = strength > 0
-    return middle + step * found[kept], strength[kept]
+    return middle + step * segments[kept], strength[kept]
 
 
 def gravity_arrow(model: Model, camera: Camera, cloud: Array, extent: float) -> Part:

@@ -5,7 +5,7 @@ cannot be drawn is left out with a remark.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, parse_xml, show
 from kinetree.files.loading import MJCF, SDF, root_tag
 from kinetree.model import Model
+from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion
 from kinetree.views.meshes import MeshFolder
@@ -61,121 +62,108 @@ class Visual:
     painted: bool = False
 
 
-def read_visuals(
-    source: str | os.PathLike[str],
-    folder: str | os.PathLike[str] | None = None,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, Any] | None = None,
-    text: str | None = None,
-    model: str | None = None,
-    environment: bool = False,
-) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
-    """Visuals of a URDF, MJCF or SDF file with their meshes, and remarks about those left out.
+@dataclass(frozen=True)
+class VisualSource:
+    """A robot's file, or the text of one, with the options that it was loaded with.
 
     Args:
-        source: the file.
-        folder: the only folder that meshes are read from; None means the folder of the file, or the
-            first of `folders` for a text.
+        file: the file; only a name if there is a text.
+        folder: the only folder that meshes are read from; None: that of the file, or the first of
+            `folders` for a text.
         folders: folders with the packages of a xacro file or the models of an SDF file.
         arguments: arguments of a xacro file.
-        text: the content, if it is in no file; `source` is then only its name.
+        text: the content, if it is in no file.
         model: name of the model, for an SDF world with several.
         environment: whether a xacro file sees environment variables.
     """
-    file = Path(path_text(source))
-    chosen = _mesh_folder(file, folder, folders, text)
+
+    file: Path
+    folder: Path | None = None
+    folders: tuple[Path, ...] = ()
+    arguments: Mapping[str, Any] | None = None
+    text: str | None = None
+    model: str | None = None
+    environment: bool = False
+
+    @property
+    def mesh_folder(self) -> Path | None:
+        """The only folder that meshes are read from; None for a text without folders."""
+        if self.folder is not None or self.text is not None:
+            return self.folder or next(iter(self.folders), None)
+        return self.file.parent
+
+    @property
+    def meshes(self) -> MeshFolder:
+        """The meshes of that folder, by the paths of the file."""
+        chosen = self.mesh_folder
+        if chosen is None:
+            raise InputError(
+                "has no folder: the robot is from a text. Name the folder of its meshes"
+            )
+        return MeshFolder(self.file.parent if self.text is None else chosen, chosen)
+
+    def visuals(self) -> "Iterator[Visual]":
+        """Visuals by the format of the file or text, without their meshes."""
+        root, ending = "" if self.text is None else root_tag(self.text), self.file.suffix.lower()
+        if root == "mujoco" or ending in MJCF:
+            return mjcf_visuals(self)
+        if root == "sdf" or ending in SDF:
+            return sdf_visuals(self)
+        return urdf_visuals(self)
+
+
+def visual_source(
+    robot: Robot | Model,
+    source: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> VisualSource | None:
+    """The file of a robot, read with the options of its loading, or another one; None: no file."""
+    report = None if isinstance(robot, Model) else robot.report
+    meshes = None if folder is None else Path(path_text(folder))
+    file = None if source is None else Path(path_text(source))
+    if report is not None and file in (None, report.source):
+        return VisualSource(
+            report.source, meshes, report.folders, report.arguments, report.text, robot.name,
+            report.environment,
+        )  # fmt: skip
+    return None if file is None else VisualSource(file, meshes)
+
+
+def read_visuals(source: VisualSource) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+    """Visuals of a URDF, MJCF or SDF file with their meshes, and remarks about those left out."""
+    chosen = source.mesh_folder
     if chosen is not None and not chosen.is_dir():
         raise InputError(f"folder is {str(chosen)!r}; expected an existing folder with meshes.")
-    found = list(file_visuals(file, chosen, folders, arguments, text, model, environment))
-    meshes = _meshes(file, chosen, text)
+    listed = list(source.visuals())
+    meshes = None if chosen is None else source.meshes
     visuals: list[Visual] = []
     pieces: Pieces = {}
     remarks: dict[str, None] = {}  # an ordered set
-    for visual in found[:MAX_VISUALS]:
+    for visual in listed[:MAX_VISUALS]:
         try:
-            visuals += _by_colour(_with_mesh(visual, meshes), pieces)
+            if visual.kind == "mesh":
+                visual = _with_mesh(visual, meshes or source.meshes)
+            visuals += _by_colour(visual, pieces)
         except InputError as error:
             remarks[f"mesh {visual.path[:200]!r} {error}"] = None
-    if len(found) > MAX_VISUALS:
-        remarks[f"the file has {len(found)} visuals; the first {MAX_VISUALS} are drawn"] = None
+    if len(listed) > MAX_VISUALS:
+        remarks[f"the file has {len(listed)} visuals; the first {MAX_VISUALS} are drawn"] = None
     return tuple(visuals), tuple(remarks)
 
 
-def missing_meshes(
-    source: str | os.PathLike[str],
-    folder: str | os.PathLike[str] | None = None,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, Any] | None = None,
-    text: str | None = None,
-    model: str | None = None,
-    environment: bool = False,
-) -> tuple[str, ...]:
-    """Mesh files of the visuals that cannot be found, as the file names them; none is read.
-
-    Arguments as of `read_visuals`.
-    """
-    file = Path(path_text(source))
-    chosen = _mesh_folder(file, folder, folders, text)
-    found = file_visuals(file, chosen, folders, arguments, text, model, environment)
-    meshes = _meshes(file, chosen, text)
+def missing_meshes(source: VisualSource) -> tuple[str, ...]:
+    """Mesh files of the visuals that cannot be found, as the file names them; none is read."""
     missing = dict[str, None]()  # an ordered set
-    for visual in found:
-        if visual.kind == "mesh":
-            try:
-                _given(meshes).find(visual.path)
-            except InputError:
-                missing[visual.path] = None
+    for path in (x.path for x in source.visuals() if x.kind == "mesh"):
+        try:
+            source.meshes.find(path)
+        except InputError:
+            missing[path] = None
     return tuple(missing)
 
 
-def _mesh_folder(
-    file: Path,
-    folder: str | os.PathLike[str] | None,
-    folders: Sequence[str | os.PathLike[str]],
-    text: str | None,
-) -> Path | None:
-    """The only folder that meshes are read from; None for a text without folders."""
-    if folder is not None:
-        return Path(path_text(folder))
-    if text is None:
-        return file.parent
-    return Path(path_text(folders[0])) if folders else None
-
-
-def _meshes(file: Path, chosen: Path | None, text: str | None) -> MeshFolder | None:
-    if chosen is None:
-        return None
-    return MeshFolder(file.parent if text is None else chosen, chosen)
-
-
-def file_visuals(
-    file: Path,
-    folder: Path | None,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, Any] | None = None,
-    text: str | None = None,
-    model: str | None = None,
-    environment: bool = False,
-) -> Iterator[Visual]:
-    """Visuals by the format of a file or text; arguments as of `read_visuals`."""
-    root, ending = "" if text is None else root_tag(text), file.suffix.lower()
-    if root == "mujoco" or ending in MJCF:
-        return mjcf_visuals(file, folder, text)
-    if root == "sdf" or ending in SDF:
-        return sdf_visuals(file, folders, text, model)
-    return urdf_visuals(file, folder, folders, arguments, text, environment)
-
-
-def _given(meshes: MeshFolder | None) -> MeshFolder:
-    if meshes is None:
-        raise InputError("has no folder: the robot is from a text. Name the folder of its meshes")
-    return meshes
-
-
-def _with_mesh(visual: Visual, meshes: MeshFolder | None) -> Visual:
-    if visual.kind != "mesh":
-        return visual
-    mesh, scale = _given(meshes).load(visual.path), np.array(visual.size)
+def _with_mesh(visual: Visual, meshes: MeshFolder) -> Visual:
+    mesh, scale = meshes.load(visual.path), np.array(visual.size)
     if np.any(scale != 1):
         # a mirror image turns triangles inside out; reversing their corners turns them back
         triangles = mesh.triangles if scale.prod() > 0 else mesh.triangles[:, ::-1]
@@ -226,26 +214,20 @@ def visual_shapes(model: Model, visuals: tuple[Visual, ...]) -> Iterator[Shape]:
         )
 
 
-def urdf_visuals(
-    file: Path,
-    folder: Path | None,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, Any] | None = None,
-    text: str | None = None,
-    environment: bool = False,
-) -> Iterator[Visual]:
+def urdf_visuals(source: VisualSource) -> Iterator[Visual]:
     """Visuals of all links of a URDF; a visual that cannot be read is left out.
 
-    For xacro files: `folders`, or else `folder`, with its packages, its `arguments`, and whether it
-    sees the `environment`.
+    Packages of a xacro file are looked for in the folders, or else in that of the meshes.
     """
+    file, text = source.file, source.text
     if file.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
-        places = folders or _one(folder)
-        root = expand_xacro(file, places, arguments, text=text, environment=environment).root
-    elif text is not None:
-        root = parse_xml(text, file.name)
+        places = source.folders or _one(source.mesh_folder)
+        root = expand_xacro(
+            file, places, source.arguments, text=text, environment=source.environment
+        ).root
     else:
-        root = parse_xml(decode(read_bytes(file), file.name), file.name)
+        text = decode(read_bytes(file), file.name) if text is None else text
+        root = parse_xml(text, file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
     for link in root.all("link"):
         name = link.attributes.get("name", "")
@@ -269,16 +251,16 @@ def _visual(element: Element, link: str, colours: dict[str, Colour | None]) -> I
         elif child.tag in SIZES:
             numbers = [shape.numbers(name, count) for name, count in SIZES[child.tag].items()]
             # the sign of a negative size is dropped
-            size = tuple(abs(x) for found in numbers for x in found)
+            size = tuple(abs(x) for listed in numbers for x in listed)
             yield Visual(link, child.tag, T, size, colour)
 
 
 def _material_colour(element: Element, colours: dict[str, Colour | None]) -> Colour:
     """Colour of a visual's own material, or of the robot's material of that name."""
     for material in element.all("material"):
-        found = _rgba(material) or colours.get(material.attributes.get("name", ""))
-        if found is not None:
-            return found
+        colour = _rgba(material) or colours.get(material.attributes.get("name", ""))
+        if colour is not None:
+            return colour
     return BODY
 
 
@@ -292,14 +274,10 @@ def _rgba(material: Element) -> Colour | None:
     return None
 
 
-def sdf_visuals(
-    file: Path,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    text: str | None = None,
-    model: str | None = None,
-) -> Iterator[Visual]:
+def sdf_visuals(source: VisualSource) -> Iterator[Visual]:
     """Visuals of all links of an SDF robot; a visual that cannot be read is left out."""
-    for frame in link_frames(file, folders=folders, text=text, model=model):
+    file, folders = source.file, source.folders
+    for frame in link_frames(file, folders=folders, text=source.text, model=source.model):
         for element in frame.element.all("visual"):
             try:
                 yield from _sdf_visual(element, frame)
@@ -314,12 +292,12 @@ def _sdf_visual(element: Element, frame: Frame) -> Iterator[Visual]:
         if child.tag == "mesh":
             scale = numbers_in(shape, "scale", 3, (1.0, 1.0, 1.0))
             path = "".join(x.text.strip() for x in child.all("uri"))
-            own = not element.all("material")  # a material of the visual replaces the mesh's own
-            yield Visual(frame.name, "mesh", T, scale, colour, path, painted=own)
+            painted = not element.all("material")  # a material of the visual replaces the mesh's
+            yield Visual(frame.name, "mesh", T, scale, colour, path, painted=painted)
         elif child.tag in SIZES or child.tag == "ellipsoid":
             wanted = SIZES.get(child.tag, {"radii": 3})
             numbers = [numbers_in(shape, name, count) for name, count in wanted.items()]
-            size = tuple(abs(x) for found in numbers for x in found)
+            size = tuple(abs(x) for listed in numbers for x in listed)
             yield Visual(frame.name, child.tag, T, size, colour)
 
 
@@ -334,12 +312,12 @@ def _diffuse(element: Element) -> Colour:
     return BODY
 
 
-def mjcf_visuals(file: Path, folder: Path | None, text: str | None = None) -> Iterator[Visual]:
+def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
     """Visuals of an MJCF file: primitives and meshes of its geoms, except planes and height fields.
 
-    Files that it includes are also looked for in `folder`.
+    Files that it includes are also looked for in the folder of the meshes.
     """
-    _, meshed = compile_file(file, _one(folder), text)
+    _, meshed = compile_file(source.file, _one(source.mesh_folder), source.text)
     model, types = meshed.compiled.model, meshed.compiled.mujoco.mjtGeom
     bodies = meshed.compiled.body_names
     for g in range(model.ngeom):
@@ -350,9 +328,8 @@ def mjcf_visuals(file: Path, folder: Path | None, text: str | None = None) -> It
         T = pose(from_quaternion(model.geom_quat[g]), np.array(model.geom_pos[g]))
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
-    found = mesh_geoms(meshed)
-    shown = [x for x in found if x[1].kind == "visual"]
-    for g, mesh in shown or found:
+    geoms = mesh_geoms(meshed)
+    for g, mesh in [x for x in geoms if x[1].kind == "visual"] or geoms:
         colour = _geom_colour(model, g)
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)
 

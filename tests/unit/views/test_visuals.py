@@ -13,7 +13,7 @@ from kinetree.model import WORLD
 from kinetree.views.meshes import MeshFolder
 from kinetree.views.scene import scene
 from kinetree.views.shapes import BODY
-from kinetree.views.visuals import read_visuals
+from kinetree.views.visuals import VisualSource, read_visuals
 
 URDF = """<robot name="r">
   <material name="red"><color rgba="1 0 0 1"/></material>
@@ -196,7 +196,7 @@ def test_visuals_that_make_no_sense_are_skipped(package):
         '<visual><geometry><sphere radius="nan"/></geometry></visual><visual/>'
         '<visual><geometry><sphere radius="0.5"/></geometry></visual></link></robot>'
     )
-    visuals, remarks = read_visuals(path)
+    visuals, remarks = read_visuals(VisualSource(path))
     assert [v.kind for v in visuals] == ["sphere"] and remarks == ()
 
 

@@ -24,11 +24,11 @@ def constraints_section(stage: Stage) -> str:
     robot = stage.robot
     if stage.model.constraints is None:
         return ""
-    found = robot.mobility
+    mobility = robot.mobility
     parts = [f"{freedom_words(robot)}."]
-    parts.append(f"The rates follow from {', '.join(found.independent) or 'no joint'}.")
-    motors = ", ".join(found.actuated) or "no joint"
-    few = "" if found.sufficient else "; they are too few for every motion"
+    parts.append(f"The rates follow from {', '.join(mobility.independent) or 'no joint'}.")
+    motors = ", ".join(mobility.actuated) or "no joint"
+    few = "" if mobility.sufficient else "; they are too few for every motion"
     parts.append(f"Motors: {motors}{few}.")
     words = escape(" ".join(parts))
     return (
@@ -43,11 +43,11 @@ def constraint_table(stage: Stage) -> str:
     errors = openness(stage.robot, stage.q).errors
     rows = []
     for tie in ties(stage.model):
-        own = [row.removeprefix(f"{tie.name}.") for row in tie.rows if row in redundant]
+        names = [row.removeprefix(f"{tie.name}.") for row in tie.rows if row in redundant]
         error = errors[tie.name]
         closure = page_number(error, 2) if error > 1e-12 else "0"
         rows.append(
-            (tie.name, tie.kind, tie.what, ", ".join(own) or "–", str(len(tie.rows)), closure)
+            (tie.name, tie.kind, tie.what, ", ".join(names) or "–", str(len(tie.rows)), closure)
         )
     head = ("constraint", "kind", "ties", "redundant equations", "equations", "error")
     words = (
@@ -63,18 +63,18 @@ def rest_forces(stage: Stage) -> str:
         return ""
     zero = np.zeros(stage.robot.n)
     try:
-        found = stage.robot.explain(stage.q, zero, zero)
+        explanation = stage.robot.explain(stage.q, zero, zero)
     except KinetreeError as error:  # too few motors, or a robot whose forces are not decided
         return f"<p>Forces at rest are not shown: {escape(str(error))}</p>"
-    return joint_forces(stage, found) + equation_forces(found)
+    return joint_forces(stage, explanation) + equation_forces(explanation)
 
 
-def joint_forces(stage: Stage, found: Explanation) -> str:
+def joint_forces(stage: Stage, explanation: Explanation) -> str:
     """Per degree of freedom: the motor, the load of the tree, and the share of each constraint."""
-    carried = found.torque.constraints
+    carried = explanation.torque.constraints
     assert carried is not None
-    load = found.tau - found.torque["constraints"]
-    columns = [found.tau, load, *carried.joints.values()]
+    load = explanation.tau - explanation.torque["constraints"]
+    columns = [explanation.tau, load, *carried.joints.values()]
     names = zip(stage.model.dof_names, dof_units(stage.model), strict=True)
     rows = [
         (name, unit, *(number(column[d], columns) for column in columns))
@@ -88,9 +88,9 @@ def joint_forces(stage: Stage, found: Explanation) -> str:
     return scroll_table(head, rows, caption=words, text=2)
 
 
-def equation_forces(found: Explanation) -> str:
+def equation_forces(explanation: Explanation) -> str:
     """Lambda of every equation at rest."""
-    carried = found.torque.constraints
+    carried = explanation.torque.constraints
     assert carried is not None
     values = [np.array([float(x) for x in carried.forces.values()])]
     rows = [

@@ -37,28 +37,28 @@ class Envelopes:
     @property
     def load(self) -> Array | None:
         """Largest share of a joint's effort limit at each position, (N,); None without limits."""
-        own = [k for k in self.driven if np.isfinite(self.bounds.effort[k])]
-        if not own:
+        limited = [k for k in self.driven if np.isfinite(self.bounds.effort[k])]
+        if not limited:
             return None
-        return np.max(np.abs(self.tau[:, own]) / self.bounds.effort[own], axis=1)
+        return np.max(np.abs(self.tau[:, limited]) / self.bounds.effort[limited], axis=1)
 
 
 def forces(robot: Robot, samples: int) -> str:
     """Forces of every driven joint for holding still and for moving at full speed."""
-    found = envelopes(robot, samples)
-    if not found.driven:
+    envelope = envelopes(robot, samples)
+    if not envelope.driven:
         return "<p>No joint of this robot has a motor: its base floats and nothing else moves.</p>"
-    own = list(found.driven)
-    bounds, held, effort = found.bounds, found.held[:, own], found.bounds.effort[own]
-    names = [bounds.names[k] for k in own]
-    units = ["N" if bounds.sliding[k] else "N m" for k in own]
-    moving = None if found.moving is None else found.moving[:, own]
+    driven = list(envelope.driven)
+    bounds, held, effort = envelope.bounds, envelope.held[:, driven], envelope.bounds.effort[driven]
+    names = [bounds.names[k] for k in driven]
+    units = ["N" if bounds.sliding[k] else "N m" for k in driven]
+    moving = None if envelope.moving is None else envelope.moving[:, driven]
     bars = range_bars(names, held, moving, effort, units)
     head, rows = _numbers(names, units, held, moving, effort)
     return (
         f'<figure><div class="scroll">{bars}</div><figcaption>'
         f"{escape(_words(samples, moving, effort))}</figcaption></figure>"
-        f"{_map(robot, found)}"
+        f"{_map(robot, envelope)}"
         f"<details><summary>Numbers</summary>{scroll_table(head, rows, text=2)}</details>"
     )
 
@@ -90,12 +90,12 @@ def _numbers(
     return head, rows
 
 
-def _map(robot: Robot, found: Envelopes) -> str:
+def _map(robot: Robot, envelope: Envelopes) -> str:
     """A map of the holding forces over the workspace; empty if the tool does not move."""
     up = upward(robot.model)
-    height = found.tool @ up
-    radius = np.linalg.norm(found.tool - height[:, None] * up, axis=1)
-    load, words = _load(found)
+    height = envelope.tool @ up
+    radius = np.linalg.norm(envelope.tool - height[:, None] * up, axis=1)
+    load, words = _load(envelope)
     if load is None or float(np.ptp(height)) + float(np.ptp(radius)) < 1e-9:
         return ""
     return (
@@ -104,26 +104,28 @@ def _map(robot: Robot, found: Envelopes) -> str:
     )
 
 
-def _load(found: Envelopes) -> tuple[Array | None, str]:
+def _load(envelope: Envelopes) -> tuple[Array | None, str]:
     """Load at each position, and a caption: the largest share of an effort limit.
 
     Without limits: the force of the joint with the largest forces, over its largest value.
     """
-    if found.load is not None:
-        top = min(float(found.load.max()), 1.0) or 1.0
-        over = "; cells above the limit have the warning colour" if found.load.max() > 1 else ""
-        return found.load / top, (
+    if envelope.load is not None:
+        top = min(float(envelope.load.max()), 1.0) or 1.0
+        over = "; cells above the limit have the warning colour" if envelope.load.max() > 1 else ""
+        return envelope.load / top, (
             "largest share of a joint's effort limit needed to hold still; full colour is "
             f"{100 * top:.3g} % of the limit{over}."
         )
-    own = list(found.driven)
-    largest = np.abs(found.held[:, own]).max(axis=0)
-    k, top = own[int(np.argmax(largest))], float(largest.max())
+    driven = list(envelope.driven)
+    largest = np.abs(envelope.held[:, driven]).max(axis=0)
+    k, top = driven[int(np.argmax(largest))], float(largest.max())
     if top <= 0:
         return None, ""
-    unit = "N" if found.bounds.sliding[k] else "N m"
-    words = f"force that holds {found.bounds.names[k]}; full colour is {page_number(top)} {unit}."
-    return np.abs(found.tau[:, k]) / top, words
+    unit = "N" if envelope.bounds.sliding[k] else "N m"
+    words = (
+        f"force that holds {envelope.bounds.names[k]}; full colour is {page_number(top)} {unit}."
+    )
+    return np.abs(envelope.tau[:, k]) / top, words
 
 
 def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:

@@ -95,37 +95,39 @@ def _listed(texts: Iterable[str]) -> str:
     return f'<ul class="findings">{items}</ul>' if items else ""
 
 
-def _choices(found: Identification) -> str:
-    if not found.choices:
+def _choices(result: Identification) -> str:
+    if not result.choices:
         return ""
-    return scroll_table(*choice_rows(found), caption=CHOSEN, text=2)
+    return scroll_table(*choice_rows(result), caption=CHOSEN, text=2)
 
 
-def _cutoff(found: Identification) -> list[Chart]:
+def _cutoff(result: Identification) -> list[Chart]:
     """Spectrum of the accelerations with the noise floor and the cutoff; none if not filtered."""
-    own = found.train.spectrum
-    if own is None:
+    spectrum = result.train.spectrum
+    if spectrum is None:
         return []
-    names = own.names or found.robot.model.dof_names
-    lines = tuple(Series(x, own.frequency, np.sqrt(own.level[:, k])) for k, x in enumerate(names))
+    names = spectrum.names or result.robot.model.dof_names
+    lines = tuple(
+        Series(x, spectrum.frequency, np.sqrt(spectrum.level[:, k])) for k, x in enumerate(names)
+    )
     axes = Axis("frequency, Hz", log=True), Axis("rad/s² or m/s² per √Hz", log=True)
-    mark = (f"cutoff {own.cutoff:.3g} Hz", own.cutoff)
+    mark = (f"cutoff {spectrum.cutoff:.3g} Hz", spectrum.cutoff)
     return [Chart("Accelerations", axes, lines, (mark,)).thinned(MAX_SAMPLES)]
 
 
-def _errors(found: Identification) -> Chart:
+def _errors(result: Identification) -> Chart:
     """Spectrum of the errors of the fit."""
-    f, density = found.error_spectrum()
-    names = found.robot.model.dof_names
+    f, density = result.error_spectrum()
+    names = result.robot.model.dof_names
     lines = tuple(Series(x, f[1:], np.sqrt(density[1:, k])) for k, x in enumerate(names))
     axes = Axis("frequency, Hz"), Axis("N m or N per √Hz", log=True)
     return Chart("Errors of the fit (white noise is flat)", axes, lines).thinned(MAX_DOTS)
 
 
-def _friction(found: Identification) -> list[Chart]:
+def _friction(result: Identification) -> list[Chart]:
     """Measured friction of every joint over its speed, beside the curves."""
     charts: list[Chart] = []
-    for x in found.friction_curves():
+    for x in result.friction_curves():
         some = slice(None, None, max(1, len(x.speed) // MAX_DOTS))
         axes = Axis("speed, rad/s" if x.unit == "N m" else "speed, m/s"), Axis(x.unit)
         series = (
@@ -137,15 +139,15 @@ def _friction(found: Identification) -> list[Chart]:
     return charts
 
 
-def _curves(found: Identification) -> list[Chart]:
+def _curves(result: Identification) -> list[Chart]:
     """Force of every joint, measured, as described and as found, and the error that is left."""
-    data = found.test
+    data = result.test
     some = slice(None, None, max(1, len(data) // MAX_SAMPLES))
-    t, measured, predicted = data.t[some], data.tau[some], found.predict(data)[some]
-    described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)[some]
-    sliding = bounds_of(found.robot.model).sliding
+    t, measured, predicted = data.t[some], data.tau[some], result.predict(data)[some]
+    described = result.prior.inverse_dynamics(data.q, data.dq, data.ddq)[some]
+    sliding = bounds_of(result.robot.model).sliding
     charts: list[Chart] = []
-    for k, name in enumerate(found.robot.model.dof_names):
+    for k, name in enumerate(result.robot.model.dof_names):
         lines = {
             "measured": measured[:, k],
             "measured less found": measured[:, k] - predicted[:, k],
@@ -156,17 +158,17 @@ def _curves(found: Identification) -> list[Chart]:
     return charts
 
 
-def intervals(found: Identification) -> str:
+def intervals(result: Identification) -> str:
     """Base parameters: 95% intervals as bars, the described value as a tick, zero as a line.
 
     Shapes of friction laws that the description does not have get no tick.
 
     Every row has a scale of its own: the larger of its interval and the described value.
     """
-    described, lacks = described_base(found)
+    described, lacks = described_base(result)
     described = np.where(lacks, np.nan, described)
-    names = [found.sought.names[at] for at in found.base.kept]
-    rows = [*zip(names, found.interval(), described, strict=True)]
+    names = [result.sought.names[at] for at in result.base.kept]
+    rows = [*zip(names, result.interval(), described, strict=True)]
     pictures = [
         svg("bars", WIDTH, ROW * len(some) + 8, "intervals of base parameters", _rows(some))
         for some in (rows[k : k + AT_ONCE] for k in range(0, len(rows), AT_ONCE))

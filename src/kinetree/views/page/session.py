@@ -10,16 +10,14 @@ from kinetree.base.arrays import Array
 from kinetree.base.chart_svg import chart_figure
 from kinetree.base.charts import Chart, chart_data, spread
 from kinetree.base.tables import counted, escape, page_number
-from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.motion.inputs import check_single
 from kinetree.motion.plots import plot
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
-from kinetree.views.scene import numeric_model
+from kinetree.views.scene import check_motion_of, numeric_model
 from kinetree.views.shapes import Scene
 
 SCRIPTS = (
@@ -57,14 +55,8 @@ def session_page(
     """
     model = numeric_model(robot)
     robot = Robot(model) if isinstance(robot, Model) else robot
-    check_single(trajectory, "a page of a motion")
-    names = model.coordinate_names
-    if trajectory.coordinate_names != names:
-        raise InputError(
-            f"the trajectory moves {', '.join(trajectory.coordinate_names)}, but {robot.name!r} "
-            f"has {', '.join(names)}. Give the robot of the trajectory."
-        )
-    keep = thinned(len(trajectory))
+    check_motion_of(robot, trajectory, "a page of a motion")
+    keep = spread(len(trajectory), MAX_SAMPLES)
     seen = keep[:: max(1, len(keep) // MAX_SEEN)]
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
@@ -87,11 +79,6 @@ def session_page(
     )
     data = stage.data() | {"motion": motion_data(stage, t, tracks), "charts": charts_data(charts)}
     return document(title, body, data, SCRIPTS)
-
-
-def thinned(count: int) -> Array:
-    """Indices of the samples that are kept: all, or MAX_SAMPLES evenly spread with both ends."""
-    return spread(count, MAX_SAMPLES)
 
 
 def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:

@@ -69,9 +69,9 @@ def answer_open(shelf: Shelf, request: Request) -> Answer:
         opened = shelf.upload(request["files"], request.get("main"))
     else:
         opened = shelf.find(text(request.get("id", request.get("name")), "name"))
-    found = description(opened)
+    answered = description(opened)
     shelf.compile(opened)  # after it, since both take the processor
-    return found
+    return answered
 
 
 def answer_readings(shelf: Shelf, request: Request) -> Answer:
@@ -160,20 +160,20 @@ def answer_save(shelf: Shelf, request: Request) -> Answer:
     """A motion or a robot as a file."""
     opened = shelf.find(text(request.get("robot"), "robot"))
     kind = text(request.get("kind"), "kind")
-    found = saved(opened, shelf.robot(request), kind, request.get("motion"), shelf.folder)
-    content = base64.b64encode(found.content).decode()
-    return {"name": found.name, "base64": content, "remarks": found.remarks}
+    file = saved(opened, shelf.robot(request), kind, request.get("motion"), shelf.folder)
+    content = base64.b64encode(file.content).decode()
+    return {"name": file.name, "base64": content, "remarks": file.remarks}
 
 
 def answer_recursion(shelf: Shelf, request: Request) -> Answer:
     """Both passes of the recursion step by step, and the forces of the constraints."""
     state = asked_state(shelf, request)
-    found = explain(state.robot.model, state.q, state.dq, state.ddq, wrenches(state))
+    explanation = explain(state.robot.model, state.q, state.dq, state.ddq, wrenches(state))
     arrows = [
         {"name": x.name, "unit": x.unit, "from": x.start, "vector": x.value}
-        for x in constraint_arrows(found, 1.0)
+        for x in constraint_arrows(explanation, 1.0)
     ]
-    return {"steps": recursion_steps(found), "constraint_forces": arrows}
+    return {"steps": recursion_steps(explanation), "constraint_forces": arrows}
 
 
 def answer_unfold(shelf: Shelf, request: Request) -> Answer:

@@ -57,7 +57,7 @@ class Stops:
 
     def force(self, q: Array, dq: Array) -> Array:
         """Joint forces of all stops, (n,); numbers or traced scalars."""
-        found = np.zeros(self.n, int).astype(object)
+        tau = np.zeros(self.n, int).astype(object)
         for c, d, low, high, k in zip(
             self.coords, self.dofs, self.lower, self.upper, self.stiffness, strict=True
         ):
@@ -67,8 +67,8 @@ class Stops:
                     continue
                 inside = maximum(depth, 0.0)
                 push = inside * k + rate * clip(inside / SKIN, 0, 1) * damping
-                found[d] = found[d] + maximum(push, 0.0) * sign
-        return found
+                tau[d] = tau[d] + maximum(push, 0.0) * sign
+        return tau
 
 
 def stops_of(state: State) -> Stops | None:
@@ -188,13 +188,13 @@ def stop_forces(stops: Stops, trajectory: Trajectory) -> Array:
 
 def limit_remarks(trajectory: Trajectory, stops: Stops | None) -> list[str]:
     """Sentences on stops that were reached and on limits that were exceeded, earliest first."""
-    found = [] if stops is None else stop_remarks(trajectory, stops)
+    timed = [] if stops is None else stop_remarks(trajectory, stops)
     violations: Sequence[Violation] = trajectory.meta.get("violations", ())
-    found += [
+    timed += [
         (x.t, violation_words(x)) for x in violations if stops is None or x.quantity != "position"
     ]
-    found.sort(key=lambda x: x[0])
-    texts = [text for _, text in found]
+    timed.sort(key=lambda x: x[0])
+    texts = [text for _, text in timed]
     more = len(texts) - MAX_REMARKS
     return texts[:MAX_REMARKS] + ([f"and {more} more limits."] if more > 0 else [])
 
@@ -218,7 +218,7 @@ def still_remark(trajectory: Trajectory) -> list[str]:
 
 def stop_remarks(trajectory: Trajectory, stops: Stops) -> list[tuple[float, str]]:
     """Time and sentence for every stop that was reached."""
-    found: list[tuple[float, str]] = []
+    remarks: list[tuple[float, str]] = []
     names, sliding = trajectory.dof_names, bounds_of(trajectory.model).sliding  # type: ignore[arg-type]
     ends = (("lower", stops.lower, 1.0), ("upper", stops.upper, -1.0))
     for k, (c, d) in enumerate(zip(stops.coords, stops.dofs, strict=True)):
@@ -228,11 +228,11 @@ def stop_remarks(trajectory: Trajectory, stops: Stops) -> list[tuple[float, str]
             if not len(hit):
                 continue
             unit, t = "m" if sliding[d] else "rad", float(trajectory.t[hit[0]])
-            found.append(
+            remarks.append(
                 (
                     t,
                     f"{names[d]} is at its {words} stop, {number(limits[k])} {unit}, at t = "
                     f"{number(t)} s; it presses up to {number(beyond.max(), 2)} {unit} into it.",
                 )
             )
-    return found
+    return remarks

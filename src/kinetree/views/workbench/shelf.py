@@ -108,13 +108,13 @@ class Shelf:
                     robot = getattr(robots, key)()
                     self._built_in[key] = Opened(key, robot, stage_of(robot), key)
             return self._built_in[key]
-        found = self._uploads.get(key)
-        if found is None:
+        opened = self._uploads.get(key)
+        if opened is None:
             raise NameLookupError(
                 f"the robot {key[:60]!r} is not open here any more, or there is no built-in robot "
                 f"of that name.{nearest(key, BUILT_IN)} Open it again."
             )
-        return found
+        return opened
 
     def upload(self, files: object, main: object) -> Opened:
         """Open the robot of uploaded files; the files are removed when it is read."""
@@ -199,7 +199,7 @@ def read_payload(given: object) -> tuple[float, Array]:
 
 def read_files(given: object) -> dict[str, bytes]:
     """Contents of the files of an upload by their names, which are relative and with slashes."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     total = 0
     files = sequence(given, "files")
     if not 1 <= len(files) <= MAX_FILES:
@@ -209,16 +209,16 @@ def read_files(given: object) -> dict[str, bytes]:
     for file in files:
         entry = record(file, "a file of the upload")
         name = safe_name(text(entry.get("name"), "the name of a file"))
-        if name.lower() in map(str.lower, found):
+        if name.lower() in map(str.lower, contents):
             raise InputError(f"The upload has two files {name!r}; expected each name once.")
-        found[name] = decoded(entry.get("base64"), name)
-        total += len(found[name])
+        contents[name] = decoded(entry.get("base64"), name)
+        total += len(contents[name])
         if total > UPLOAD_BYTES:
             raise InputError(
                 f"The files have more than {UPLOAD_BYTES >> 20} MB together. Start the workbench "
                 "with the file instead: kinetree view FILE --folder FOLDER"
             )
-    return found
+    return contents
 
 
 def decoded(given: object, name: str) -> bytes:
@@ -262,15 +262,16 @@ def main_file(contents: Mapping[str, bytes], main: object) -> str:
                 f"{chosen} is not a robot file; expected a file that ends with {endings}."
             )
         return chosen
-    found = [x for x in contents if PurePosixPath(x).suffix.lower() in ROBOT_FILES]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    robot_files = [x for x in contents if PurePosixPath(x).suffix.lower() in ROBOT_FILES]
+    if len(robot_files) == 1:
+        return robot_files[0]
+    if not robot_files:
         raise InputError(
             f"The upload has {listing(contents, 3)}; expected a robot file ({endings})."
         )
     raise InputError(
-        f"The upload has {len(found)} robot files: {listing(sorted(found), 5)}. Choose one of them."
+        f"The upload has {len(robot_files)} robot files: {listing(sorted(robot_files), 5)}. Choose "
+        "one of them."
     )
 
 

@@ -123,11 +123,11 @@ def record(given: object, name: str, entries: Sequence[str] = ()) -> Request:
     """
     if not isinstance(given, Mapping):
         raise InputError(f"{name} is {given!r:.60}; expected a record with named entries.")
-    found = cast("Request", given)
-    unknown = [key for key in found if entries and key not in entries]
+    named = cast("Request", given)
+    unknown = [key for key in named if entries and key not in entries]
     if unknown:
         raise InputError(f"{name} has {unknown[0]!r:.60}; expected only {listing(entries, 8)}.")
-    return found
+    return named
 
 
 def sequence(given: object, name: str) -> Sequence[object]:
@@ -139,12 +139,12 @@ def sequence(given: object, name: str) -> Sequence[object]:
 
 def numbers(given: object, name: str, entries: Sequence[str]) -> Array:
     """A list of finite numbers, one for each of `entries`, which the message names."""
-    found = sequence(given, name)
-    if len(found) != len(entries):
+    listed = sequence(given, name)
+    if len(listed) != len(entries):
         raise ShapeError(
-            f"{name} has {len(found)} entries; expected {len(entries)}: {listing(entries, 8)}."
+            f"{name} has {len(listed)} entries; expected {len(entries)}: {listing(entries, 8)}."
         )
-    return np.array([number(x, f"{name} of {e}") for x, e in zip(found, entries, strict=True)])
+    return np.array([number(x, f"{name} of {e}") for x, e in zip(listed, entries, strict=True)])
 
 
 def number(given: object, name: str) -> float:
@@ -172,10 +172,10 @@ def plain(x: object) -> Any:
         named = cast("Mapping[str, object]", x)
         return {key: plain(value) for key, value in named.items()}
     if isinstance(x, np.ndarray):
-        found = np.asarray(x)
-        if found.dtype.kind == "f" and np.isfinite(found).all():
-            return found.tolist()
-        return plain(found.tolist())
+        array = np.asarray(x)
+        if array.dtype.kind == "f" and np.isfinite(array).all():
+            return array.tolist()
+        return plain(array.tolist())
     if isinstance(x, list | tuple):
         return [plain(value) for value in cast("Sequence[object]", x)]
     if isinstance(x, float | np.floating):

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from cli_program import Program
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of Windows are other ones")
 PROGRAM = [sys.executable, "-W", "error", "-m", "kinetree", "view"]
 
@@ -26,36 +28,18 @@ def started(*arguments, **environment):
     )
 
 
-def refused(*arguments):
-    """Text on stderr of a command that ends with exit code 2."""
-    found = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
-    assert found.returncode == 2 and "Traceback" not in found.stderr and found.stdout == ""
-    return found.stderr
-
-
-@posix
-def test_json_says_where_it_is():
-    process = started("--json")
-    try:
-        lines = []
-        while "}" not in "".join(lines):
-            lines.append(process.stdout.readline())
-        said = json.loads("".join(lines))
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert said["robot"] == "planar 2R" and said["address"].startswith("http://127.0.0.1:")
-    assert str(said["port"]) in said["address"] and rest == "" and process.returncode == 0
-
-
 @posix
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 0), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_it_prints_its_address_serves_and_ends(name, code, tmp_path):
-    process = started(TMPDIR=str(tmp_path))
+    words = ["--json"] if name == "SIGTERM" else []
+    process = started(*words, TMPDIR=str(tmp_path))
     try:
-        address = urlsplit(re.search(r"http://\S+", process.stdout.readline())[0])
+        line = process.stdout.readline()
+        address = urlsplit(re.search(r"http://[^\s\"]+", line)[0])
         assert address.hostname == "127.0.0.1" and len(address.path) > 30
+        if words:
+            place = json.loads(line)
+            assert place["robot"] == "planar 2R" and place["port"] == address.port
         wire = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
         wire.request("GET", address.path)
         assert wire.getresponse().status == 200
@@ -71,19 +55,17 @@ def test_it_prints_its_address_serves_and_ends(name, code, tmp_path):
         assert free.connect_ex(("127.0.0.1", address.port)) != 0
 
 
-def test_a_port_that_is_taken_is_said_with_a_way_out():
+def test_a_port_that_is_taken_a_robot_and_a_folder_that_do_not_exist(server, tmp_path):
+    def refused(words):
+        ended = Program(tmp_path, server)(f"view --no-browser {words}", code=2)
+        assert ended.stdout == ""
+        return ended.stderr
+
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = str(other.getsockname()[1])
-        said = refused("planar_2r", "--no-browser", "--port", port)
-    assert port in said and "--port" in said
-
-
-def test_an_unknown_robot_is_an_error_with_the_nearest_name():
-    assert "panda" in refused("pnada", "--no-browser")
-
-
-def test_a_missing_folder_is_an_error(tmp_path):
-    said = refused("planar_2r", "--no-browser", "--folder", str(tmp_path / "none"))
-    assert "--folder is" in said
+        message = refused(f"planar_2r --port {port}")
+    assert port in message and "--port" in message
+    assert "panda" in refused("pnada")
+    assert "--folder is" in refused("planar_2r --folder none")
