@@ -21,6 +21,7 @@ from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.bag_sizes import check_bag, check_messages
 from kinetree.motion.recordings.by_hand import matching
+from kinetree.motion.recordings.clocks import FAR
 from kinetree.motion.recordings.names import BRACKETED
 from kinetree.motion.recordings.sizes import check_numbers
 
@@ -330,6 +331,7 @@ def _table(
 
 def _times(samples: Sequence[_Sample], notes: list[str], *, relative: bool) -> Array:
     """Times in s; stamps are counted from the first."""
+    relative = relative or abs(samples[0].time) > FAR * SECOND
     start = samples[0].time if relative else 0
     for one, other in pairwise(samples):
         if other.time <= one.time:
