@@ -24,11 +24,19 @@ from kinetree.base.tables import listing
 from kinetree.base.units import Unit, nested_attributes, unit_of, unit_subject
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
-from kinetree.motion.recordings.clocks import PER_SECOND, STAMP, Clock, check_first, seconds_note
+from kinetree.motion.recordings.clocks import (
+    FAR,
+    PER_SECOND,
+    STAMP,
+    Clock,
+    check_first,
+    seconds_note,
+)
 from kinetree.motion.recordings.comments import check_comment
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.sizes import check_columns, check_numbers
 
+COARSE = 1e-6  # resolution of times, in periods, from which accelerations by differences suffer
 COMMENT_KEY = re.compile(r"(?i)(comment|description|note|remark)s?")
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
 # what the readers of ZIP and of arrays raise for damaged files
@@ -303,9 +311,9 @@ def _times(
     request: ReadRequest,
     notes: list[str],
 ) -> Array:
-    """Times in s; stamps, nanoseconds and seconds with nanoseconds are counted from the first."""
+    """Times in s; stamps, nanoseconds and times far from zero are counted from the first."""
     x, head = arrays[clock.column], heads[clock.column]
-    per_second = clock.per_second
+    per_second, seconds = clock.per_second, clock.seconds
     if x.dtype.kind in "mM":  # time differences and stamps have their own unit
         unit = np.datetime_data(x.dtype)[0]
         if unit not in PER_SECOND:
@@ -314,14 +322,21 @@ def _times(
             raise ParseError(
                 f"{where}, row {int(np.argmax(np.isnat(x))) + 1}: {head!r} is missing."
             )
-        if x.dtype.kind == "m":
+        per_second, seconds = PER_SECOND[unit], 1
+        whole = x.astype(f"{x.dtype.kind}8[{unit}]").astype(np.int64)  # of M8[10ms]
+        if x.dtype.kind == "m" and abs(int(whole[0])) <= FAR * per_second:
             return x / np.timedelta64(1, "s")
-        x, per_second = x.astype(f"M8[{unit}]").astype(np.int64), PER_SECOND[unit]  # of M8[10ms]
+        x = whole
     elif not clock.exact:
         t = _floats(x, head, where)
-        check_first(clock, head, float(t[0]), request, where)
-        notes += seconds_note(clock, head)
-        return clock.in_seconds(t)
+        first = float(t[0])
+        check_first(clock, head, first, request, where)
+        notes += [*seconds_note(clock, head), *_resolution_note(x, head)]
+        if not clock.counts_from(first):
+            return clock.in_seconds(t)
+        if x.dtype.kind == "f":
+            notes.append(f"times are counted from the first, {clock.in_seconds(t[:1])[0]:.9f} s")
+            return clock.in_seconds(t - first)
     whole = _whole(x, head, where)
     fine = np.zeros_like(whole)
     if clock.nanoseconds is not None:
@@ -329,11 +344,25 @@ def _times(
         outside = (fine < 0) | (fine >= 10**9)
         if outside.any():
             raise ParseError(f"{where}, row {int(np.argmax(outside)) + 1}: {STAMP}")
-    start = f"{int(whole[0]) / per_second + int(fine[0]) / 1e9:.9f}"
+    start = f"{int(whole[0]) * seconds / per_second + int(fine[0]) / 1e9:.9f}"
     notes.append(f"times are counted from the first, {start} s")
     if clock.nanoseconds is None:
-        return (whole - whole[0]) / per_second
+        return (whole - whole[0]) * seconds / per_second
     return ((whole - whole[0]) * 10**9 + (fine - fine[0])) / 1e9
+
+
+def _resolution_note(x: Array, head: str) -> list[str]:
+    """A note on times whose floats are too coarse for the distance of the samples."""
+    if x.dtype.kind != "f" or len(x) < 2 or not np.any(x != np.rint(x)):
+        return []
+    resolution = float(np.spacing(np.abs(x).max()))
+    period = abs(float(x[-1]) - float(x[0])) / (len(x) - 1)
+    if resolution <= COARSE * period:
+        return []
+    return [
+        f"times in {head!r} are {x.dtype} and resolve {resolution:.1g}, {resolution / period:.1g} "
+        "of a sample: rates from differences are rough. Store whole numbers, or times from 0"
+    ]
 
 
 def _whole(x: Array, head: str, where: str) -> Array:

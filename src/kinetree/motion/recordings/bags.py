@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from kinetree.base.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.by_hand import matching
+from kinetree.motion.recordings.clocks import FAR, STAMP
 from kinetree.motion.recordings.names import BRACKETED
 from kinetree.motion.recordings.sizes import check_bag, check_messages, check_numbers
 
@@ -30,7 +32,7 @@ FIELDS = {
 }
 SECOND = 10**9  # ns
 OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 joints
-LONGEST_GAP = 10**8 * SECOND  # three years; clocks of simulations begin at 0, others in 1970
+LONGEST_GAP = 5  # between a first stamp of 0 and the next, in usual gaps; simulations begin at 0
 REPAIRS = {".mcap": "mcap recover", ".bag": "rosbag reindex"}
 
 
@@ -154,29 +156,41 @@ def _listed(reader: Any, topics: Sequence[str] | Mapping[str, str]) -> str:
     return (", ".join(texts[:MAX_NAMES]) or "no topics") + more
 
 
-def _stamp(time: Any) -> int:
+def _stamp(time: Any, row: str) -> int:
+    if not 0 <= int(time.nanosec) < SECOND:
+        raise ParseError(f"{row}: {STAMP}")
     return int(time.sec) * SECOND + int(time.nanosec)
+
+
+def _first_is_unstamped(stamps: Sequence[int], received: Sequence[int]) -> bool:
+    """Whether a first stamp of 0 is far from the next, by the stamps and by the bag's own times."""
+    if len(stamps) < 2 or stamps[0] != 0:
+        return False
+    usual = median([other - one for one, other in pairwise(stamps[1:])] or [0])
+    return stamps[1] > LONGEST_GAP * max(usual, received[1] - received[0])
 
 
 def _state_samples(
     messages: Sequence[tuple[int, Any]], where: str
 ) -> tuple[list[_Sample], list[str]]:
-    stamps = [_stamp(message.header.stamp) for _, message in messages]
+    rows = [f"{where}, message {k}" for k in range(1, len(messages) + 1)]
+    received = [time for time, _ in messages]
+    stamps = [_stamp(x.header.stamp, row) for row, (_, x) in zip(rows, messages, strict=True)]
     notes: list[str] = []
     if not any(stamps):
-        stamps = [received for received, _ in messages]
+        stamps = received
         notes.append("the stamps of the messages are zero; times are those of the bag")
-    elif len(stamps) > 1 and stamps[0] == 0 and stamps[1] > LONGEST_GAP:
+    elif _first_is_unstamped(stamps, received):
         raise ParseError(
-            f"{where}, message 1 has the stamp 0, and message 2 {stamps[1] // SECOND} s: the first "
-            "was not stamped. Cut it from the bag."
+            f"{where}, message 1 has the stamp 0, and message 2 {stamps[1] / SECOND:.10g} s: the "
+            "first was not stamped. Cut it from the bag."
         )
     samples = [
         _Sample(
-            f"{where}, message {k}", stamps[k - 1], list(message.name),
+            row, stamp, list(message.name),
             {key: getattr(message, name) for key, name in FIELDS[STATE].items()},
         )
-        for k, (_, message) in enumerate(messages, 1)
+        for row, stamp, (_, message) in zip(rows, stamps, messages, strict=True)
     ]  # fmt: skip
     return samples, notes
 
@@ -203,10 +217,11 @@ def _plan_samples(
     names = list(message.joint_names)
     samples = [
         _Sample(
-            f"{where}, point {k}", _stamp(point.time_from_start), names,
+            row, _stamp(point.time_from_start, row), names,
             {key: getattr(point, name) for key, name in FIELDS[PLAN].items()},
         )
         for k, point in enumerate(message.points, 1)
+        for row in [f"{where}, point {k}"]
     ]  # fmt: skip
     if not samples:
         raise ParseError(f"{where}: the trajectory has no points.")
@@ -329,6 +344,7 @@ def _table(
 
 def _times(samples: Sequence[_Sample], notes: list[str], *, relative: bool) -> Array:
     """Times in s; stamps are counted from the first."""
+    relative = relative or abs(samples[0].time) > FAR * SECOND
     start = samples[0].time if relative else 0
     for one, other in pairwise(samples):
         if other.time <= one.time:

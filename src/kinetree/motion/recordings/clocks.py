@@ -1,8 +1,9 @@
 """Times of a table: one column in s, ms, us or ns, or two of seconds and nanoseconds.
 
-Whole numbers of nanoseconds are longer than a float: such times are counted from the first sample,
-exactly. Of several columns of times the stamps of the messages' headers are taken, if there is one
-set of them, because others are the times at which a program received the messages.
+Times far from zero, such as those since 1970, and whole numbers of nanoseconds are longer than a
+float: they are counted from the first sample, exactly. Of several columns of times the stamps of
+the messages' headers are taken, if there is one set of them, because others are the times at which
+a program received the messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,9 @@ PER_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 SECOND = Unit("s", (("time", 1),))
 STAMP = "seconds beside nanoseconds are whole, and nanoseconds from 0 to 999999999."
 LATEST = 1e11  # s, three thousand years: larger times are in another unit
+# s, three hours: a float resolves 2e-12 s there, 1e-9 of a period of 1 kHz, and times since 1970
+# (2e-7 s) leave accelerations from differences wrong by 0.5 rad/s^2
+FAR = 1e4
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,12 @@ class Clock:
 
     @property
     def exact(self) -> bool:
-        """Whether the cells are whole numbers, too long for a float, counted from the first."""
+        """Whether the cells are whole numbers of us or ns, always counted from the first."""
         return self.nanoseconds is not None or self.per_second > 1000
+
+    def counts_from(self, first: float) -> bool:
+        """Whether times that begin with this cell are counted from it."""
+        return self.exact or abs(first) * self.seconds / self.per_second > FAR
 
     @property
     def unit(self) -> str:

@@ -92,6 +92,7 @@ class TextTable:
         self._check_comments(self._head.comments)
         self._check_late(self._late)
         self._start: Decimal | None = None
+        self._is_counted: bool | None = None  # whether times are counted from the first
 
     def blocks(self) -> Iterator[Block]:
         """Blocks of rows; each has an entry for every quantity of the file."""
@@ -286,7 +287,7 @@ class TextTable:
     def _block(self, rows: Lines) -> Block:
         layout, used = self.layout, self.layout.numeric
         position = {k: x for x, k in enumerate(used)}
-        exact = layout.clock is not None and layout.clock.exact
+        exact = layout.clock is not None and self._counts_from_first(layout.clock, rows[0])
         table = None if exact or self._labels else self._fast(rows, used)
         values: dict[str, Array] = {}
         if table is None:
@@ -299,7 +300,6 @@ class TextTable:
                 values["t"] = self._exact_times(layout.clock, rows, cells)
         if layout.clock is not None and not exact:
             t = table[:, position[layout.clock.column]]
-            self._check_unit(layout.clock, t)
             values["t"] = layout.clock.in_seconds(t)
         for quantity in layout.columns:
             values[quantity] = layout.in_si(quantity, table, position)
@@ -339,19 +339,22 @@ class TextTable:
                         "every row."
                     )
 
-    def _check_unit(self, clock: Clock, t: Array) -> None:
-        """Check the first time, and note a conversion."""
-        if self._start is None:
-            self._start, head = Decimal(0), self.layout.heads[clock.column]
-            check_first(clock, head, float(t[0]), self.request, self.where)
-            self.notes += seconds_note(clock, head)
+    def _counts_from_first(self, clock: Clock, row: tuple[int, str]) -> bool:
+        """Whether times are counted from the first, which is checked; note a conversion."""
+        if self._is_counted is None:
+            head = self.layout.heads[clock.column]
+            first = _number(self._cells(row)[clock.column], head, f"{self.name}, line {row[0]}")
+            check_first(clock, head, first, self.request, self.where)
+            self._is_counted = clock.counts_from(first)
+            self.notes += [] if clock.exact else seconds_note(clock, head)
+        return self._is_counted
 
     def _exact_times(self, clock: Clock, rows: Lines, cells: Sequence[Sequence[str]]) -> Array:
-        """Times counted from the first, from whole numbers that are too long for a float."""
+        """Times counted from the first, from decimals that are too long for a float."""
         times: list[Decimal] = []
         for (line, _), own in zip(rows, cells, strict=True):
             try:
-                value = Decimal(own[clock.column].strip()) / clock.per_second
+                value = Decimal(own[clock.column].strip()) * clock.seconds / clock.per_second
                 if clock.nanoseconds is not None:
                     fine = Decimal(own[clock.nanoseconds].strip())
                     if value % 1 or fine % 1 or not 0 <= fine < 10**9:

@@ -143,10 +143,19 @@ def test_stamps_of_zero_give_way_to_those_of_the_bag(bag, tmp_path):
     assert "the stamps of the messages are zero; times are those of the bag" in found.meta["notes"]
 
 
-def test_a_first_message_without_a_stamp_is_refused(bag, tmp_path):
+@pytest.mark.parametrize("start", [START, 10**9, 10**14])
+def test_a_first_message_without_a_stamp_is_refused(start, bag, tmp_path):
     for k, t in enumerate(T):
-        bag.state(k and START + round(t * 1e9), J, Q[k], received=START + round(t * 1e9))
-    with pytest.raises(ParseError, match="message 1 has the stamp 0, and message 2 1700000000 s"):
+        bag.state(k and start + round(t * 1e9), J, Q[k], received=START + round(t * 1e9))
+    with pytest.raises(ParseError, match=r"message 1 has the stamp 0, and message 2 1.* s: the"):
+        read(bag.write(tmp_path), ROBOT)
+
+
+def test_nanoseconds_of_a_second_and_more_are_refused(bag, tmp_path):
+    fill(bag)
+    stamp = bag.messages[2][3].header.stamp
+    object.__setattr__(stamp, "nanosec", 1_000_000_001)
+    with pytest.raises(ParseError, match=r"message 3: .*nanoseconds from 0 to 999999999"):
         read(bag.write(tmp_path), ROBOT)
 
 
