@@ -127,9 +127,9 @@ def _draw_limits(axis: "Axes", chart: Chart, colours: list[Colour]) -> None:
                 hidden = hidden or bool(np.isnan(near).any())
             elif bound is not None and np.isfinite(bound):
                 fixed.setdefault(bound, []).append(colour)
-    for value, own in fixed.items():
+    for value, owners in fixed.items():
         if low <= value <= high:
-            _draw_limit(axis, value, own, chart.series)
+            _draw_limit(axis, value, owners, chart.series)
         else:
             hidden = True
     if hidden:

@@ -63,11 +63,11 @@ def stroke(k: int) -> str:
 
 def legend(names: Sequence[str], colours: Sequence[int] | None = None) -> str:
     """Names with a sample of their lines; colours: their numbers, None in order."""
-    own = range(len(names)) if colours is None else colours
+    numbers = range(len(names)) if colours is None else colours
     samples = (
         '<li><svg viewBox="0 0 22 8" aria-hidden="true">'
         f"{path(f'track {stroke(k)}', 'M0 4H22')}</svg>{escape(name)}</li>"
-        for k, name in zip(own, names, strict=True)
+        for k, name in zip(numbers, names, strict=True)
     )
     return f'<ul class="legend">{"".join(samples)}</ul>'
 
@@ -83,9 +83,9 @@ def chart_figure(chart: Chart, number: int | None = None) -> str:
     chart = chart.thinned(MAX_DRAWN)
     picture = svg("plot", WIDTH, HEIGHT, chart.title, chart_elements(chart))
     names = [one.name for one in chart.series]
-    own = [chart.colour(k) for k in range(len(names))]
+    colours = [chart.colour(k) for k in range(len(names))]
     mark = "" if number is None else f' data-chart="{number}"'
-    return f"<figure{mark}>{picture}{legend(names, own)}</figure>"
+    return f"<figure{mark}>{picture}{legend(names, colours)}</figure>"
 
 
 def chart_elements(

@@ -118,8 +118,8 @@ class Chart:
 
     def colour(self, k: int) -> int:
         """Number of the colour of series k."""
-        own = self.series[k].colour
-        return k if own is None else own
+        chosen = self.series[k].colour
+        return k if chosen is None else chosen
 
     def thinned(self, most: int) -> "Chart":
         """The chart with at most that many samples of each line, evenly spread, with both ends."""
@@ -186,7 +186,9 @@ def chart_data(chart: Chart, *, values: bool = True) -> dict[str, object]:
         "marks": [{"name": words, "x": at} for words, at in chart.marks],
     }  # fmt: skip
     if chart.beyond is not None:
-        found["violations"] = [{"start": a, "end": b, "name": own} for a, b, own in chart.beyond]
+        found["violations"] = [
+            {"start": a, "end": b, "name": joint} for a, b, joint in chart.beyond
+        ]
     return found
 
 

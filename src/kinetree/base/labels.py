@@ -83,7 +83,7 @@ def check_rows(times: object, values: object, name: str, other: str) -> None:
         pairs = [(x.indexes[dim], table.indexes[dim]) for dim in shared]
     else:
         return
-    if any(len(rows) == len(own) and not rows.equals(own) for rows, own in pairs):
+    if any(len(rows) == len(labels) and not rows.equals(labels) for rows, labels in pairs):
         raise InputError(
             f"the rows of {name} and {other} are labelled differently, so that it is not certain "
             f"which belong together; expected one index. Take both from one frame, or pass "
@@ -297,8 +297,8 @@ def _stack_tensors(entries: Sequence[Any]) -> Any:
     tensors = [x for x in entries if hasattr(x, "requires_grad")]
     kind = functools.reduce(torch.promote_types, [x.dtype for x in tensors])
     kind = kind if kind.is_floating_point else torch.float64  # 0.5 beside a whole number stays 0.5
-    own = [torch.as_tensor(x, dtype=kind, device=tensors[0].device) for x in entries]
-    return torch.stack(torch.broadcast_tensors(*own), -1)
+    converted = [torch.as_tensor(x, dtype=kind, device=tensors[0].device) for x in entries]
+    return torch.stack(torch.broadcast_tensors(*converted), -1)
 
 
 def _read_series(value: Any, axis: Axis, argument: str) -> _Given:
@@ -457,11 +457,11 @@ def _common_dimensions(framed: Sequence[tuple[Form, str]]) -> Form:
 
 def _spread(x: _Given, dims: Sequence[Any]) -> Array:
     """Return the values with an axis for each of the dimensions, of length 1 where it has none."""
-    own = x.form.dims
-    order = [own.index(dim) for dim in dims if dim in own]
+    dims_of_x = x.form.dims
+    order = [dims_of_x.index(dim) for dim in dims if dim in dims_of_x]
     values = np.moveaxis(x.values, order, range(len(order)))
     at = iter(values.shape[:-1])
-    return values.reshape(*(next(at) if dim in own else 1 for dim in dims), values.shape[-1])
+    return values.reshape(*(next(at) if dim in dims_of_x else 1 for dim in dims), values.shape[-1])
 
 
 def as_labelled(x: Array, axes: Sequence[Axis], name: str, form: Form) -> Any:
@@ -477,9 +477,9 @@ def as_dict(x: Any, axes: Sequence[Axis | None]) -> Any:
         return float(x) if isinstance(x, np.float64) else x
     k = named[0]
     axis, at = cast("Axis", axes[k]), x.ndim - len(axes) + k
-    rest = [*axes[:k], *axes[k + 1 :]]
+    other_axes = [*axes[:k], *axes[k + 1 :]]
     before = (slice(None),) * at
-    return {name: as_dict(x[(*before, i)], rest) for i, name in enumerate(axis.names)}
+    return {name: as_dict(x[(*before, i)], other_axes) for i, name in enumerate(axis.names)}
 
 
 def _as_pandas(x: Array, axes: Sequence[Axis], name: str, form: Form) -> Any:
@@ -501,9 +501,9 @@ def _as_pandas(x: Array, axes: Sequence[Axis], name: str, form: Form) -> Any:
 def _product(pandas: Any, rows: Any, level: Any) -> Any:
     """Return the index of all pairs of a row and a name, in rows' order."""
     count = len(level)
-    own = [rows.get_level_values(k).repeat(count) for k in range(rows.nlevels)]
+    repeated = [rows.get_level_values(k).repeat(count) for k in range(rows.nlevels)]
     tiled = level.take(np.tile(np.arange(count), len(rows)))
-    return pandas.MultiIndex.from_arrays([*own, tiled], names=[*rows.names, level.name])
+    return pandas.MultiIndex.from_arrays([*repeated, tiled], names=[*rows.names, level.name])
 
 
 def _as_polars(x: Array, axes: Sequence[Axis], name: str, form: Form) -> Any:

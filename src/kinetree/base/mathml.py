@@ -232,9 +232,9 @@ class _Parser:
             return self.letters(token)
         if token.isdigit():
             match = re.compile(r"[\d]*(\.\d+)?").match(self.text, self.place)
-            rest = match[0] if match else ""
-            self.place += len(rest)
-            return Atom(f"<mn>{token}{rest}</mn>")
+            digits = match[0] if match else ""
+            self.place += len(digits)
+            return Atom(f"<mn>{token}{digits}</mn>")
         if token in BARS:
             opens = not before or before[-1].kind in (BIN, REL, OPEN, PUNCT, OP)
             return Atom("", OPEN if opens else CLOSE, BARS[token])

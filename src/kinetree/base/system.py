@@ -182,12 +182,12 @@ def on_fork(
     """Call functions at every fork of this process, on systems that fork."""
     register: Callable[..., None] | None = getattr(os, "register_at_fork", None)
     if register is not None:
-        given = {
+        hooks = {
             "before": before,
             "after_in_parent": after_in_parent,
             "after_in_child": after_in_child,
         }
-        register(**{when: call for when, call in given.items() if call is not None})
+        register(**{when: call for when, call in hooks.items() if call is not None})
 
 
 def own_session() -> dict[str, Any]:

@@ -163,10 +163,10 @@ def _factors(text: str) -> list[_Factor] | None:
         if not word.strip(" _.-"):
             continue
         match = FACTOR.fullmatch(word)
-        own = None if match is None else _word(match[1], match[2] or match[3] or "")
-        if own is None:
+        word_factors = None if match is None else _word(match[1], match[2] or match[3] or "")
+        if word_factors is None:
             return None
-        factors += own
+        factors += word_factors
     divided = [
         _power(x, -x.power) if k and x.base == TIME and x.power > 0 and "_" in text else x
         for k, x in enumerate(factors)
@@ -270,12 +270,12 @@ def unit_subject(key: str) -> str | None:
     The keys of attributes of files and of objects in memory, and of texts in NPZ files, are read.
     """
     words = list(WORD.finditer(key[:MAX_SIGNS]))
-    own = [x for x in words if x[0].lower() in UNIT_WORDS]
-    if not own:
+    unit_words = [x for x in words if x[0].lower() in UNIT_WORDS]
+    if not unit_words:
         return None
     if {x[0].lower() for x in words} <= UNIT_WORDS | EMPTY_WORDS:
         return ""
-    return _without(key, *own[-1].span())
+    return _without(key, *unit_words[-1].span())
 
 
 def nested_attributes(attributes: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -288,9 +288,9 @@ def nested_attributes(attributes: Mapping[Any, Any]) -> Iterator[tuple[str, str,
     while pending:
         owner, value = pending.pop()
         if isinstance(value, Mapping):
-            own = cast("Mapping[object, Any]", value)
-            owner = str(own.get("name", owner)) if owner else ""
-            for key, x in own.items():
+            inner = cast("Mapping[object, Any]", value)
+            owner = str(inner.get("name", owner)) if owner else ""
+            for key, x in inner.items():
                 yield owner, str(key), x
                 if unit_subject(str(key)) is None:
                     pending.append((str(key), x))

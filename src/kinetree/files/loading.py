@@ -389,19 +389,19 @@ def _with_options(
 
 def _built(description: RobotDescription, source: str) -> Model:
     """The model of a description, with its constraints."""
-    given = description.constrained
+    closure = description.constrained
     model = build_model(dataclasses.replace(description, constrained=None), unphysical="allow")
-    if given is None:
+    if closure is None:
         return model
     from kinetree.algorithms.constraints.mobility import IdleConstraintsError, constrain
     from kinetree.algorithms.joints.configuration import neutral
 
-    near = neutral(model) if given.near else None
+    near = neutral(model) if closure.near else None
     for joint in model.joints:
-        if near is not None and joint.follows is None and joint.name in given.near:
-            near[list(joint.coords)] = given.near[joint.name]
+        if near is not None and joint.follows is None and joint.name in closure.near:
+            near[list(joint.coords)] = closure.near[joint.name]
     try:
-        robot = constrain(model, given.constraints, actuated=given.actuated, near=near)
+        robot = constrain(model, closure.constraints, actuated=closure.actuated, near=near)
         return _freed(model, robot)
     except IdleConstraintsError as error:
         return model.replace(warnings=(*model.warnings, Note(str(error))))
@@ -415,13 +415,13 @@ def _built(description: RobotDescription, source: str) -> Model:
 
 def _freed(tree: Model, robot: Model) -> Model:
     """The robot with a warning if its constraints hold every joint, and none says so already."""
-    own = robot.constraints
-    if own is None or own.independent or len(robot.warnings) > len(tree.warnings):
+    closure = robot.constraints
+    if closure is None or closure.independent or len(robot.warnings) > len(tree.warnings):
         return robot
     note = Note(
-        f"the constraints {listing(list(own.given), 8)} leave {robot.name!r} no degree of freedom: "
-        "it stands still. If it is meant to move, check the axes and positions of its joints; "
-        "constraints='none' (--constraints none) gives the tree."
+        f"the constraints {listing(list(closure.given), 8)} leave {robot.name!r} no degree of "
+        "freedom: it stands still. If it is meant to move, check the axes and positions of its "
+        "joints; constraints='none' (--constraints none) gives the tree."
     )
     return robot.replace(warnings=(*robot.warnings, note))
 
@@ -463,11 +463,11 @@ def float_base(description: RobotDescription) -> RobotDescription:
     from kinetree.files.description.tree import check_tree
 
     root = check_tree(description.links, description.joints, description.name)
-    own = [joint for joint in description.joints if joint.parent == root]
-    if own and all(joint.type == FREE for joint in own):
+    at_root = [joint for joint in description.joints if joint.parent == root]
+    if at_root and all(joint.type == FREE for joint in at_root):
         raise ModelError(
             f"{description.name!r} floats already: its root {root!r} carries the free joint "
-            f"{own[0].name!r}; expected a robot that stands. "
+            f"{at_root[0].name!r}; expected a robot that stands. "
             "Leave out --floating (in Python, floating)."
         )
     world = _unused("world", description.links)

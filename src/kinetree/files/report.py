@@ -182,13 +182,13 @@ class ConstraintRow:
 
 def constraint_rows(model: Model) -> list[ConstraintRow]:
     """The constraints of a model as texts; empty without any."""
-    given = model.constraints
-    if given is None:
+    constraints = model.constraints
+    if constraints is None:
         return []
-    left = {row for row in range(len(given.row_names)) if row not in given.basis}
+    left = {row for row in range(len(constraints.row_names)) if row not in constraints.basis}
     rows: list[ConstraintRow] = []
     first = 0
-    for item, (name, record) in zip(given.items, given.given.items(), strict=True):
+    for item, (name, record) in zip(constraints.items, constraints.given.items(), strict=True):
         count = len(item.row_names)
         redundant = len(left & set(range(first, first + count)))
         rows.append(ConstraintRow(name, *_described(record), count, redundant))
@@ -200,8 +200,8 @@ def freedom(model: Model) -> str:
     """Number of degrees of freedom; of a robot with constraints also that of its tree."""
     if model.constraints is None:
         return counted(model.n, "degree", "of freedom")
-    own = model.n - len(model.constraints.basis)
-    return f"{counted(own, 'degree', 'of freedom')} ({model.n} of the tree)"
+    remaining = model.n - len(model.constraints.basis)
+    return f"{counted(remaining, 'degree', 'of freedom')} ({model.n} of the tree)"
 
 
 def _described(record: Constraint) -> tuple[str, str]:

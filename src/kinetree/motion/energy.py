@@ -77,8 +77,10 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
     tau = joint_forces(trajectory, model)
     friction, c = kernel(model, "friction_forces")(dq), load_friction(model)
     if c is not None:
-        rest = tau - friction
-        friction = friction + rest - rest / load_factor(c, rest, dq)
+        without_friction = tau - friction
+        friction = (
+            friction + without_friction - without_friction / load_factor(c, without_friction, dq)
+        )
     return EnergyBalance(
         trajectory.t,
         kernel(model, "kinetic_energy")(q, dq),

@@ -76,10 +76,10 @@ def check_order(record: Record, model: Model, purpose: str) -> None:
     A record with other names alone, such as the joint_1, joint_2 of plain arrays, is taken by
     position.
     """
-    own, names = record.dof_names, model.dof_names
-    if own != names and set(own) & set(names):
+    moved, names = record.dof_names, model.dof_names
+    if moved != names and set(moved) & set(names):
         raise InputError(
-            f"{purpose}: trajectory {record.name!r} moves {', '.join(own)}; {model.name!r} has "
+            f"{purpose}: trajectory {record.name!r} moves {', '.join(moved)}; {model.name!r} has "
             f"{', '.join(names)}. Names and order must agree: make the trajectory with robot=..., "
             "or read its file with robot=..."
         )

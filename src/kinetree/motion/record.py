@@ -154,7 +154,10 @@ class Record:
         return dataclasses.replace(self, **changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {own.name: getattr(self, own.name) for own in dataclasses.fields(self)}
+        fields = {
+            field_of_record.name: getattr(self, field_of_record.name)
+            for field_of_record in dataclasses.fields(self)
+        }
         return _make, (type(self), fields | {"meta": dict(self.meta)})  # a proxy has no pickle
 
 
@@ -171,23 +174,23 @@ def _align(record: Record) -> None:
 
     Rows of data frames are samples, and must have one index. Times may be a column or an index.
     """
-    given = {name: time_first(getattr(record, name), name) for name in SIGNALS}
-    for name, value in given.items():
+    signals = {name: time_first(getattr(record, name), name) for name in SIGNALS}
+    for name, value in signals.items():
         check_rows(record.t, value, "t", name)
     _set(record, "t", read_times(record.t))
-    if not any(map(has_labels, given.values())):
+    if not any(map(has_labels, signals.values())):
         return
     if record.model is not None:
         coordinates, rates = coordinate_axis(record.model), dof_axis(record.model)
     else:
-        named = (own_axis(value, name) for name, value in given.items())
+        named = (own_axis(value, name) for name, value in signals.items())
         found = next((axis for axis in named if axis is not None), None)
         names = tuple(record.joint_names) or (() if found is None else found.names)
         coordinates = rates = Axis(names)
         _set(record, "joint_names", names)
     axes = coordinates, rates, rates, rates
-    arguments = [(x, axis, name) for (name, x), axis in zip(given.items(), axes, strict=True)]
-    for name, value in zip(given, Alignment(arguments).values, strict=True):
+    arguments = [(x, axis, name) for (name, x), axis in zip(signals.items(), axes, strict=True)]
+    for name, value in zip(signals, Alignment(arguments).values, strict=True):
         _set(record, name, value)
 
 

@@ -82,9 +82,9 @@ class Converter:
         ours = self._checked(q, "q", self.order.model.nq)
         out = np.empty((*ours.shape[:-1], self.order.nq))
         for part in self.order.parts:
-            own = ours[..., list(part.joint.coords)]
-            _check_quaternion(part.joint, own)
-            out[..., part.coords] = part.order.to_q(own)
+            entries = ours[..., list(part.joint.coords)]
+            _check_quaternion(part.joint, entries)
+            out[..., part.coords] = part.order.to_q(entries)
         return out
 
     def dq(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -163,12 +163,12 @@ class Converter:
     def _ours(self, q: ArrayLike) -> Array:
         """q in the order of kinetree, from the order that this converter starts from."""
         model = self.order.model
-        given = self._checked(q, "q", model.nq if self.outward else self.order.nq)
-        ours = given if self.outward else np.empty((*given.shape[:-1], model.nq))
+        positions = self._checked(q, "q", model.nq if self.outward else self.order.nq)
+        ours = positions if self.outward else np.empty((*positions.shape[:-1], model.nq))
         for part in self.order.parts:
             coords = list(part.joint.coords)
             if not self.outward:
-                ours[..., coords] = part.order.from_q(given[..., part.coords])
+                ours[..., coords] = part.order.from_q(positions[..., part.coords])
             _check_quaternion(part.joint, ours[..., coords])
         return ours
 

@@ -76,8 +76,8 @@ def multiply(a: Array, b: Array) -> Array:
 
 def blocks(grid: list[list[Array | None]]) -> Array:
     """(..., 6, 6) from 3x3 blocks, None being zeros."""
-    given = [block for row in grid for block in row if block is not None]
-    lead = np.broadcast_shapes(*(block.shape[:-2] for block in given))
+    present = [block for row in grid for block in row if block is not None]
+    lead = np.broadcast_shapes(*(block.shape[:-2] for block in present))
     X = np.zeros((*lead, 6, 6))
     for i, row in enumerate(grid):
         for j, block in enumerate(row):

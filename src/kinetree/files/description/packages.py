@@ -272,14 +272,14 @@ class Packages:
             folder: the folder that plain relative paths start from.
             where: the line that asks for it.
         """
-        scheme, separator, rest = path.partition("://")
+        scheme, separator, path_there = path.partition("://")
         if not separator:
             return Path(os.path.normpath(folder / real_path(path)))
         if scheme == "file":
-            plain = real_path(path_in_uri(rest.removeprefix("localhost")))
+            plain = real_path(path_in_uri(path_there.removeprefix("localhost")))
             return Path(os.path.normpath(folder / plain))
         if scheme in ("package", "model"):
-            name, _, inside = rest.lstrip("/").partition("/")
+            name, _, inside = path_there.lstrip("/").partition("/")
             inside = inside.lstrip("/")  # NAME//REST means NAME/REST, not a path from the root
             # Windows separates folders by backslashes too, and C: leads to another place
             if ".." in re.split(r"[/\\]", inside) or Path(inside).drive:

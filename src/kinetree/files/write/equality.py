@@ -75,10 +75,10 @@ class Equalities:
             same = frame.link == link and np.array_equal(frame.T_if, T)
             if same and known not in (self.model.tool, "world"):
                 return known
-        own = unused(name, self.taken)
-        self.taken.add(own)
-        self.sites[own] = Frame(link, T)
-        return own
+        site_name = unused(name, self.taken)
+        self.taken.add(site_name)
+        self.sites[site_name] = Frame(link, T)
+        return site_name
 
     def _coupling(self, x: Coupling) -> Iterator[Tag]:
         """q_1 - r_1 = p(q_2 - r_2): powers about the references, where the joints have offsets."""

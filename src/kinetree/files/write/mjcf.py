@@ -242,7 +242,7 @@ def joint_tag(
         if joint.follows is None and joint.offset:
             attributes["ref"] = number(-joint.offset)
     limits, comments = _limits(model, joint, losses)
-    viscous, coulomb, rest = symmetric_friction(joint, losses)
+    viscous, coulomb, lost_friction = symmetric_friction(joint, losses)
     armature, others = _armature(model, step.link, losses)
     values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
     drive = {key: number(value) for key, value in values.items() if value}
@@ -250,7 +250,7 @@ def joint_tag(
         drive["stiffness"] = number(spring.stiffness)
         drive |= {"springref": number(spring.rest)} if spring.rest else {}
     lost = lost_drive(joint, losses)
-    return [*comments, *rest, *others, *lost, Tag("joint", attributes | limits | drive)]
+    return [*comments, *lost_friction, *others, *lost, Tag("joint", attributes | limits | drive)]
 
 
 def own_springs(model: Model) -> dict[str, JointSpring]:
@@ -401,13 +401,13 @@ def _check_inertia(m: float, moments: Array, name: str, moves: bool) -> None:
 def _within_triangle(moments: Array, name: str) -> Array:
     """The moments; the largest is cut if it exceeds the sum of the others by rounding."""
     a, b, c = np.argsort(moments)
-    rest = moments[a] + moments[b]
-    if moments[c] <= rest:
+    sum_of_others = moments[a] + moments[b]
+    if moments[c] <= sum_of_others:
         return moments
-    if moments[c] - rest > 64 * np.finfo(float).eps * moments[c]:
+    if moments[c] - sum_of_others > 64 * np.finfo(float).eps * moments[c]:
         raise ModelError(
             f"link {name!r} has the principal moments {moments.tolist()} kg m^2, of which one is "
             "larger than the sum of the others; no body has that, and MuJoCo refuses it. Correct "
             "the inertia."
         )
-    return np.where(np.arange(3) == c, rest, moments)
+    return np.where(np.arange(3) == c, sum_of_others, moments)

@@ -94,8 +94,10 @@ class _Writer:
         robot = Tag("robot", {"name": model.name})
         if not np.array_equal(model.gravity[3:], GRAVITY):
             robot.add(self.losses.add(f"gravity {numbers(model.gravity[3:])}"))
-        given = () if model.constraints is None else model.constraints.given
-        robot.add(*(self.losses.add(f"constraint {name!r}, which is left out") for name in given))
+        constraints = () if model.constraints is None else model.constraints.given
+        robot.add(
+            *(self.losses.add(f"constraint {name!r}, which is left out") for name in constraints)
+        )
         robot.add(self.link(WORLD))
         for i in model.links:
             robot.add(*self.joint(i), self.link(i))

@@ -263,8 +263,8 @@ def curved(model: Model) -> bool:
 
 def screw_columns(model: Model) -> tuple[list[int], list[int]]:
     """Entries of q and of dq that belong to joints of one degree of freedom."""
-    own = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
-    return [x.coords[0] for x in own], [x.dofs[0] for x in own]
+    screws = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
+    return [x.coords[0] for x in screws], [x.dofs[0] for x in screws]
 
 
 def find_changes(samples: Interpolant) -> Changes:

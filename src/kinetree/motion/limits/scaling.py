@@ -135,7 +135,7 @@ def _samples(loads: Loads) -> list[Parts]:
 def _with_peaks(loads: Loads, bounds: Bounds, parts: list[Parts], s: float) -> list[Parts]:
     """The parts with those at the peaks of force at speed s, and of speed, between the samples."""
     extended: list[Parts] = []
-    for k, (own, samples) in enumerate(zip(parts, _samples(loads), strict=True)):
+    for k, (known, samples) in enumerate(zip(parts, _samples(loads), strict=True)):
         a, b, c, dq = samples
         tau, curve = (a * s + b) * s + c, bounds.curve(k)
         peaks = [loads.between(x) for x in (tau, dq)]
@@ -146,7 +146,7 @@ def _with_peaks(loads: Loads, bounds: Bounds, parts: list[Parts], s: float) -> l
                 peaks += [passing(loads.t, np.abs(s * dq), speed) for speed, _ in curve[1:]]
         a, b, c, dq = (
             np.concatenate([before, *(peak(x) for peak in peaks)])
-            for before, x in zip(own, samples, strict=True)
+            for before, x in zip(known, samples, strict=True)
         )
         extended.append((a, b, c, dq))
     return extended
@@ -255,13 +255,13 @@ def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
     c = loads.rubbing
     held = loads.held if c is None else loads.held * load_factor(c, loads.held, loads.dq)
     rest = loads.static - friction_forces(loads.dq)  # static forces without friction
-    given = rest - held  # tau of the trajectory less that of the model
+    further = rest - held  # tau of the trajectory less that of the model
 
     def forces(s: float) -> Array:
         if c is None:
             return s * s * loads.inertial + rest + friction_forces(s * loads.dq)
         load = s * s * loads.inertial + loads.held
-        return load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + given
+        return load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + further
 
     def fits(s: float) -> bool:
         tau = forces(s)

@@ -252,15 +252,15 @@ def lines_below(curve: Curve, v: Array) -> list[tuple[Array, Array]]:
     lines = [(start - m * v, m)]
     for order in (corners, corners[::-1]):
         touch, force = v, start  # the last point at which the lines and the curve agree
-        for speed, own in order:
+        for speed, force_there in order:
             beside = speed > v if order is corners else speed < v
             bound = np.min([f + m * speed for f, m in lines], axis=0)
-            below = beside & (own < bound - 1e-12 * corners[0, 1])
+            below = beside & (force_there < bound - 1e-12 * corners[0, 1])
             with np.errstate(divide="ignore", invalid="ignore"):
-                m = np.where(below, (own - force) / (speed - touch), 0.0)
-            lines.append((np.where(below, own - m * speed, np.inf), m))
-            meets = beside & (own <= bound + 1e-12 * corners[0, 1])
-            touch, force = np.where(meets, speed, touch), np.where(meets, own, force)
+                m = np.where(below, (force_there - force) / (speed - touch), 0.0)
+            lines.append((np.where(below, force_there - m * speed, np.inf), m))
+            meets = beside & (force_there <= bound + 1e-12 * corners[0, 1])
+            touch, force = np.where(meets, speed, touch), np.where(meets, force_there, force)
     return [line for line in lines if np.isfinite(line[0]).any()]
 
 
@@ -306,9 +306,9 @@ def _both_ends(
     parts: A, B and C, (2, N, n). At the right end, x is x + 2 u length. Rows are divided by their
     limit, so that strong and weak joints have entries of the same size.
     """
-    own = np.isfinite(limit)
-    A, B, C = (sign * x[:, :, own] / limit[own] for x in parts)
-    room = 1 - reserve[:, own] / limit[own]
+    limited = np.isfinite(limit)
+    A, B, C = (sign * x[:, :, limited] / limit[limited] for x in parts)
+    room = 1 - reserve[:, limited] / limit[limited]
     length = 2 * knots.lengths[:, None]
     return [(A[0], B[0], room - C[0]), (A[1] + length * B[1], B[1], room - C[1])]
 

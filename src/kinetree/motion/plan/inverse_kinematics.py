@@ -175,9 +175,9 @@ def _step(model: Model, q: Array, J: Array, V: Array, damping: float) -> Array:
 
 def clip(bounds: Bounds, q: Array) -> Array:
     """The nearest position within the limits."""
-    out, own = q.copy(), bounds.coords >= 0
-    at = bounds.coords[own]
-    out[at] = np.clip(q[at], bounds.lower[own], bounds.upper[own])
+    out, has_coordinate = q.copy(), bounds.coords >= 0
+    at = bounds.coords[has_coordinate]
+    out[at] = np.clip(q[at], bounds.lower[has_coordinate], bounds.upper[has_coordinate])
     return out
 
 

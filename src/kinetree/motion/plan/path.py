@@ -200,8 +200,10 @@ def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
     k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
     h = t[k + 1] - t[k]
     c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])
-    rest = wanted - c[0]
-    low, high = _bisect(np.zeros_like(h), h, lambda t: ((c[3] * t + c[2]) * t + c[1]) * t < rest)
+    remaining = wanted - c[0]
+    low, high = _bisect(
+        np.zeros_like(h), h, lambda t: ((c[3] * t + c[2]) * t + c[1]) * t < remaining
+    )
     return np.clip(t[k] + (low + high) / 2, t[0], t[-1])
 
 

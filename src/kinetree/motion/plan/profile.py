@@ -190,22 +190,22 @@ class Known:
         """The largest x that the rows of each interval allow by themselves, (N,)."""
         last = self.rows
         if last is None or last.a.shape != rows.a.shape:
-            changed, own = np.ones(len(length), bool), np.empty(len(length))
+            changed, largest = np.ones(len(length), bool), np.empty(len(length))
         else:
-            changed, own = rows.most[:-1] != last.most[:-1], self.own.copy()
+            changed, largest = rows.most[:-1] != last.most[:-1], self.own.copy()
             for new, old in ((rows.a, last.a), (rows.b, last.b), (rows.c, last.c)):
                 changed |= (new != old).any(axis=1)
         # the next x, which is x + length u, must not be negative: a further row
         one, zero = np.ones((int(changed.sum()), 1)), np.zeros((int(changed.sum()), 1))
-        own[changed] = largest_x(
+        largest[changed] = largest_x(
             np.concatenate([rows.a[changed], -length[changed, None]], axis=1),
             np.concatenate([rows.b[changed], -one], axis=1),
             np.concatenate([rows.c[changed], zero], axis=1),
             rows.most[:-1][changed],
             flat[changed],
         )
-        self.rows, self.own = rows, own
-        return own
+        self.rows, self.own = rows, largest
+        return largest
 
 
 def fastest_profile(rows: Rows, known: Known | None = None) -> tuple[Array, Array] | None:
@@ -219,9 +219,9 @@ def fastest_profile(rows: Rows, known: Known | None = None) -> tuple[Array, Arra
     """
     length = 2 * rows.lengths
     flat = FLAT_ROW * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
-    own = (known or Known()).largest(rows, length, flat)
+    largest = (known or Known()).largest(rows, length, flat)
     P, Q = _lines_back(rows, length, flat)
-    reach = scan(P[::-1], Q[::-1], own[::-1], np.full(len(length), -np.inf), 0.0)[::-1]
+    reach = scan(P[::-1], Q[::-1], largest[::-1], np.full(len(length), -np.inf), 0.0)[::-1]
     if not np.all(reach >= 0):
         return None  # there is a knot from which the end cannot be reached
     P, Q = _lines_forward(rows, length, flat)
@@ -241,16 +241,18 @@ def _lines_back(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:
     """
     length = length[:, None]
     slope = length * rows.b - rows.a
-    own = (rows.a < -flat) & (slope > FLAT_ROW * (np.abs(length * rows.b) + np.abs(rows.a)))
-    slope = np.where(own, slope, 1)
-    return np.where(own, length * rows.c / slope, np.inf), np.where(own, -rows.a / slope, 0)
+    bounding = (rows.a < -flat) & (slope > FLAT_ROW * (np.abs(length * rows.b) + np.abs(rows.a)))
+    slope = np.where(bounding, slope, 1)
+    return np.where(bounding, length * rows.c / slope, np.inf), np.where(
+        bounding, -rows.a / slope, 0
+    )
 
 
 def _lines_forward(rows: Rows, length: Array, flat: Array) -> tuple[Array, Array]:
     """Lines P + Q x, (N, rows) each, that bound the next x: x + length u with u <= (c - b x)/a."""
-    own = rows.a > flat
-    step = length[:, None] / np.where(own, rows.a, 1)
-    return np.where(own, rows.c * step, np.inf), np.where(own, 1 - rows.b * step, 0)
+    bounding = rows.a > flat
+    step = length[:, None] / np.where(bounding, rows.a, 1)
+    return np.where(bounding, rows.c * step, np.inf), np.where(bounding, 1 - rows.b * step, 0)
 
 
 def largest_x(a: Array, b: Array, c: Array, most: Array, flat: Array) -> Array:

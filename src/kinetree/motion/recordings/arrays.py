@@ -67,10 +67,10 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
     for name in map(str, table.column_names):
         if name in columns:
             raise ParseError(f"{path.name}: two columns are called {name!r}.")
-        own = _expanded(name, _from_arrow(table.column(0), name, path.name), path.name)
+        expanded = _expanded(name, _from_arrow(table.column(0), name, path.name), path.name)
         table = table.remove_column(0)  # frees its memory if the array is a copy
-        columns |= own
-        units |= {x: stated[name] for x in own if name in stated}
+        columns |= expanded
+        units |= {x: stated[name] for x in expanded if name in stated}
     return table_of(columns, request, path.name, units, comments)
 
 
@@ -127,9 +127,9 @@ def _stated(
         if subject is None or value is None:
             continue
         value = _json(value) if isinstance(value, str) else value
-        own = {subject or owner: value}
-        own = cast("dict[str, Any]", value) if isinstance(value, dict) else own
-        for column, text in own.items():
+        texts = {subject or owner: value}
+        texts = cast("dict[str, Any]", value) if isinstance(value, dict) else texts
+        for column, text in texts.items():
             if column in columns:
                 _state(stated, column, str(text), where)
             elif (unit := _attribute(column or key, str(text), where)) and not unit.si:
@@ -249,9 +249,9 @@ def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) 
     columns: dict[str, Array] = {}
     units: dict[str, Unit] = {}
     for name, x in tables.items():
-        own = _expanded(name, x, where)
-        columns |= own
-        units |= {x: stated[name] for x in own if name in stated}
+        expanded = _expanded(name, x, where)
+        columns |= expanded
+        units |= {x: stated[name] for x in expanded if name in stated}
     table = table_of(columns, request, where, units, _comments(texts))
     single = [x for x in arrays if x not in tables and unit_subject(x) is None]
     if not single:
@@ -289,10 +289,10 @@ def table_of(
     values: dict[str, Array] = {}
     if layout.clock is not None:
         values["t"] = _times(layout.clock, heads, arrays, where, request, notes)
-    for quantity, own in layout.columns.items():
-        values[quantity] = np.empty((count, len(own)))
+    for quantity, places in layout.columns.items():
+        values[quantity] = np.empty((count, len(places)))
         for k, column, numerator, denominator in zip(
-            range(len(own)), own, *layout.scales[quantity], strict=True
+            range(len(places)), places, *layout.scales[quantity], strict=True
         ):
             x = _floats(arrays[column], heads[column], where)
             np.multiply(x, numerator, out=values[quantity][:, k])

@@ -46,8 +46,8 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
     check_bag(path)
     with _opened(path) as reader:
         topic, number = _topic(request.topic, path.name)
-        own = [x for x in reader.connections if x.msgtype in FIELDS]
-        chosen = _chosen(own, reader, topic, path.name, request)
+        suitable = [x for x in reader.connections if x.msgtype in FIELDS]
+        chosen = _chosen(suitable, reader, topic, path.name, request)
         kind = chosen[0].msgtype
         check_messages(reader, chosen[0].topic, path.name)
         messages: list[tuple[int, Any]] = []
@@ -115,13 +115,13 @@ def _topic(text: str | None, file: str) -> tuple[str | None, int | None]:
 
 
 def _chosen(
-    own: Sequence[Any], reader: Any, topic: str | None, file: str, request: ReadRequest
+    suitable: Sequence[Any], reader: Any, topic: str | None, file: str, request: ReadRequest
 ) -> list[Any]:
     """The connections of the topic, which must be one of a suitable type."""
-    topics = {x.topic for x in own}
+    topics = {x.topic for x in suitable}
     every = {x.topic: x.msgtype for x in reader.connections}
     if topic is not None:
-        connections = [x for x in own if x.topic == topic]
+        connections = [x for x in suitable if x.topic == topic]
         if not connections and topic in every:
             raise InputError(
                 f"{file}: topic {topic} has messages {every[topic]}; expected {STATE} or {PLAN}."
@@ -141,7 +141,7 @@ def _chosen(
             f"{request.options.topic(min(topics))}."
         )
     else:
-        connections = list(own)
+        connections = list(suitable)
     if len({x.msgtype for x in connections}) > 1:
         raise ParseError(f"{file}: topic {connections[0].topic} has messages of several types.")
     return connections
@@ -239,8 +239,8 @@ class _Names:
     def check(self, names: Sequence[str]) -> None:
         """Map every name of the bag; refuse unknown ones with the way to leave them out."""
         for pattern, target in self.request.columns.items():
-            own = [names[k] for k in matching(names, pattern)]
-            if not own:
+            joints = [names[k] for k in matching(names, pattern)]
+            if not joints:
                 raise ParseError(
                     f"{self.where}: there is no joint {pattern!r} to map; the messages have "
                     f"{listing(names, MAX_NAMES)}.{nearest(pattern, names)}"
@@ -257,7 +257,7 @@ class _Names:
                     f"{self.where}: joint {pattern!r} is mapped to {target!r}; expected q:JOINT to "
                     "rename it, or nothing to leave it out."
                 )
-            self.mapped |= dict.fromkeys(own, joint or None)
+            self.mapped |= dict.fromkeys(joints, joint or None)
         known = self.request.names("q") or tuple(self.mapped.get(x, x) or "" for x in names)
         if self.request.degrees:
             raise InputError(
@@ -313,9 +313,9 @@ def _table(
     kept: list[_Sample] = []
     places: list[list[int]] = []
     for sample in samples:
-        own = names.own(sample)
-        missing = [x for x in joints if x not in own]
-        if not own:
+        indices = names.own(sample)
+        missing = [x for x in joints if x not in indices]
+        if not indices:
             continue
         if missing:
             raise ParseError(
@@ -324,7 +324,7 @@ def _table(
                 f"{listing(sample.names, MAX_NAMES)}."
             )
         kept.append(sample)
-        places.append([own[x] for x in joints])
+        places.append([indices[x] for x in joints])
     if not kept:
         raise ParseError(f"{where}: no message has the joints {', '.join(joints[:MAX_NAMES])}.")
     if len(kept) < len(samples):
@@ -369,14 +369,14 @@ def _quantity(
     if not any(there):
         return None
     rows: list[list[float]] = []
-    for sample, own, given in zip(samples, places, there, strict=True):
+    for sample, indices, numbers in zip(samples, places, there, strict=True):
         x = sample.arrays.get(quantity, ())
-        if not given or len(x) != len(sample.names):
+        if not numbers or len(x) != len(sample.names):
             raise ParseError(
                 f"{sample.row}: {counted(len(x), 'number')} of {quantity} for "
                 f"{counted(len(sample.names), 'joint')}; expected one each, or none in any message."
             )
-        rows.append([float(x[k]) for k in own])
+        rows.append([float(x[k]) for k in indices])
     table = np.array(rows)
     if not np.isfinite(table).all():
         k, j = (int(x) for x in np.argwhere(~np.isfinite(table))[0])

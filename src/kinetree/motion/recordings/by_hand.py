@@ -102,21 +102,21 @@ def _target(pattern: str, target: str, request: ReadRequest, where: str) -> Mean
     """The meaning that a mapping gives: t, t[ms], q:JOINT, q:JOINT [deg]."""
     text = target.strip()
     known = {x for quantity in SIGNALS for x in request.names(quantity)}
-    own = own_meaning(text, known)
-    if own is not None:
-        names = request.names(own.kind)
-        if own.joint not in names and (bracket := unknown_bracket(own.joint or "")):
+    meaning = own_meaning(text, known)
+    if meaning is not None:
+        names = request.names(meaning.kind)
+        if meaning.joint not in names and (bracket := unknown_bracket(meaning.joint or "")):
             raise ParseError(
                 f"{where}: column {pattern!r} is mapped to {target!r}, and {bracket!r} is not a "
-                f"unit that is read; expected one of {own.kind}, such as "
-                f"{usual_unit(own, request)}."
+                f"unit that is read; expected one of {meaning.kind}, such as "
+                f"{usual_unit(meaning, request)}."
             )
-        if request.model is not None and own.joint not in names:
+        if request.model is not None and meaning.joint not in names:
             raise ParseError(
                 f"{where}: column {pattern!r} is mapped to {target!r}; {request.owner} has "
-                f"{', '.join(names[:MAX_NAMES])}.{nearest(own.joint or '', names)}"
+                f"{', '.join(names[:MAX_NAMES])}.{nearest(meaning.joint or '', names)}"
             )
-        return own
+        return meaning
     match = BRACKETED.fullmatch(text)
     body, unit = (match[1].strip(), unit_of(match[2])) if match else (text, None)
     if body in (TIME, *SIGNALS) and (unit or not match):

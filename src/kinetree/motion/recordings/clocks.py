@@ -67,9 +67,9 @@ def find_clock(
 ) -> tuple[Clock | None, list[int], list[str]]:
     """The times, all columns that have times, and notes; None if there are none."""
     timed: dict[int, list[Meaning]] = {}
-    for k, own in readings.items():
-        times = [x for x in own if x.kind == TIME]
-        other = [x for x in own if x.kind in SIGNALS]
+    for k, meanings in readings.items():
+        times = [x for x in meanings if x.kind == TIME]
+        other = [x for x in meanings if x.kind in SIGNALS]
         if times and other:
             options = [request.options.column(heads[k], x) for x in (TIME, f"q:{other[0].joint}")]
             raise ParseError(
@@ -122,24 +122,26 @@ def _clocks(
     heads: Sequence[str], timed: Mapping[int, list[Meaning]], request: ReadRequest, where: str
 ) -> list[Clock]:
     """All clocks of a table: seconds and nanoseconds of the same name are one."""
-    parts = {(x.part, x.origin, x.joint): k for k, own in timed.items() for x in own if x.part}
+    parts = {
+        (x.part, x.origin, x.joint): k for k, meanings in timed.items() for x in meanings if x.part
+    }
     second = {
         k: parts["nanosec", origin, base]
         for (part, origin, base), k in parts.items()
         if part == "sec" and ("nanosec", origin, base) in parts
     }
     clocks: list[Clock] = []
-    for k, own in timed.items():
+    for k, meanings in timed.items():
         if k in second.values():
             continue
-        if any(x.part == "nanosec" for x in own):
+        if any(x.part == "nanosec" for x in meanings):
             raise ParseError(
                 f"{where}: column {heads[k]!r} has nanoseconds, and no column has the seconds. If "
                 f"they are whole times, state it: {request.options.column(heads[k], 't[ns]')}."
             )
-        unit = _unit(heads, k, own[0], request, where)
-        header = own[0].origin == "header"
-        stated = own[0].unit is not None or own[0].origin == "%" or k in second
+        unit = _unit(heads, k, meanings[0], request, where)
+        header = meanings[0].origin == "header"
+        stated = meanings[0].unit is not None or meanings[0].origin == "%" or k in second
         factors = int(unit.denominator), int(unit.numerator)
         clocks.append(Clock(k, second.get(k), *factors, header, stated))
     return clocks

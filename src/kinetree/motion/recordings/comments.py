@@ -150,8 +150,8 @@ def _columns(request: ReadRequest, layout: Layout) -> Iterator[Column]:
         unit = unit_of(layout.clock.unit) if layout.clock.stated else None
         head = layout.clock_name
         yield Column(TIME, f"the time {head!r}", f"{head}=t", "s", unit)
-    for quantity, own in layout.stated.items():
-        for unit, kind, name in entries(request, quantity, own):
+    for quantity, units in layout.stated.items():
+        for unit, kind, name in entries(request, quantity, units):
             usual = si_unit(quantity, kind)
             option = unit is None and request.degrees and kind == RAD and quantity != "tau"
             yield Column(

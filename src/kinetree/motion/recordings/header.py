@@ -58,9 +58,9 @@ class _Header:
         """Find the meaning of every column, and check that they fit together."""
         self.check_names()
         by_hand, self.notes = mapped(self.heads, self.request, self.where, self.beside)
-        rest = [k for k in range(len(self.heads)) if k not in by_hand]
-        joints = self.known_joints(rest)
-        readings = {k: self.readings(k, joints) for k in rest}
+        unmapped = [k for k in range(len(self.heads)) if k not in by_hand]
+        joints = self.known_joints(unmapped)
+        readings = {k: self.readings(k, joints) for k in unmapped}
         readings |= {k: [x] for k, x in by_hand.items() if x is not None}
         clock, timed, notes = find_clock(self.heads, readings, self.request, self.where)
         self.notes += notes
@@ -119,11 +119,11 @@ class _Header:
     def labels(self, readings: dict[int, list[Meaning]]) -> dict[int | None, int]:
         """Columns whose cells name joints, by their number; removed from the readings."""
         columns: dict[int | None, int] = {}
-        for k, own in list(readings.items()):
-            if any(x.kind == NAME for x in own):
-                columns[own[0].number] = k
+        for k, meanings_of_column in list(readings.items()):
+            if any(x.kind == NAME for x in meanings_of_column):
+                columns[meanings_of_column[0].number] = k
                 del readings[k]
-            elif any(x.kind == OTHER for x in own):
+            elif any(x.kind == OTHER for x in meanings_of_column):
                 self.notes.append(f"column {self.heads[k]!r} is not used")
                 del readings[k]
         return columns
@@ -156,13 +156,13 @@ class _Header:
     def choose(self, readings: Mapping[int, list[Meaning]], order: Mapping[int, str]) -> None:
         """Choose the one reading of every column; refuse what has none, or several."""
         sets = self.numbered_sets(readings)
-        resolved = {x: self.resolved(x, own, order) for x, own in sets.items()}
+        resolved = {x: self.resolved(x, numbers, order) for x, numbers in sets.items()}
         unknown: list[int] = []
-        for k, own in readings.items():
-            named = [x for x in own if x.joint is not None and x.kind in SIGNALS]
+        for k, meanings_of_column in readings.items():
+            named = [x for x in meanings_of_column if x.joint is not None and x.kind in SIGNALS]
             by_number = [] if named and self.request.model is None else [
                 replace(x, joint=resolved[key][k])
-                for x in own
+                for x in meanings_of_column
                 if x.kind in SIGNALS and x.joint is None
                 and (key := (x.kind, x.origin)) in resolved and k in resolved[key]
             ]  # fmt: skip
@@ -184,8 +184,8 @@ class _Header:
     ) -> dict[tuple[str, str], dict[int, list[int]]]:
         """Columns by quantity and origin, then by number."""
         sets: dict[tuple[str, str], dict[int, list[int]]] = {}
-        for k, own in readings.items():
-            for x in own:
+        for k, meanings_of_column in readings.items():
+            for x in meanings_of_column:
                 if x.kind not in SIGNALS or x.joint is not None:
                     continue
                 if x.number is None and not self.single():
@@ -204,8 +204,8 @@ class _Header:
         """The numbered joint that a column names in other letters: Joint_1 for joint1."""
         head = _letters(self.heads[k])
         for joint in self.request.names("q"):
-            own = _letters(joint)
-            if re.search(r"[a-z]\d", own) and re.search(rf"{re.escape(own)}(?!\d)", head):
+            letters = _letters(joint)
+            if re.search(r"[a-z]\d", letters) and re.search(rf"{re.escape(letters)}(?!\d)", head):
                 return joint
         return None
 
@@ -218,13 +218,13 @@ class _Header:
     ) -> dict[int, str]:
         """The joint of every column of a numbered set; {} if the set is not complete."""
         quantity = key[0]
-        for own in numbers.values():
-            if len(own) > 1:
+        for columns in numbers.values():
+            if len(columns) > 1:
                 return {}
         if order:
             if not set(numbers) <= set(order):
                 return {}
-            return {own[0]: order[number] for number, own in numbers.items()}
+            return {columns[0]: order[number] for number, columns in numbers.items()}
         model = self.request.model
         if model is None:
             names: Sequence[str] = [f"joint_{k}" for k in range(1, len(numbers) + 1)]
@@ -261,7 +261,9 @@ class _Header:
             known = (
                 self.joint_names() if self.request.model is None else self.request.names(quantity)
             )
-            self.check_known(quantity, [x for own, x in places if own == quantity], known)
+            self.check_known(
+                quantity, [x for quantity_there, x in places if quantity_there == quantity], known
+            )
             missing = [x for x in known if (quantity, x) not in places]
             if missing and (len(missing) < len(known) or quantity in self.request.required):
                 self.refuse_missing(quantity, missing)
@@ -276,10 +278,10 @@ class _Header:
         if self.request.model is not None:
             return self.request.model.coordinate_names
         kind = next((x for x in SIGNALS if any(y.kind == x for y in self.found.values())), "q")
-        own = [x.joint or "" for _, x in sorted(self.found.items()) if x.kind == kind]
-        if own and all(re.fullmatch(r"joint_\d+", x) for x in own):  # numbered, in any order
-            own.sort(key=lambda x: int(x[6:]))
-        return tuple(own)
+        joints = [x.joint or "" for _, x in sorted(self.found.items()) if x.kind == kind]
+        if joints and all(re.fullmatch(r"joint_\d+", x) for x in joints):  # numbered, in any order
+            joints.sort(key=lambda x: int(x[6:]))
+        return tuple(joints)
 
     def check_known(self, quantity: str, joints: Sequence[str], known: Sequence[str]) -> None:
         for joint in joints:
@@ -302,8 +304,8 @@ class _Header:
     # ----- refusals and notes
 
     def refuse_missing(self, quantity: str, missing: Sequence[str]) -> NoReturn:
-        own = [self.heads[k] for k, x in self.found.items() if x.kind == quantity]
-        found = f"; found {listing(own, MAX_NAMES)}" if own else ""
+        heads = [self.heads[k] for k, x in self.found.items() if x.kind == quantity]
+        found = f"; found {listing(heads, MAX_NAMES)}" if heads else ""
         more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         self.fail(
             f"{quantity} of {', '.join(missing[:MAX_NAMES])}{more} is missing{found}; expected a "
@@ -370,11 +372,11 @@ class _Header:
     def likely(self, k: int, readings: Sequence[Meaning], names: Sequence[str]) -> tuple[str, str]:
         """The quantity and the joint that a name without a meaning suggests, for an advice."""
         words = (WORDS.get(x.lower()) for x in re.findall("[A-Za-z]+", self.heads[k]))
-        own = [x.kind for x in readings if x.kind in SIGNALS]
+        kinds = [x.kind for x in readings if x.kind in SIGNALS]
         number = DIGITS.search(self.heads[k])
         place = int(number[0]) - 1 if number is not None and len(number[0]) < 4 else 0
         joint = names[place] if 0 <= place < len(names) else names[0]
-        return next((x for x in [*own, *words] if x is not None), "q"), joint
+        return next((x for x in [*kinds, *words] if x is not None), "q"), joint
 
     def refuse_set(
         self, quantity: str, numbers: Mapping[int, list[int]], own: Sequence[int]
@@ -410,10 +412,10 @@ class _Header:
     ) -> None:
         """Notes on which joint each numbered column became, and on words such as target."""
         listed: dict[tuple[str, ...], list[list[int]]] = {}
-        for (quantity, _), own in resolved.items():
+        for (quantity, _), joints_of_columns in resolved.items():
             used = {
                 k: joint
-                for k, joint in own.items()
+                for k, joint in joints_of_columns.items()
                 if k in self.found
                 and (self.found[k].kind, self.found[k].joint) == (quantity, joint)
                 and joint not in self.heads[k]
@@ -425,8 +427,8 @@ class _Header:
                 f"{self.heads[k]} is {joint}" for k, joint in zip(groups[0], joints, strict=True)
             )
             more = [
-                f"{self.heads[own[0]]} to {self.heads[own[-1]]} ({self.found[own[0]].kind})"
-                for own in groups[1:]
+                f"{self.heads[group[0]]} to {self.heads[group[-1]]} ({self.found[group[0]].kind})"
+                for group in groups[1:]
             ]
             how = "as the cells name them" if order else "in the order of the joints"
             self.notes.append(

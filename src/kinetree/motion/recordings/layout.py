@@ -41,7 +41,7 @@ class Layout:
     @property
     def numeric(self) -> list[int]:
         """Columns that are read as numbers, in ascending order; the others are left out."""
-        columns = {k for own in self.columns.values() for k in own}
+        columns = {k for places in self.columns.values() for k in places}
         if self.clock is not None:
             columns.update(self.clock.columns)
         return sorted(columns)
@@ -67,9 +67,9 @@ def unnamed_layout(width: int, request: ReadRequest, where: str) -> Layout:
     columns: dict[str, list[int]] = {}
     expected: list[str] = []
     for quantity in request.unnamed:
-        own = [f"{quantity}:{x}" for x in request.names(quantity)]
-        columns[quantity] = list(range(len(heads), len(heads) + len(own)))
-        heads += own
+        names = [f"{quantity}:{x}" for x in request.names(quantity)]
+        columns[quantity] = list(range(len(heads), len(heads) + len(names)))
+        heads += names
         expected.append(f"{len(heads)} ({', '.join(columns)})")
         if len(heads) == width:
             if request.columns:
@@ -77,7 +77,7 @@ def unnamed_layout(width: int, request: ReadRequest, where: str) -> Layout:
                     f"{where}: the columns have no names, and {next(iter(request.columns))!r} is "
                     "to be mapped; expected a first line that names them."
                 )
-            stated: Stated = {x: [None] * len(own) for x, own in columns.items()}
+            stated: Stated = {x: [None] * len(names) for x, names in columns.items()}
             return Layout(
                 tuple(heads), model.coordinate_names, columns, scales(request, stated, where),
                 stated=stated,

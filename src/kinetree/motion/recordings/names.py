@@ -79,8 +79,8 @@ def meanings(text: str, joints: Collection[str]) -> list[Meaning]:
     text = _plain(text)
     if text == TIME:
         return [Meaning(TIME)]
-    if own := own_meaning(text, joints):
-        return [own]
+    if named := own_meaning(text, joints):
+        return [named]
     if text.startswith("-") and text not in joints:
         return []  # the opposite of a quantity
     readings: list[Meaning] = []
@@ -109,8 +109,8 @@ def discovered(texts: Iterable[str]) -> list[str]:
     last = re.compile(rf"(?i)(.+?)[_./: ](?:(?:{'|'.join(ORIGINS)})[_./: ])?(?:{words})")
     first = re.compile(rf"(?i)(?:{words})([/._: \[(])(.+?)[\])]?")
     for text in map(_plain, texts):
-        if own := own_meaning(text):
-            joints[own.joint or ""] = None
+        if named := own_meaning(text):
+            joints[named.joint or ""] = None
             continue
         units = units_in(text)
         if len(units) > MOST_UNITS:
@@ -160,8 +160,8 @@ def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
     yield from _times(body)
     body, origin = _without_topic(body)
     for joint in [x for x in joints if x in body]:
-        for rest in _around(body, joint):
-            reading = _parsed(_words(rest))
+        for others in _around(body, joint):
+            reading = _parsed(_words(others))
             if reading is not None and reading.kind and reading.number is None:
                 yield replace(reading, joint=joint, origin=reading.origin or origin)
     reading = _parsed(_words(body))

@@ -160,9 +160,9 @@ def kind_of(path: Path) -> str:
             "scipy.io.loadmat('a.mat', squeeze_me=True).items() if name[0] != '_'})."
         )
     kind, endings = TEXT, ("",)
-    for signature, own in SIGNATURES.items():
+    for signature, kind_and_endings in SIGNATURES.items():
         if start.startswith(signature):
-            kind, endings = own
+            kind, endings = kind_and_endings
     ending = path.suffix.lower()
     if ENDINGS.get(ending, kind) != kind:
         found = "is empty" if not start else f"begins with {start[:8]!r}"
@@ -273,7 +273,7 @@ def from_columns(
     signals = {
         quantity: np.stack([columns[quantity, x] for x in entry_names(model, quantity)], axis=1)
         for quantity in SIGNALS
-        if any(own == quantity for own, _ in columns)
+        if any(given_quantity == quantity for given_quantity, _ in columns)
     }
     request = ReadRequest(model)
     table = Table(
@@ -302,13 +302,13 @@ def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict
     dofs, coordinates = _axis_names(arrays)
     columns = {"t": arrays["t"]} if "t" in arrays else {}
     for key in (key for key in SIGNALS if key in arrays):
-        x, own = arrays[key], coordinates if key == "q" else dofs
-        if x.ndim != 2 or x.shape[1] != len(own):
+        x, names = arrays[key], coordinates if key == "q" else dofs
+        if x.ndim != 2 or x.shape[1] != len(names):
             raise ShapeError(
-                f"{file}: {key} has shape {x.shape}; expected (T, {len(own)}), one motion with a "
-                f"column for each of {', '.join(own)}."
+                f"{file}: {key} has shape {x.shape}; expected (T, {len(names)}), one motion with a "
+                f"column for each of {', '.join(names)}."
             )
-        columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(own)}
+        columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(names)}
     return columns
 
 
@@ -329,9 +329,9 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], model: Model | None) -
         )
     for key in (key for key in (*SIGNALS, *PIECES) if key in arrays):
         quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
-        own = coordinates if quantity == "q" else dofs
-        wanted = own if model is None else entry_names(model, quantity)
-        arrays[key] = _ordered(arrays[key], own, wanted, f"{path.name}: {key}")
+        names = coordinates if quantity == "q" else dofs
+        wanted = names if model is None else entry_names(model, quantity)
+        arrays[key] = _ordered(arrays[key], names, wanted, f"{path.name}: {key}")
     meta: dict[str, object] = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
         if "dq" not in arrays or "ddq" not in arrays:
@@ -362,16 +362,16 @@ def _missing_rates(
     return dict(table.values)
 
 
-def _ordered(x: Array, own: tuple[str, ...], wanted: Sequence[str], where: str) -> Array:
+def _ordered(x: Array, names: tuple[str, ...], wanted: Sequence[str], where: str) -> Array:
     """x, (T, ..., joints), with its last axis put from the order `own` into `wanted`."""
-    if x.ndim < 2 or x.shape[-1] != len(own):
+    if x.ndim < 2 or x.shape[-1] != len(names):
         raise ShapeError(
-            f"{where} has shape {x.shape}; expected (T, ..., {len(own)}), a column for each of "
-            f"{', '.join(own)}."
+            f"{where} has shape {x.shape}; expected (T, ..., {len(names)}), a column for each of "
+            f"{', '.join(names)}."
         )
-    unknown = [name for name in own if name not in wanted]
-    missing = [name for name in wanted if name not in own]
+    unknown = [name for name in names if name not in wanted]
+    missing = [name for name in wanted if name not in names]
     if unknown or missing:
         wrong = f"unknown joint {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing"
         raise InputError(f"{where}: {wrong}; the robot has {', '.join(wanted)}.")
-    return x[..., [own.index(name) for name in wanted]]
+    return x[..., [names.index(name) for name in wanted]]

@@ -133,12 +133,12 @@ def unpacked_size(data: bytes, start: Callable[[], Any], most: int) -> int:
         count += len(worker.decompress(piece, UNPACKED_PIECE))
         piece = b""
         if worker.eof:
-            rest = worker.unused_data
-            if not rest:
+            unread = worker.unused_data
+            if not unread:
                 return count
             if streams == MOST_STREAMS:
                 return most + 1
-            streams, worker, piece = streams + 1, start(), rest
+            streams, worker, piece = streams + 1, start(), unread
         elif worker.needs_input:
             return count
     return count
@@ -173,11 +173,11 @@ def check_bag(path: Path) -> None:
 
 def check_messages(reader: Any, topic: str, name: str) -> None:
     """Raise ParseError if a message of a bag with compressed messages unpacks to too much."""
-    for own in reader.readers:
-        if getattr(own, "compression_mode", None) != "message":
+    for bag_reader in reader.readers:
+        if getattr(bag_reader, "compression_mode", None) != "message":
             continue
         start = cast("Callable[[], Any]", _decompressor("zstd"))
-        for storage in own.storage.storages:
+        for storage in bag_reader.storage.storages:
             connections = [x for x in storage.connections if x.topic == topic]
             for _, _, data in storage.messages(connections) if connections else ():
                 most = FIRST_BYTES + HIGHEST_RATIO * len(data)

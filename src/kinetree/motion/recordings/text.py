@@ -198,11 +198,11 @@ class TextTable:
             return _Head(at, heads, mark, False, rows, units, others)
         levels = [cells]
         for at, other in rows[1 : MOST_LEVELS + 1]:
-            own = split(other, mark, f"{self.name}, line {at}")
-            numbers = any(map(_is_number, own[:1] if _are_signals(cells) else own))
-            if len(own) != len(cells) or numbers or own == cells:
+            other_cells = split(other, mark, f"{self.name}, line {at}")
+            numbers = any(map(_is_number, other_cells[:1] if _are_signals(cells) else other_cells))
+            if len(other_cells) != len(cells) or numbers or other_cells == cells:
                 break
-            levels.append(own)
+            levels.append(other_cells)
         else:
             if not ended and len(rows) <= MOST_LEVELS:
                 return None
@@ -294,7 +294,10 @@ class TextTable:
             cells = [self._cells(row) for row in rows]
             self._check_labels(rows, cells)
             table = np.array(
-                [self._numbers(row, own, used) for row, own in zip(rows, cells, strict=True)]
+                [
+                    self._numbers(row, row_cells, used)
+                    for row, row_cells in zip(rows, cells, strict=True)
+                ]
             )
             if layout.clock is not None and exact:
                 values["t"] = self._exact_times(layout.clock, rows, cells)
@@ -330,11 +333,11 @@ class TextTable:
 
     def _check_labels(self, rows: Lines, cells: Sequence[Sequence[str]]) -> None:
         """Refuse a row that names other joints than the first, or in another order."""
-        for (line, _), own in zip(rows, cells, strict=True):
+        for (line, _), texts in zip(rows, cells, strict=True):
             for k, label in zip(self.layout.labels, self._labels, strict=True):
-                if own[k].strip() != label:
+                if texts[k].strip() != label:
                     raise ParseError(
-                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {_shown(own[k])} "
+                        f"{self.name}, line {line}: {self.layout.heads[k]!r} is {_shown(texts[k])} "
                         f"and was {_shown(label)} in the first row; expected the same joints in "
                         "every row."
                     )
@@ -352,21 +355,21 @@ class TextTable:
     def _exact_times(self, clock: Clock, rows: Lines, cells: Sequence[Sequence[str]]) -> Array:
         """Times counted from the first, from decimals that are too long for a float."""
         times: list[Decimal] = []
-        for (line, _), own in zip(rows, cells, strict=True):
+        for (line, _), texts in zip(rows, cells, strict=True):
             try:
-                value = Decimal(own[clock.column].strip()) * clock.seconds / clock.per_second
+                value = Decimal(texts[clock.column].strip()) * clock.seconds / clock.per_second
                 if clock.nanoseconds is not None:
-                    fine = Decimal(own[clock.nanoseconds].strip())
+                    fine = Decimal(texts[clock.nanoseconds].strip())
                     if value % 1 or fine % 1 or not 0 <= fine < 10**9:
                         raise ParseError(f"{self.name}, line {line}: {STAMP}")
                     value += fine / 10**9
             except InvalidOperation:
                 raise ParseError(
-                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time."
+                    f"{self.name}, line {line}: {_shown(texts[clock.column])} is not a time."
                 ) from None
             if not abs(value) < LATEST:  # true for nan; a longer text than a time takes memory
                 raise ParseError(
-                    f"{self.name}, line {line}: {_shown(own[clock.column])} is not a time in "
+                    f"{self.name}, line {line}: {_shown(texts[clock.column])} is not a time in "
                     f"{clock.unit}."
                 )
             times.append(value)
@@ -400,8 +403,8 @@ def split(text: str, mark: str, where: str) -> list[str]:
         if text.count('"') % 2:
             raise ParseError(f"{where}: a quotation mark is not closed.")
         try:
-            own = csv.reader([text.strip()], delimiter=mark, skipinitialspace=True)
-            return [x.strip() for x in next(own)]
+            reader = csv.reader([text.strip()], delimiter=mark, skipinitialspace=True)
+            return [x.strip() for x in next(reader)]
         except csv.Error as error:
             raise ParseError(f"{where} is not a line of CSV: {error}.") from None
     return text.split() if mark == " " else [x.strip() for x in text.split(mark)]
@@ -415,20 +418,21 @@ def _combined(
     Two levels of pandas are joined with a slash; a line below them that has only its first cell is
     the name of the index.
     """
-    first, rest, bare = list(levels[0]), levels[1:], [None] * len(levels[0])
-    if rest and all(map(_is_unit, rest[0])) and any(map(_unit_cell, rest[0])):
-        return first, 2, [_unit_cell(x) for x in rest[0]]
+    first, others, bare = list(levels[0]), levels[1:], [None] * len(levels[0])
+    if others and all(map(_is_unit, others[0])) and any(map(_unit_cell, others[0])):
+        return first, 2, [_unit_cell(x) for x in others[0]]
     repeated = len({x for x in first[1:] if x}) < len(first[1:]) or not first[0]
-    index = next((k for k, x in enumerate(rest) if x[0] and not any(x[1:])), None)
-    if not rest or not (repeated or index is not None or _are_signals(first)):
+    index = next((k for k, x in enumerate(others) if x[0] and not any(x[1:])), None)
+    if not others or not (repeated or index is not None or _are_signals(first)):
         return first, 1, bare
     depth = 2 if index is None else index + 1
     swapped = first[0] == "joint"
     joined = [
-        joined_levels([x for x in own if x], swapped) for own in zip(*levels[:depth], strict=True)
+        joined_levels([x for x in column_levels if x], swapped)
+        for column_levels in zip(*levels[:depth], strict=True)
     ]
     if index is not None:
-        joined[0] = rest[index][0]
+        joined[0] = others[index][0]
         return joined, index + 2, bare
     return joined, depth, bare
 
@@ -500,22 +504,22 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[list[str]]:
 
     Memory does not grow with the length of the stream.
     """
-    rest, first, count = b"", True, 0
+    unfinished, first, count = b"", True, 0
     read = getattr(stream, "read1", stream.read)
     while data := read(CHUNK):
-        rest += data
-        cut = rest.rfind(b"\n") + 1
+        unfinished += data
+        cut = unfinished.rfind(b"\n") + 1
         if cut:
-            lines = _decode(rest[:cut], name, count, first).split("\n")[:-1]
-            rest, first, count = rest[cut:], False, count + len(lines)
+            lines = _decode(unfinished[:cut], name, count, first).split("\n")[:-1]
+            unfinished, first, count = unfinished[cut:], False, count + len(lines)
             yield lines
-        if len(rest) > LONGEST:
+        if len(unfinished) > LONGEST:
             raise ParseError(
                 f"{name}, line {count + 1} is longer than {LONGEST >> 20} MiB; expected rows of "
                 "numbers, one a line. Is it a CSV file?"
             )
-    if rest:
-        yield [_decode(rest, name, count, first)]
+    if unfinished:
+        yield [_decode(unfinished, name, count, first)]
 
 
 def _decode(data: bytes, name: str, before: int, first: bool) -> str:

@@ -22,20 +22,20 @@ Stated = Mapping[str, Sequence[Unit | None]]  # units of every quantity's column
 
 def scales(request: ReadRequest, stated: Stated, where: str) -> dict[str, tuple[Array, Array]]:
     """Numerators and denominators that make SI units, (n,) each, by quantity."""
-    for quantity, own in stated.items():
-        for unit, kind, name in entries(request, quantity, own):
+    for quantity, units in stated.items():
+        for unit, kind, name in entries(request, quantity, units):
             if unit is not None:
                 _check(request, quantity, (unit, kind, name), where)
     _check_silent(request, stated, where)
-    return {quantity: _scale(request, quantity, own) for quantity, own in stated.items()}
+    return {quantity: _scale(request, quantity, units) for quantity, units in stated.items()}
 
 
 def conversions(request: ReadRequest, stated: Stated) -> list[str]:
     """Notes on the stated units that were converted."""
     return [
         f"{quantity} in {unit}, as stated, was converted"
-        for quantity, own in stated.items()
-        for unit in dict.fromkeys(own)
+        for quantity, units in stated.items()
+        for unit in dict.fromkeys(units)
         if unit is not None and not unit.si and not (request.degrees and _turned(unit))
     ]
 
@@ -73,11 +73,13 @@ def entries(
     """The unit, kind and name of every entry of a quantity; without a robot, its unit's kind."""
     names = request.names(quantity) or tuple(f"joint {k + 1}" for k in range(len(stated)))
     if request.model is not None:
-        own = kinds(request.model, quantity)
+        kinds_of_entries = kinds(request.model, quantity)
     else:
         slide = dims_of(si_unit(quantity, METRE))
-        own = [METRE if unit is not None and unit.dims == slide else RAD for unit in stated]
-    return list(zip(stated, own, names, strict=True))
+        kinds_of_entries = [
+            METRE if unit is not None and unit.dims == slide else RAD for unit in stated
+        ]
+    return list(zip(stated, kinds_of_entries, names, strict=True))
 
 
 def dims_of(text: str) -> object:
@@ -122,8 +124,8 @@ def _check_silent(request: ReadRequest, stated: Stated, where: str) -> None:
     """Refuse units other than SI beside columns that have none: of angles, lengths or forces."""
     converted: dict[str, str] = {}
     silent: dict[str, tuple[str, str]] = {}
-    for quantity, own in stated.items():
-        for unit, kind, name in entries(request, quantity, own):
+    for quantity, units in stated.items():
+        for unit, kind, name in entries(request, quantity, units):
             key = "tau" if quantity == "tau" else kind
             if request.degrees and key == RAD:
                 continue

@@ -65,15 +65,15 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
         path: path of the file.
     """
     arrays = {name: getattr(trajectory, name) for name in ("t", *SIGNALS)}
-    given: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
-    given["coordinate_names"] = np.array(trajectory.coordinate_names, str)
-    given["dof_names"] = np.array(trajectory.dof_names, str)
-    given["name"] = np.array(trajectory.name)
-    given |= to_arrays(trajectory.pieces)
+    stored: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
+    stored["coordinate_names"] = np.array(trajectory.coordinate_names, str)
+    stored["dof_names"] = np.array(trajectory.dof_names, str)
+    stored["name"] = np.array(trajectory.name)
+    stored |= to_arrays(trajectory.pieces)
     if trajectory.meta.get("smooth") is not None:
-        given["smooth"] = np.array(trajectory.meta["smooth"])
+        stored["smooth"] = np.array(trajectory.meta["smooth"])
     with Path(path).open("wb") as file:  # an open file, because savez appends .npz to a path
-        np.savez_compressed(file, **given)
+        np.savez_compressed(file, **stored)
 
 
 @typed

@@ -122,10 +122,10 @@ def _check_copies(nodes: Sequence[Node]) -> None:
 
     A document is counted before the ones that attach it, which have smaller numbers.
     """
-    own = documents(nodes)
+    by_document = documents(nodes)
     totals: dict[int, Array] = {}
-    for k in sorted(own, reverse=True):
-        totals[k] = _document_amount(own[k], own, totals)
+    for k in sorted(by_document, reverse=True):
+        totals[k] = _document_amount(by_document[k], by_document, totals)
 
 
 def _document_amount(
@@ -146,11 +146,11 @@ def _document_amount(
         size = sum(len(value) for value in node.attributes.values())
         total = total + _amount(1, int(node.tag in ("joint", "freejoint")), size) * times
         if node.tag == "attach":
-            own = node.attributes.get("body", node.attributes.get("frame", ""))
+            part = node.attributes.get("body", node.attributes.get("frame", ""))
             if "model" in node.attributes:
                 total = total + models.get(node.attributes["model"], _amount()) * times
             else:  # a part of this model; one that is not complete yet has at most all there is
-                total = total + bodies.get(own, total) * times
+                total = total + bodies.get(part, total) * times
         if np.any(total > _amount(MAX_COPIES, MAX_JOINTS, MAX_CHARACTERS)):
             raise ParseError(
                 f"{node.where}: with every <replicate> and <attach> written out the model has more "

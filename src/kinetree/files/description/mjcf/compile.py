@@ -145,9 +145,9 @@ def written(nodes: Sequence[Node]) -> tuple[str, dict[str, bytes]]:
     """
     texts: dict[int, str] = {}
     line = 0
-    for k, own in documents(nodes).items():
-        texts[k] = "\n" * line + write(own)
-        line += len(own)
+    for k, nodes_of_document in documents(nodes).items():
+        texts[k] = "\n" * line + write(nodes_of_document)
+        line += len(nodes_of_document)
     others = {document_name(k): text.encode() for k, text in texts.items() if k > 0}
     return texts[0], others
 

@@ -83,9 +83,9 @@ class Equality:
         link = self.compiled.body_names[body]
         if np.array_equal(T, np.eye(4)):
             return link
-        own = unused(name, self.taken)
-        self.frames.append(FrameDescription(own, link, T))
-        return own
+        new_name = unused(name, self.taken)
+        self.frames.append(FrameDescription(new_name, link, T))
+        return new_name
 
     def _couple(self, e: int) -> Couple:
         """q_1 = r_1 + p(q_2 - r_2), with p(x - r) written out in powers of x."""
@@ -171,6 +171,8 @@ def _reference(compiled: Compiled) -> dict[str, tuple[float, ...]]:
     for j, name in enumerate(compiled.joint_names):
         first = int(m.jnt_qposadr[j])
         last = int(m.jnt_qposadr[j + 1]) if j + 1 < m.njnt else int(m.nq)
-        own = [float(x) for x in m.qpos0[first:last]]
-        positions[name] = tuple(own[3:] + own[:3] if TYPES[int(m.jnt_type[j])] == FREE else own)
+        entries = [float(x) for x in m.qpos0[first:last]]
+        positions[name] = tuple(
+            entries[3:] + entries[:3] if TYPES[int(m.jnt_type[j])] == FREE else entries
+        )
     return positions

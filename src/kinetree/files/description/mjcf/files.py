@@ -46,13 +46,13 @@ class Files:
         """
         if not name or "\0" in name:
             raise ParseError(f"{_naming(node, name)}; expected a file name.")
-        own, leads_out = self.folders[node.document], False
+        home, leads_out = self.folders[node.document], False
         if self.is_text and not self.allowed:
             raise OutsideError(
                 f"{_naming(node, name)}; a text lies in no folder. Pass the folder of that file in "
                 "folders=."
             )
-        for folder in (own, near.parent, *(self.allowed if self.is_text else ())):
+        for folder in (home, near.parent, *(self.allowed if self.is_text else ())):
             try:
                 if not lies_in(folder / name, self.allowed):
                     leads_out = True
@@ -61,7 +61,7 @@ class Files:
             except (OSError, RuntimeError):  # a loop of links, a name too long
                 continue
         if leads_out:
-            there = clip(normpath(own / name.replace("\\", "/")).rpartition(sep)[0], 200)
+            there = clip(normpath(home / name.replace("\\", "/")).rpartition(sep)[0], 200)
             remedy = (
                 "Open it together with the others."
                 if is_confined()
@@ -145,8 +145,8 @@ def _read_model(
         if node.tag == "model" and around and around[-1].tag == "asset":
             number = len(files.folders)
             others += _asset_model(node, files, chain)
-            given = {key: x for key, x in node.attributes.items() if key == "name"}
-            node = replace(node, attributes=given | {"file": document_name(number)})
+            kept = {key: x for key, x in node.attributes.items() if key == "name"}
+            node = replace(node, attributes=kept | {"file": document_name(number)})
         result.append(node)
     return result + others
 

@@ -138,9 +138,9 @@ def frames(compiled: Compiled, links: Iterable[LinkDescription]) -> tuple[FrameD
     for s in range(model.nsite):
         name = model.site(s).name
         if name:
-            own = unused(f"site/{name}" if name in taken else name, taken)
+            frame_name = unused(f"site/{name}" if name in taken else name, taken)
             T = _pose(model.site_pos[s], model.site_quat[s], f"site {name!r}")
-            result.append(FrameDescription(own, bodies[int(model.site_bodyid[s])], T))
+            result.append(FrameDescription(frame_name, bodies[int(model.site_bodyid[s])], T))
     return tuple(result)
 
 

@@ -55,10 +55,10 @@ def mesh_files(nodes: Sequence[Node]) -> dict[MeshKey, MeshFile]:
             continue
         path = node.attributes.get("file")
         if path is not None:
-            own = settings.get(node.document, {})
-            folder = own.get("meshdir", own.get("assetdir", ""))
+            options = settings.get(node.document, {})
+            folder = options.get("meshdir", options.get("assetdir", ""))
             path = path.replace("\\", "/")
-            if own.get("strippath") == "true":
+            if options.get("strippath") == "true":
                 path = PurePosixPath(path).name
             path = str(PurePosixPath(folder.replace("\\", "/")) / path)
         meshes[mesh_key(node)] = MeshFile(node, _asset_name(node), path)

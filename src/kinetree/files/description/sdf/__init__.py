@@ -185,12 +185,12 @@ class _Robot:
             for element in holder.all(JOINT):
                 part = Part(element, "joint of the world", self.findings)
                 ends = [text_of(part, "parent"), text_of(part, "child")]
-                own = [x.partition(SEPARATOR)[0] == chosen.name for x in ends]
-                if not any(own):
+                is_chosen = [x.partition(SEPARATOR)[0] == chosen.name for x in ends]
+                if not any(is_chosen):
                     part.count("<joint> in <world> of other models is not read")
                     continue
-                if not own[1] or not (own[0] or ends[0] == WORLD):
-                    other = ends[1] if not own[1] else ends[0]
+                if not is_chosen[1] or not (is_chosen[0] or ends[0] == WORLD):
+                    other = ends[1] if not is_chosen[1] else ends[0]
                     raise part.fault(
                         f"it connects model {show(chosen.name)} with {show(other)}; only one model "
                         "is read. Put both models into one <model>."

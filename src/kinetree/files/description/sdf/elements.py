@@ -311,8 +311,8 @@ def _direction(axis: Part, frame: Frame) -> Array:
         axis.warn_together("no <xyz>: 0 0 1 by the rules of SDF.")
         return np.array([0.0, 0.0, 1.0])
     text = xyz.element.value
-    given = xyz.parse(text, 3, f"<xyz>{clip(text)}</xyz>")
-    direction = np.array(xyz.unit(given, "the axis"))
+    entries = xyz.parse(text, 3, f"<xyz>{clip(text)}</xyz>")
+    direction = np.array(xyz.unit(entries, "the axis"))
     name = xyz.element.attributes.get("expressed_in", "").strip()
     if not name:
         return direction
@@ -329,14 +329,14 @@ def _pitch(joint: Part) -> float:
     if child_of(joint, "screw_thread_pitch") is not None:
         pitch = number_of(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
     elif child_of(joint, "thread_pitch") is not None:
-        given = number_of(joint, "thread_pitch", 1.0)
-        if given == 0:
+        radians_per_metre = number_of(joint, "thread_pitch", 1.0)
+        if radians_per_metre == 0:
             raise joint.fault("<thread_pitch> is 0 rad/m; expected another number.")
         joint.note(
-            f"<thread_pitch> {given:g} rad/m is positive for a left-handed thread: "
-            f"{-1 / given:g} m/rad along the axis."
+            f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread: "
+            f"{-1 / radians_per_metre:g} m/rad along the axis."
         )
-        pitch = -1 / given
+        pitch = -1 / radians_per_metre
     else:
         joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
         pitch = 1 / (2 * math.pi)

@@ -85,9 +85,9 @@ class Files:
         """The file of a URI."""
         if "\0" in uri:
             raise part.fault("<uri> holds a zero character; no file has such a name.")
-        scheme, separator, rest = uri.partition("://")
+        scheme, separator, path_there = uri.partition("://")
         if separator and scheme in ("model", "package"):
-            return self._model(rest.strip("/"), part, folder)
+            return self._model(path_there.strip("/"), part, folder)
         if separator and scheme in ("http", "https"):
             raise NotFoundError(
                 str(part.fault(f"<uri> {show(uri)} is not read. {NOTHING_DOWNLOADED}."))
@@ -97,7 +97,7 @@ class Files:
                 f"<uri> {show(uri)} begins with {show(scheme)}; expected model://, file:// or a "
                 f"path. {NOTHING_DOWNLOADED}."
             )
-        name = rest.removeprefix("localhost") if separator else uri
+        name = path_there.removeprefix("localhost") if separator else uri
         roots = [Path(x) for x in self.folders] + ([] if folder is None else [folder])
         for root in roots[::-1]:
             path = Path(os.path.normpath(root / name))

@@ -199,8 +199,8 @@ def read_pose(part: Part | None) -> tuple[Array, str]:
     if not text:
         return np.eye(4), relative_to
     is_quaternion = form == "quat_xyzw"
-    given = part.parse(text, 7 if is_quaternion else 6, f"<pose>{clip(text)}</pose>")
-    p, rotation = given[:3], given[3:]
+    entries = part.parse(text, 7 if is_quaternion else 6, f"<pose>{clip(text)}</pose>")
+    p, rotation = entries[:3], entries[3:]
     if max(map(abs, p)) > FAR_M:
         part.warn(
             f"<pose>{clip(text)}</pose> is more than {FAR_M:g} m away; lengths are in "

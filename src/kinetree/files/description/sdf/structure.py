@@ -217,12 +217,12 @@ def _rank(part: JointParts, mimicked: set[str]) -> int:
 def _extras(part: JointParts) -> list[str]:
     """Words for properties of a joint that a constraint does not have."""
     joint = part.joints[0]
-    given = {
+    extras = {
         "limits": joint.limits != Limits(),
         "friction": joint.friction != Friction(),
         "springs": bool(part.springs),
     }
-    return [word for word, is_there in given.items() if is_there]
+    return [word for word, is_there in extras.items() if is_there]
 
 
 def _hinge(joint: JointDescription) -> Array:

@@ -179,13 +179,13 @@ def _axis(joint: Part, kind: str) -> tuple[float, ...]:
         if kind in SCREW_TYPES:
             joint.note("no <axis>; the default 1 0 0 is used.")
         return DEFAULT_AXIS
-    given = axis.checked().numbers("xyz", 3)
+    entries = axis.checked().numbers("xyz", 3)
     if kind == PLANAR:
-        if given[:2] != (0, 0):
+        if entries[:2] != (0, 0):
             text = f"axis {show(axis.element.attributes['xyz'])} of a planar joint is not used"
             axis.warn(f"{text}; it moves in the xy-plane of its own frame.")
         return DEFAULT_AXIS
-    return axis.unit(given, "axis")
+    return axis.unit(entries, "axis")
 
 
 def _friction(joint: Part, kind: str) -> Friction:
@@ -239,29 +239,29 @@ def _limits(joint: Part, word: str) -> Limits:
             joint.warn_together(text)
         return Limits()
     attributes = limit.checked().element.attributes
-    given = {key: limit.number(key, largest=inf) for key in LIMITS if key in attributes}
-    for key, value in given.items():
+    written = {key: limit.number(key, largest=inf) for key in LIMITS if key in attributes}
+    for key, value in written.items():
         none = -inf if key == "lower" else inf
         if math.copysign(value, none) == value and abs(value) >= NO_LIMIT:
-            given[key] = none
+            written[key] = none
             limit.count(f"limits of {NO_LIMIT:g} and beyond are taken as none")
-    if set(given) == set(LIMITS) and not any(given.values()) and word in LIMITED:
+    if set(written) == set(LIMITS) and not any(written.values()) and word in LIMITED:
         text = "<limit> has zeros only, as if it was never filled in; taken as unlimited."
         limit.warn_together(text)
         return Limits()
     for key in ("velocity", "effort"):
-        if given.get(key, 0) < 0:
-            limit.warn(f"{key} limit {given.pop(key):g} is negative; taken as unlimited.")
-        elif given.get(key) == 0:
-            given.pop(key)
+        if written.get(key, 0) < 0:
+            limit.warn(f"{key} limit {written.pop(key):g} is negative; taken as unlimited.")
+        elif written.get(key) == 0:
+            written.pop(key)
             limit.warn_together(f"{key} limit 0 is taken as not given: unlimited.")
     if word == "continuous":
-        ends = [given.pop(key, 0) for key in ("lower", "upper")]
+        ends = [written.pop(key, 0) for key in ("lower", "upper")]
         if any(ends):
             limit.note("continuous, so its lower and upper limits are ignored.")
-        return Limits(**given)
-    lower, upper = _range(limit, word, given)
-    return Limits(lower, upper, given.get("velocity", inf), given.get("effort", inf))
+        return Limits(**written)
+    lower, upper = _range(limit, word, written)
+    return Limits(lower, upper, written.get("velocity", inf), written.get("effort", inf))
 
 
 def _range(limit: Part, word: str, given: dict[str, float]) -> tuple[float, float]:

@@ -345,9 +345,9 @@ class _Reader:
                 raise ParseError(f"{child.place}: macro {show(name)} of {macro.where} {text}.")
             local.values[key] = literal(self.evaluate(value, scope, child, key))
             del missing[key]
-        given = Element(child.tag, {}, child.file, child.line, child.column)
-        self.content(child, given, scope)
-        blocks = iter(given.children)
+        expanded = Element(child.tag, {}, child.file, child.line, child.column)
+        self.content(child, expanded, scope)
+        blocks = iter(expanded.children)
         for key in [key for key in missing if key.startswith("*")]:
             block = next(blocks, None)
             if block is None:

@@ -278,14 +278,14 @@ class Evaluator:
         return self.call(function, *values, **named)
 
     def _lambda(self, node: ast.Lambda, names: Names) -> Function:
-        given = [argument.arg for argument in node.args.args]
+        parameters = [argument.arg for argument in node.args.args]
         if node.args.defaults or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             raise ExpressionError("a lambda takes plain arguments only")
 
         def call(*values: object) -> Any:
-            if len(values) != len(given):
-                raise ExpressionError(f"a lambda of {len(given)} arguments got {len(values)}")
-            return self._node(node.body, _local(dict(zip(given, values, strict=True)), names))
+            if len(values) != len(parameters):
+                raise ExpressionError(f"a lambda of {len(parameters)} arguments got {len(values)}")
+            return self._node(node.body, _local(dict(zip(parameters, values, strict=True)), names))
 
         return Function("lambda", call)
 
@@ -348,7 +348,7 @@ class Evaluator:
         }  # fmt: skip
         for kind, call in kinds.items():
             python[kind.__name__] = Function(kind.__name__, call, kind)
-        own: dict[str, Callable[..., Any]] = {
+        bounded_calls: dict[str, Callable[..., Any]] = {
             "range": lambda *ends: list(_entries(range(*ends))),
             "enumerate": lambda x, start=0: list(enumerate(_entries(x), start)),
             "reversed": lambda x: list(reversed(_entries(x))),
@@ -360,7 +360,7 @@ class Evaluator:
             "round": _rounded,
             "isinstance": _is_instance,
         }
-        python |= {name: Function(name, call) for name, call in own.items()}
+        python |= {name: Function(name, call) for name, call in bounded_calls.items()}
         python |= {"True": True, "False": False, "None": None}
         spaces = {"math": Namespace("math", mathematics), "python": Namespace("python", python)}
         return mathematics | python | spaces | {"true": True, "false": False}
