@@ -100,23 +100,23 @@ class Bodies:
 def bodies_of(model: Model, x: Motion, dV_base: Array) -> Bodies:
     """Unit motions of all links at a motion of numbers."""
     R_si: dict[int, Array] = {WORLD: np.eye(3)}
-    found = {WORLD: _of_base(model)}
+    columns_of = {WORLD: _of_base(model)}
     n, gravity = model.n, np.asarray(model.gravity[3:], float)
     omega, v, origin = np.zeros((3, len(model.links), n, 3))
     moves = np.zeros((len(model.links), n), bool)
     for k in model.links:
         T_pi = np.asarray(link_pose(model, k, x.q), float)
         R_si[k] = R_si[model.parent[k]] @ T_pi[:3, :3]
-        found[k] = own = _carried(model, k, found[model.parent[k]], T_pi)
-        for c, d in enumerate(own.dof[BASE:], BASE):
-            omega[k, d] += own.omega[c]
-            v[k, d] += own.v[c]
-            origin[k, d] += own.origin[c]
+        columns_of[k] = link_columns = _carried(model, k, columns_of[model.parent[k]], T_pi)
+        for c, d in enumerate(link_columns.dof[BASE:], BASE):
+            omega[k, d] += link_columns.omega[c]
+            v[k, d] += link_columns.v[c]
+            origin[k, d] += link_columns.origin[c]
             moves[k, d] = True
     return Bodies(
         model, x, np.asarray(dV_base, float),
         fall=[-(R_si[k].T @ gravity) for k in model.links],
-        columns=[found[k] for k in model.links],
+        columns=[columns_of[k] for k in model.links],
         m=[float(m) for m in model.m],
         I=[np.asarray(I, float) for I in model.I_com],
         omega=omega, v=v, origin=origin, moves=moves,
@@ -150,23 +150,23 @@ def shares_of(at: Bodies, pairs: bool = True) -> Shares:
 
     pairs: products of rates one by one; False: all products together, all squares together.
     """
-    found: Shares = {x: {} for x in ("inertia", "Coriolis", "centrifugal", "gravity", "base")}
+    shares: Shares = {x: {} for x in ("inertia", "Coriolis", "centrifugal", "gravity", "base")}
     for k in at.model.links:
-        _add(found, "gravity", (), [Share(k, at.fall[k], np.zeros(3), np.zeros(3))])
+        _add(shares, "gravity", (), [Share(k, at.fall[k], np.zeros(3), np.zeros(3))])
         for d, share in _columns_of_M(at, k):
             base = d >= at.model.n
-            _add(found, "base" if base else "inertia", (at.model.n if base else d,), [share])
+            _add(shares, "base" if base else "inertia", (at.model.n if base else d,), [share])
         for (j, l), share in _products(at, k, pairs):
             if l >= at.model.n:
                 key = (min(j, at.model.n), at.model.n) if pairs else ()
-                _add(found, "base", key, [share])
+                _add(shares, "base", key, [share])
             else:
                 cause = "centrifugal" if j == l else "Coriolis"
-                _add(found, cause, (j, l) if pairs else (), [share])
-    for by_key in found.values():
-        for key, own in by_key.items():
-            by_key[key] = _by_link(own)
-    return found
+                _add(shares, cause, (j, l) if pairs else (), [share])
+    for by_key in shares.values():
+        for key, of_key in by_key.items():
+            by_key[key] = _by_link(of_key)
+    return shares
 
 
 def joint_forces(at: Bodies, shares: dict[Key, list[Share]]) -> Array:
@@ -178,16 +178,16 @@ def joint_forces(at: Bodies, shares: dict[Key, list[Share]]) -> Array:
     return tau
 
 
-def _add(found: Shares, cause: str, key: Key, own: list[Share]) -> None:
-    moved = [x for x in own if x.a.any() or x.alpha.any() or x.gyro.any()]
+def _add(shares: Shares, cause: str, key: Key, new: list[Share]) -> None:
+    moved = [x for x in new if x.a.any() or x.alpha.any() or x.gyro.any()]
     if moved:
-        found[cause].setdefault(key, []).extend(moved)
+        shares[cause].setdefault(key, []).extend(moved)
 
 
-def _by_link(own: list[Share]) -> list[Share]:
+def _by_link(shares: list[Share]) -> list[Share]:
     """The shares with one of each link."""
     links: dict[int, list[Share]] = {}
-    for share in own:
+    for share in shares:
         links.setdefault(share.link, []).append(share)
     return [
         x[0]
@@ -199,11 +199,11 @@ def _by_link(own: list[Share]) -> list[Share]:
 
 def _columns_of_M(at: Bodies, k: int) -> Iterator[tuple[int, Share]]:
     """Motion of link k by every acceleration, those of the base included."""
-    own, zero = at.columns[k], np.zeros(3)
+    columns, zero = at.columns[k], np.zeros(3)
     for c, change in enumerate(at.dV_base):
         if change:
-            yield own.dof[c], Share(k, own.v[c] * change, own.omega[c] * change, zero)
-    for d in np.unique(own.dof[BASE:]):
+            yield columns.dof[c], Share(k, columns.v[c] * change, columns.omega[c] * change, zero)
+    for d in np.unique(columns.dof[BASE:]):
         change = float(at.x.ddq[d])
         if change:
             yield d, Share(k, at.v[k, d] * change, at.omega[k, d] * change, zero)
@@ -215,11 +215,11 @@ def _products(at: Bodies, k: int, pairs: bool) -> Iterator[tuple[tuple[int, int]
     Not by pairs: all squares together as (0, 0), all products as (0, 1), those of the base as
     (0, n).
     """
-    own = at.columns[k]
+    columns = at.columns[k]
     u = at.rates(k)
     moving = np.flatnonzero(u)
-    u, joint, dof = u[moving], own.joint[moving], own.dof[moving]
-    omega, v = own.omega[moving], own.v[moving]
+    u, joint, dof = u[moving], columns.joint[moving], columns.dof[moving]
+    omega, v = columns.omega[moving], columns.v[moving]
     before, same = joint[:, None] < joint, joint[:, None] == joint
     uu = (u[:, None] * u)[:, :, None]
     a = np.cross(omega[:, None], v[None]) * uu * (2 * before + same)[:, :, None]
@@ -235,10 +235,10 @@ def _products(at: Bodies, k: int, pairs: bool) -> Iterator[tuple[tuple[int, int]
             x = stacked[mask].sum(0)
             yield key, Share(k, x[:3], x[3:6], x[6:])
         return
-    found: dict[tuple[int, int], Array] = {}
+    by_pair: dict[tuple[int, int], Array] = {}
     for b in range(len(moving)):
         for c in range(len(moving)):
             key = (int(min(dof[b], dof[c])), int(max(dof[b], dof[c])))
-            found[key] = found[key] + stacked[b, c] if key in found else stacked[b, c]
-    for key, x in found.items():
+            by_pair[key] = by_pair[key] + stacked[b, c] if key in by_pair else stacked[b, c]
+    for key, x in by_pair.items():
         yield key, Share(k, x[:3], x[3:6], x[6:])

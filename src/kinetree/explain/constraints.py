@@ -46,17 +46,19 @@ def carried_forces(
     Raises:
         InputError: the constraints forbid the motion, or the motors cannot make it.
     """
-    given = constraints_of(model, "explain")
+    constraints = constraints_of(model, "explain")
     found = constrained_inverse_dynamics(model, x.q, x.dq, x.ddq, F_ext, F_tip=F_tip)
     J = constraint_jacobian(model, x.q)
     joints: dict[str, Array] = {}
     start = 0
-    for item in given.items:
+    for item in constraints.items:
         rows = range(start, start + len(item.row_names))
         start = rows.stop
         joints[item.name] = -sum((J[row] * found.lam[row] for row in rows), zeros(model.n))
-    forces = dict(zip(given.row_names, found.lam, strict=True))
-    return found.tau, Carried(joints, forces, _units(model, given), _opened(model, given, x.q))
+    forces = dict(zip(constraints.row_names, found.lam, strict=True))
+    return found.tau, Carried(
+        joints, forces, _units(model, constraints), _opened(model, constraints, x.q)
+    )
 
 
 def with_constraints(torque: Torque, tau: Array, carried: Carried) -> Torque:
@@ -88,10 +90,10 @@ def mapped(carried: Carried | None, changed: Callable[[Array], Array]) -> Carrie
     return replace(carried, joints=joints, forces=forces)
 
 
-def _units(model: Model, given: Constraints) -> dict[str, str]:
+def _units(model: Model, constraints: Constraints) -> dict[str, str]:
     """Units of lambda by equation."""
     units: dict[str, str] = {}
-    for item in given.items:
+    for item in constraints.items:
         for name in item.row_names:
             if isinstance(item, Closure):
                 units[name] = "N m" if name.rpartition(".")[2].startswith("angular_") else "N"
@@ -101,11 +103,11 @@ def _units(model: Model, given: Constraints) -> dict[str, str]:
 
 
 def _slides(model: Model, dof: int) -> bool:
-    own = next(x for x in model.joints if x.follows is None and dof in x.dofs)
-    return own.type == PRISMATIC
+    joint = next(x for x in model.joints if x.follows is None and dof in x.dofs)
+    return joint.type == PRISMATIC
 
 
-def _opened(model: Model, given: Constraints, q: Any) -> str:
+def _opened(model: Model, constraints: Constraints, q: Any) -> str:
     """A sentence if the position does not satisfy the constraints; empty for symbols."""
     Phi = known(np.asarray(constraint_errors(model, q)))
     if Phi is None or not np.size(Phi):
@@ -115,7 +117,7 @@ def _opened(model: Model, given: Constraints, q: Any) -> str:
     if sizes[row] <= OPEN:
         return ""
     return (
-        f"The position does not satisfy the constraints: {given.row_names[row]} of constraint "
-        f"{given.owner(row)} is open by {sizes[row]:.3g} (rad or m), and the forces are those of a "
-        "mechanism that is open by as much."
+        f"The position does not satisfy the constraints: {constraints.row_names[row]} of "
+        f"constraint {constraints.owner(row)} is open by {sizes[row]:.3g} (rad or m), and the "
+        "forces are those of a mechanism that is open by as much."
     )

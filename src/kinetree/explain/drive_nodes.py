@@ -22,7 +22,7 @@ from kinetree.model.inputs import Motion
 
 def spring_nodes(model: Model, q: Array, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     for spring in active_springs(model):
         for d, arm in zip(spring.dofs, spring.arms, strict=True):
             value = float(extension(spring, q) * spring.stiffness * arm)
@@ -35,13 +35,13 @@ def spring_nodes(model: Model, q: Array, dof: int, unit: str) -> list[Node]:
                 )
                 latex = r"k\, a\, (a \cdot q - q_0)"
                 code = code_line("spring")
-                found.append(Node(spring.name, latex, value, unit, numbers=numbers, code=code))
-    return found
+                nodes.append(Node(spring.name, latex, value, unit, numbers=numbers, code=code))
+    return nodes
 
 
 def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) -> list[Node]:
     """Friction of the joints that share a degree of freedom, each by its laws."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     for i, joint in enumerate(model.joints):
         if dof not in joint.dofs:
             continue
@@ -63,43 +63,43 @@ def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) ->
                 code = code_line("load")
                 laws.append(Node("load friction", latex, value, unit, numbers=numbers, code=code))
         if laws:
-            found.append(summed(joint.name, r"b(\dot q)", unit, laws))
-    return found
+            nodes.append(summed(joint.name, r"b(\dot q)", unit, laws))
+    return nodes
 
 
 def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
     """The laws of a joint's friction one by one: name, formula, record, line of code."""
     none = JointFriction()
-    found: list[tuple[str, str, JointFriction, str]] = []
+    laws: list[tuple[str, str, JointFriction, str]] = []
     if not is_zero(friction.viscous):
-        own = replace(none, viscous=friction.viscous)
-        found.append(("viscous friction", r"v\, \dot q", own, "viscous"))
+        law = replace(none, viscous=friction.viscous)
+        laws.append(("viscous friction", r"v\, \dot q", law, "viscous"))
     if friction.stribeck is not None or not is_zero(friction.coulomb):
-        own = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
-        found.append(("dry friction", r"F_c\, \mathrm{sign}(\dot q)", own, "dry"))
+        law = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
+        laws.append(("dry friction", r"F_c\, \mathrm{sign}(\dot q)", law, "dry"))
     if friction.sigmoid is not None:
-        own = replace(none, sigmoid=friction.sigmoid)
-        found.append(("sigmoid", r"b_{\mathrm{sigmoid}}(\dot q)", own, "sigmoid"))
+        law = replace(none, sigmoid=friction.sigmoid)
+        laws.append(("sigmoid", r"b_{\mathrm{sigmoid}}(\dot q)", law, "sigmoid"))
     if friction.function is not None:
-        own = replace(none, function=friction.function)
-        found.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", own, "function"))
-    return found
+        law = replace(none, function=friction.function)
+        laws.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", law, "function"))
+    return laws
 
 
 def _coefficients(law: JointFriction) -> list[Quantity]:
     """Coefficients of one law; of a pair, one if both directions have the same."""
-    found: list[Quantity] = []
+    quantities: list[Quantity] = []
     for name, pair in (("viscous coefficient", law.viscous), ("dry friction", law.coulomb)):
         if not is_zero(pair):
-            found.append(Quantity(name, _pair(pair)))
+            quantities.append(Quantity(name, _pair(pair)))
     if law.stribeck is not None:
-        found.append(Quantity("static friction", _pair(law.stribeck.static)))
-        found.append(Quantity("Stribeck speed", float(law.stribeck.speed)))
+        quantities.append(Quantity("static friction", _pair(law.stribeck.static)))
+        quantities.append(Quantity("Stribeck speed", float(law.stribeck.speed)))
     if law.sigmoid is not None:
         curve = law.sigmoid
         for name in ("size", "steepness", "offset"):
-            found.append(Quantity(name, float(getattr(curve, name))))
-    return found
+            quantities.append(Quantity(name, float(getattr(curve, name))))
+    return quantities
 
 
 def _pair(pair: tuple[object, object]) -> float | tuple[float, ...]:
@@ -113,7 +113,7 @@ def rotor_nodes(at: Bodies, alpha: Mapping[int, Array], dof: int, unit: str) -> 
     alpha: angular acceleration of every link in its own frame, and of WORLD.
     """
     model, x = at.model, at.x
-    found: list[Node] = []
+    nodes: list[Node] = []
     for i, joint in enumerate(model.joints):
         size = float(armature(model, i))
         if dof not in joint.dofs or not size:
@@ -132,13 +132,13 @@ def rotor_nodes(at: Bodies, alpha: Mapping[int, Array], dof: int, unit: str) -> 
             parts.append(Node("turning", latex, size * turning, unit, numbers=numbers, code=code))
         parts = [part for part in parts if part.value]
         if parts:
-            found.append(summed(f"armature of {name}", r"I_a \ddot q", unit, parts))
+            nodes.append(summed(f"armature of {name}", r"I_a \ddot q", unit, parts))
     for rotor in model.rotors:
         parts = _rotor_parts(at, rotor, alpha[rotor.link], dof, unit)
         if parts:
             name = f"rotor of {model.joints[rotor.joint].name}"
-            found.append(summed(name, r"\tau_{\mathrm{rotor}}", unit, parts))
-    return found
+            nodes.append(summed(name, r"\tau_{\mathrm{rotor}}", unit, parts))
+    return nodes
 
 
 def _rotor_parts(at: Bodies, rotor: JointRotor, alpha: Array, dof: int, unit: str) -> list[Node]:
@@ -185,14 +185,14 @@ def _rotor_parts(at: Bodies, rotor: JointRotor, alpha: Array, dof: int, unit: st
 def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
     """Armature and rotors in the entry (i, j) of M."""
     model = at.model
-    found: list[Node] = []
+    nodes: list[Node] = []
     for k, joint in enumerate(model.joints):
         size = float(armature(model, k))
         if i == j and i in joint.dofs and size:
             numbers = (Quantity("armature", float(joint.armature)),)
             numbers += (Quantity("scale", float(joint.scale)),) if joint.scale != 1 else ()
             name, code = f"armature of {joint.name}", code_line("armature")
-            found.append(Node(name, "I_a", size, unit, code=code, numbers=numbers))
+            nodes.append(Node(name, "I_a", size, unit, code=code, numbers=numbers))
     for rotor in model.rotors:
         weight, ratio = float(rotor.inertia * rotor.ratio), float(rotor.ratio)
         numbers = (
@@ -205,8 +205,8 @@ def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
             value = weight * ratio
             parts.append(Node("own spin", "I_m r^2", value, unit, code=code, numbers=numbers))
         pairs = ((i, j, ""), (j, i, "" if i != j else ", transposed"))
-        for own, other, word in pairs if rotor.link != WORLD else ():
-            if own == rotor.dof and at.moves[rotor.link, other]:
+        for geared, other, word in pairs if rotor.link != WORLD else ():
+            if geared == rotor.dof and at.moves[rotor.link, other]:
                 s, frame = np.asarray(rotor.s, float), f"{{{model.link_names[rotor.link]}}}"
                 omega, by = at.omega[rotor.link, other], model.dof_names[other]
                 latex = rf"I_m r\, s \cdot \omega_{{{other + 1}}}"
@@ -220,5 +220,5 @@ def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
                 parts += [turned] if turned.children else []
         if parts:
             name = f"rotor of {model.joints[rotor.joint].name}"
-            found.append(summed(name, r"M_{\mathrm{rotor}}", unit, parts))
-    return found
+            nodes.append(summed(name, r"M_{\mathrm{rotor}}", unit, parts))
+    return nodes

@@ -171,9 +171,9 @@ class Explanation:
         """All joint forces as trees; empty for a symbolic explanation, and for very long robots."""
         if has_symbols(self.model, self.arguments) or not is_numeric(self.tau):
             return []
-        given = dict(self.arguments)
-        motion = [given.pop(name) for name in ("q", "dq", "ddq")]
-        return unfold_all(self.model, *motion, formulation=self.formulation, **given)
+        arguments = dict(self.arguments)
+        motion = [arguments.pop(name) for name in ("q", "dq", "ddq")]
+        return unfold_all(self.model, *motion, formulation=self.formulation, **arguments)
 
     def page(self) -> Page:
         """The explanation as titles, sections and rows."""
@@ -233,8 +233,8 @@ def explain(
     if whole.constraints is not None:
         tau, carried = carried_forces(whole, x, F_ext, F_tip)
         torque = with_constraints(torque, tau, carried)
-        for own, share in zip(parts["tau"], joint_shares(model, carried), strict=True):
-            own[SHARE] = share
+        for joint_part, share in zip(parts["tau"], joint_shares(model, carried), strict=True):
+            joint_part[SHARE] = share
     values = link_values(model, full, parts)
     links = [
         _link_steps(
@@ -247,8 +247,8 @@ def explain(
         )
         for i, joint in enumerate(model.joints)
     ]
-    given = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
-    return Explanation(whole, formulation, tuple(links), torque, full, given)
+    arguments = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
+    return Explanation(whole, formulation, tuple(links), torque, full, arguments)
 
 
 def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list[Array] | Array]:
@@ -257,8 +257,8 @@ def link_values(model: Model, record: Recursion, parts: Parts) -> dict[str, list
     Joints that move together share an entry of tau; each has its own here.
     """
     values = {s: getattr(record, s) for s in parts if s not in ("T", "tau")}
-    own = ("rotor and armature", "friction", "spring", SHARE)
-    drives = [total({k: x[k] for k in own if k in x}) for x in parts["tau"]]
+    of_drives = ("rotor and armature", "friction", "spring", SHARE)
+    drives = [total({k: x[k] for k in of_drives if k in x}) for x in parts["tau"]]
     tau = [model.A[i].T @ F + drives[i] for i, F in enumerate(record.F)]
     return {"T": record.T_si} | values | {"tau": tau}
 
@@ -285,8 +285,8 @@ def _term(formulation: str, symbol: str, parts: Values, value: Array, joint: Joi
             return friction_equation(joint.friction)
         return equation(formulation, symbol, name, turning)
 
-    found = tuple(Part(name, *words(name), np.asarray(x)) for name, x in parts.items())
-    return Term(symbol, found, np.asarray(value), product=symbol == "T")
+    named = tuple(Part(name, *words(name), np.asarray(x)) for name, x in parts.items())
+    return Term(symbol, named, np.asarray(value), product=symbol == "T")
 
 
 def has_symbols(model: Model, arguments: Mapping[str, object]) -> bool:

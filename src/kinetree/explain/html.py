@@ -113,8 +113,8 @@ def _equation(section: Section) -> str:
 
 
 def _term(name: str, latex: str, k: int) -> str:
-    found = marked(name, latex, first=k == 0)
-    return found.replace("<mrow data-term", f'<mrow data-k="{k}" data-term', 1)
+    term = marked(name, latex, first=k == 0)
+    return term.replace("<mrow data-term", f'<mrow data-k="{k}" data-term', 1)
 
 
 def _table(section: Section) -> Iterator[str]:

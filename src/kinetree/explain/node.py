@@ -159,8 +159,8 @@ def mathml(latex: str) -> str:
 @cache
 def _template(latex: str) -> str:
     """MathML of a formula with a hole for each number: formulas differ in their indices alone."""
-    found = from_latex(latex).removeprefix("<math>").removesuffix("</math>")
-    return found.replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
+    template = from_latex(latex).removeprefix("<math>").removesuffix("</math>")
+    return template.replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
 
 
 def summed(
@@ -242,18 +242,18 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
         depth -= 1
 
     def row(node: Node, level: int) -> dict[str, object]:
-        found: dict[str, object] = {"name": node.name, "value": _plain(node.value)}
-        found["symbol"] = formulas.setdefault(node.latex, len(formulas))
-        found["unit"] = node.unit
+        data: dict[str, object] = {"name": node.name, "value": _plain(node.value)}
+        data["symbol"] = formulas.setdefault(node.latex, len(formulas))
+        data["unit"] = node.unit
         if node.frame:
-            found["frame"] = node.frame
+            data["frame"] = node.frame
         if node.code is not None:
-            found["code"] = codes.setdefault(node.code, len(codes))
+            data["code"] = codes.setdefault(node.code, len(codes))
         if node.numbers:
-            found["numbers"] = [numbers.setdefault(x, len(numbers)) for x in node.numbers]
+            data["numbers"] = [numbers.setdefault(x, len(numbers)) for x in node.numbers]
         if node.children and level + 1 < depth:
-            found["children"] = [row(x, level + 1) for x in node.children]
-        return found
+            data["children"] = [row(x, level + 1) for x in node.children]
+        return data
 
     def formula(latex: str) -> list[object]:
         sign, body = split_sign(latex)

@@ -53,8 +53,8 @@ class Recorded:
         """Moment that the rotors on each link need, in {i}; zero where there are none."""
         x, links = self.x, self.model.links
         omega = self.before(self.full.V[:, :3], x.V_base[:3])
-        found = rotor_moments(self.model.rotors, x.dq, x.ddq, omega)
-        return [found.get(i, zeros(3)) for i in links]
+        moments = rotor_moments(self.model.rotors, x.dq, x.ddq, omega)
+        return [moments.get(i, zeros(3)) for i in links]
 
     def children(self, i: int, carried: Mapping[int, Array]) -> Values:
         """What the children of link i exert on it, by their names."""
@@ -195,15 +195,15 @@ def _frames(at: Recorded) -> _Frames:
 def _outward(at: Recorded, frames: _Frames, i: int) -> dict[str, Values]:
     """Parts of the velocities and accelerations of link i; base values are in its own axes."""
     model, x, full, moving = at.model, at.x, at.full, at.moving
-    p, R, way, own = model.parent[i], frames.turn[i], frames.way[i], frames.own[i]
+    p, R, way, R_i = model.parent[i], frames.turn[i], frames.way[i], frames.own[i]
     V, dV = x.V_base, at.dV_base
     omega_p = V[:3] if p == WORLD else full.omega[p]
     v_p = V[3:] if p == WORLD else full.v[p]
     alpha_p = dV[:3] if p == WORLD else moving.alpha[p]
     a_p = dV[3:] + cross(V[:3], V[3:]) if p == WORLD else moving.a_e[p]
     rate, change = model.A[i] @ x.dq_i[i], model.A[i] @ x.ddq_i[i]
-    w, l, dw, dl = (own @ half for half in (rate[:3], rate[3:], change[:3], change[3:]))
-    turning, c = R @ omega_p, own @ model.com[i]
+    w, l, dw, dl = (R_i @ half for half in (rate[:3], rate[3:], change[:3], change[3:]))
+    turning, c = R @ omega_p, R_i @ model.com[i]
     omega, alpha = full.omega[i], moving.alpha[i]
     weight = at.resting.a_e[i]
     return {
@@ -267,7 +267,7 @@ def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
     alpha = at.before(at.full.dV[:, :3], at.x.dV_base[:3])
     springs = joint_spring_forces(at.model, at.x.q) if at.model.springs else None
-    found = [
+    joints = [
         {name: at.model.A[i].T @ F for name, F in wrenches[i].items()}
         | drive_parts(at.model, at.x, alpha, springs, i)
         for i in at.model.links
@@ -275,10 +275,10 @@ def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     if load_coefficients(at.model):  # which only joints have that follow no other
         dq = at.x.dq
         more = load_friction_forces(at.model, dq, at.full.tau - at.full.tau_friction)
-        for parts, joint in zip(found, at.model.joints, strict=True):
+        for parts, joint in zip(joints, at.model.joints, strict=True):
             if joint.follows is None:
                 parts["friction"] = parts["friction"] + more[list(joint.dofs)]
-    return found
+    return joints
 
 
 def drive_parts(
@@ -303,8 +303,8 @@ def drive_parts(
     spinning = sum((force(r) for r in model.rotors if r.joint == i), spinning)
     scale = joint.scale
     rubbing = [friction_force(joint.friction, rate * scale) * scale for rate in x.dq_i[i]]
-    found = {"rotor and armature": spinning, "friction": np.array(rubbing)}
+    parts = {"rotor and armature": spinning, "friction": np.array(rubbing)}
     if springs is None:
-        return found
-    own = springs[list(joint.dofs)]
-    return found | {"spring": own if joint.follows is None else zeros(len(joint.dofs))}
+        return parts
+    pulls = springs[list(joint.dofs)]
+    return parts | {"spring": pulls if joint.follows is None else zeros(len(joint.dofs))}

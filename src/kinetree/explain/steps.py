@@ -109,8 +109,8 @@ def part_latex(part: Part) -> str:
 
 def _arrows(explanation: Explanation, i: int, symbol: str) -> list[dict[str, Any]]:
     """Both halves of a quantity at the origin of its link, in {s}; of tau the joint's force."""
-    found, link = explanation.recursion, explanation.links[i]
-    T = np.asarray(found.T_si[i], float)
+    recursion, link = explanation.recursion, explanation.links[i]
+    T = np.asarray(recursion.T_si[i], float)
     start = T[:3, 3].tolist()
     if symbol == "tau":
         A = np.asarray(explanation.model.A[i], float)
@@ -119,7 +119,7 @@ def _arrows(explanation: Explanation, i: int, symbol: str) -> list[dict[str, Any
         halves = [x for x in halves if x[2].any()]
     else:
         names = zip(LETTERS[symbol], SYMBOLS[symbol][2], RECORDED[symbol], strict=True)
-        halves = [(kind, unit, getattr(found, name)[i]) for kind, unit, name in names]
+        halves = [(kind, unit, getattr(recursion, name)[i]) for kind, unit, name in names]
     return [
         {"kind": kind, "unit": unit, "from": start, "vector": (T[:3, :3] @ _array(x)).tolist()}
         for kind, unit, x in halves
@@ -156,12 +156,12 @@ def unfold_vector(
     return unfold_vectors(explain(model, q, dq, ddq, **loads), i, symbol)
 
 
-def unfold_vectors(found: Explanation, i: int, symbol: str) -> Node:
+def unfold_vectors(explanation: Explanation, i: int, symbol: str) -> Node:
     """`unfold_vector` of an explanation in the screw form, for link number i."""
-    model, names = found.model, found.model.link_names
-    Ad_ip = [_array(x) for x in link_adjoints(model, found.arguments["q"])]
+    model, names = explanation.model, explanation.model.link_names
+    Ad_ip = [_array(x) for x in link_adjoints(model, explanation.arguments["q"])]
     frame, unit = f"{{{names[i]}}}", ", ".join(SYMBOLS[symbol][2])
-    steps = {x.link: x for x in found.links}
+    steps = {x.link: x for x in explanation.links}
 
     def node(name: str, latex: str, x: Array, key: str, **rest: Any) -> Node:
         return Node(name, latex, tuple(x.tolist()), unit, frame, code_line(key), **rest)
@@ -186,30 +186,30 @@ def unfold_vectors(found: Explanation, i: int, symbol: str) -> Node:
                 latex = rf"\mathrm{{Ad}}_{{{c + 1},i}}^T F_{{{c + 1}}}"
             elif part.name == "rotors":
                 key = "F rotors"
-            numbers = () if below else _numbers(found, k, part.name)
+            numbers = () if below else _numbers(explanation, k, part.name)
             children.append(node(name, latex, value, key, numbers=numbers, children=below))
         return tuple(children)
 
     latex = rf"{SYMBOLS[symbol][0]}_{{{i + 1}}}"
     title = f"{SYMBOLS[symbol][1]} of {names[i]}"
-    value = _array(getattr(found.recursion, symbol)[i])
+    value = _array(getattr(explanation.recursion, symbol)[i])
     return node(title, latex, value, symbol, children=parts_of(i, np.eye(6)))
 
 
-def _numbers(found: Explanation, k: int, part: str) -> tuple[Quantity, ...]:
+def _numbers(explanation: Explanation, k: int, part: str) -> tuple[Quantity, ...]:
     """Factors of a part of link k, in the frame of link k."""
-    model, given = found.model, found.arguments
+    model, arguments = explanation.model, explanation.arguments
     joint, frame = model.joints[k], f"{{{model.link_names[k]}}}"
     dofs, axis = list(joint.dofs), _array(model.A[k])
-    V, mass = _array(found.recursion.V[k]), Quantity("mass", float(model.m[k]), "kg")
+    V, mass = _array(explanation.recursion.V[k]), Quantity("mass", float(model.m[k]), "kg")
     known: dict[str, Callable[[], tuple[Quantity, ...]]] = {
         "joint rate": lambda: (
             vector("axis A", axis.T[0] if len(dofs) == 1 else axis.T, "", frame),
-            *(Quantity(f"rate of {model.dof_names[d]}", float(given["dq"][d])) for d in dofs),
+            *(Quantity(f"rate of {model.dof_names[d]}", float(arguments["dq"][d])) for d in dofs),
         ),
         "joint acceleration": lambda: (
             vector("axis A", axis.T[0] if len(dofs) == 1 else axis.T, "", frame),
-            *(Quantity(f"acceleration of {model.dof_names[d]}", float(given["ddq"][d]))
+            *(Quantity(f"acceleration of {model.dof_names[d]}", float(arguments["ddq"][d]))
               for d in dofs),
         ),
         "velocity product": lambda: (vector("twist V", V, "rad/s, m/s", frame),),

@@ -100,37 +100,39 @@ class Unfolding:
         """Rate and acceleration of a degree of freedom, and its position if it is one number."""
         x, model = self.at.x, self.model
         joint = next(j for j in model.joints if j.follows is None and dof in j.dofs)
-        found = [
+        state = [
             Quantity("rate", float(x.dq[dof]), self.units["dq"][dof]),
             Quantity("acceleration", float(x.ddq[dof]), self.units["ddq"][dof]),
         ]
         if len(joint.coords) == 1:
             unit = self.units["dq"][dof].removesuffix("/s")
-            found.insert(0, Quantity("position", float(x.q[joint.coords[0]]), unit))
-        return tuple(found)
+            state.insert(0, Quantity("position", float(x.q[joint.coords[0]]), unit))
+        return tuple(state)
 
     def _links(self, cause: str, dof: int) -> list[Node]:
         """A term by products of rates or columns of M, each of them by links."""
-        found: list[Node] = []
+        nodes_of_cause: list[Node] = []
         for key, shares in sorted(self.shares[cause].items()):
             nodes = (self._link(cause, key, s, dof) for s in shares if self.at.moves[s.link, dof])
             links = [node for node in nodes if node is not None]
             if not key:
-                found += links
+                nodes_of_cause += links
             elif links:
-                found.append(self._cause(cause, key, dof, links))
-        return found
+                nodes_of_cause.append(self._cause(cause, key, dof, links))
+        return nodes_of_cause
 
     def _cause(self, cause: str, key: Key, dof: int, links: list[Node]) -> Node:
         """One column of M, one product of rates or one square; the base counts as one rate."""
         names, x, (j, l) = (*self.model.dof_names, "the base"), self.at.x, (key[0], key[-1])
-        own = [k for k in dict.fromkeys(key) if k < self.model.n]
-        rates = [Quantity(f"rate of {names[k]}", float(x.dq[k]), self.units["dq"][k]) for k in own]
+        moving = [k for k in dict.fromkeys(key) if k < self.model.n]
+        rates = [
+            Quantity(f"rate of {names[k]}", float(x.dq[k]), self.units["dq"][k]) for k in moving
+        ]
         dots = [rf"\dot q_{{{k + 1}}}" for k in key]
         if len(key) == 1:
             words = f"acceleration of {names[j]}"
             latex = rf"M_{{{_index(dof, j)}}} \ddot q_{{{j + 1}}}"
-            rates = [Quantity(words, float(x.ddq[k]), self.units["ddq"][k]) for k in own]
+            rates = [Quantity(words, float(x.ddq[k]), self.units["ddq"][k]) for k in moving]
         elif j == l:
             words = f"rate of {names[j]}, squared"
             latex = rf"\Gamma_{{{_index(dof, j, j)}}}\, {dots[0]}^2"
@@ -185,12 +187,12 @@ class Unfolding:
 
     def _code(self, half: str) -> Code | None:
         """The line of the chosen formulation that has forces, moments or wrenches from outside."""
-        own = self.formulation in ("screw", "closed")
-        return code_line(self.formulation if own else f"{self.formulation} {half}")
+        in_screws = self.formulation in ("screw", "closed")
+        return code_line(self.formulation if in_screws else f"{self.formulation} {half}")
 
     def _external(self, dof: int) -> list[Node]:
         """Wrenches from outside, link by link."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         unit, names = self.units["tau"][dof], self.model.link_names
         for k, F in enumerate(self.at.x.F_ext):
             if not self.at.moves[k, dof] or not np.any(F):
@@ -217,8 +219,8 @@ class Unfolding:
             parts = [part for part in parts if part.children]
             if parts:
                 latex = rf"-J_{{{index}}}^T F_{{\mathrm{{ext}},{link}}}"
-                found.append(summed(names[k], latex, unit, parts, self._code("external")))
-        return found
+                nodes.append(summed(names[k], latex, unit, parts, self._code("external")))
+        return nodes
 
     def _constraints(self, dof: int) -> list[Node]:
         """-J^T lambda by constraint, each by its equations."""
@@ -226,7 +228,7 @@ class Unfolding:
             return []
         J, unit = constraint_jacobian(self.whole, self.at.x.q), self.units["tau"][dof]
         code, start = code_line("constraints"), 0
-        found: list[Node] = []
+        nodes: list[Node] = []
         for item in constraints_of(self.whole, "unfold").items:
             rows: list[Node] = []
             for row, name in enumerate(item.row_names, start):
@@ -240,8 +242,8 @@ class Unfolding:
                     rows.append(Node(name, latex, -lam * entry, unit, "", code, numbers))
             start += len(item.row_names)
             if rows:
-                found.append(summed(item.name, r"-J^T \lambda", unit, rows, code))
-        return found
+                nodes.append(summed(item.name, r"-J^T \lambda", unit, rows, code))
+        return nodes
 
 
 def unfolding(
@@ -309,8 +311,8 @@ def unfold_torque(
     number or name of the degree of freedom.
     """
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
-    found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
-    return found.torque(dof_number(model, dof))
+    unfolded = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
+    return unfolded.torque(dof_number(model, dof))
 
 
 def unfold_all(
@@ -323,8 +325,8 @@ def unfold_all(
     q, dq, ddq = motion
     if _sizes(tree_of(model), read_motion(tree_of(model), q, dq, ddq))[1] > MAX_SHARES:
         return []
-    found = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
-    return [found.torque(dof) for dof in range(model.n)]
+    unfolded = unfolding(model, q, dq, ddq, formulation=formulation, **loads)
+    return [unfolded.torque(dof) for dof in range(model.n)]
 
 
 def _sizes(model: Model, x: Motion) -> tuple[int, int]:
@@ -333,8 +335,8 @@ def _sizes(model: Model, x: Motion) -> tuple[int, int]:
     one = everything = 0
     for i in model.links:
         before, rates, changes = counts[model.parent[i]], x.dq_i[i], x.ddq_i[i]
-        own = len(rates), int(np.count_nonzero(rates)), int(np.count_nonzero(changes))
-        counts[i] = before[0] + own[0], before[1] + own[1], before[2] + own[2]
+        of_joint = len(rates), int(np.count_nonzero(rates)), int(np.count_nonzero(changes))
+        counts[i] = before[0] + of_joint[0], before[1] + of_joint[1], before[2] + of_joint[2]
         moving, products = counts[i][0], counts[i][1] * (counts[i][1] + 1) // 2
         one += products
         everything += moving * (products + counts[i][2] + 1)
@@ -353,7 +355,7 @@ def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -
     at, names = bodies_of(model, x, np.zeros(6)), model.dof_names
     turning = [kinds(model, "dq")[d] != METRE for d in (i, j)]
     unit, code = ("kg", "kg m", "kg m^2")[sum(turning)], code_line("M")
-    found: list[Node] = []
+    nodes: list[Node] = []
     for k in model.links:
         link, a, b = k + 1, _index(k, i), _index(k, j)
         v, omega, frame = at.v[k], at.omega[k], f"{{{model.link_names[k]}}}"
@@ -378,10 +380,10 @@ def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -
         parts = [part for part in parts if part.children]
         if parts:
             latex = rf"J_{{{a}}}^T G_{{{link}}} J_{{{b}}}"
-            found.append(summed(model.link_names[k], latex, unit, parts, code))
-    found += mass_nodes(at, i, j, unit)
+            nodes.append(summed(model.link_names[k], latex, unit, parts, code))
+    nodes += mass_nodes(at, i, j, unit)
     title = f"M of {names[i]} and {names[j]}" if i != j else f"M of {names[i]}"
-    return summed(title, rf"M_{{{_index(i, j)}}}", unit, found, code)
+    return summed(title, rf"M_{{{_index(i, j)}}}", unit, nodes, code)
 
 
 def motion_numbers(v: Array, omega: Array, unit: str, frame: str) -> tuple[Quantity, ...]:
@@ -389,13 +391,13 @@ def motion_numbers(v: Array, omega: Array, unit: str, frame: str) -> tuple[Quant
 
     unit: of the joint's force. frame: of both vectors.
     """
-    found = [vector("motion of the centre", v, per_rate(unit), frame)]
+    quantities = [vector("motion of the centre", v, per_rate(unit), frame)]
     if omega.any():
-        found.append(vector("axis", omega, "", frame))
+        quantities.append(vector("axis", omega, "", frame))
         hinge = abs(omega @ omega - 1) < 1e-9 and abs(omega @ v) <= 1e-12 * (1 + abs(v).max())
         if hinge:  # v = omega x arm, with the arm at a right angle to the axis
-            found.append(vector("arm from the axis", cross(v, omega), "m", frame))
-    return tuple(found)
+            quantities.append(vector("arm from the axis", cross(v, omega), "m", frame))
+    return tuple(quantities)
 
 
 def per_rate(unit: str) -> str:
@@ -423,9 +425,9 @@ def dof_number(model: Model, dof: int | str) -> int:
 
 def check_numbers(model: Model, x: Motion) -> None:
     """Raise InputError if the robot or the motion has symbols in it."""
-    given = (x.q, x.dq, x.ddq, np.array(x.F_ext), x.V_base, x.dV_base)
+    motion = (x.q, x.dq, x.ddq, np.array(x.F_ext), x.V_base, x.dV_base)
     data = (model.M_pi, model.m, model.com, model.I_com, model.gravity)
-    if not all(is_numeric(np.asarray(y)) for y in (*given, *data)):
+    if not all(is_numeric(np.asarray(y)) for y in (*motion, *data)):
         raise InputError(
             f"unfolding needs numbers, but {model.name!r} or its state has symbols; "
             "explain(...).simplified() shows the parts of symbolic results."

@@ -152,15 +152,15 @@ def friction_equation(friction: JointFriction) -> Equation:
     """The friction of a joint as the sum of its laws; b(dq) without one that has a formula."""
     laws = law_texts(friction, str)
     named = {"Stribeck": STRIBECK, "sigmoid": SIGMOID, "load": LOAD}
-    found = [law for name, law in named.items() if name in laws]
-    if not found:
+    formulas = [law for name, law in named.items() if name in laws]
+    if not formulas:
         return OTHER
     plain = is_zero(friction.coulomb) or "Stribeck" in laws
     if "function" in laws or not plain:
-        found = [OTHER, *found]
+        formulas = [OTHER, *formulas]
     elif not is_zero(friction.viscous):
-        found = [VISCOUS, *found]
-    return " + ".join(law[0] for law in found), " + ".join(law[1] for law in found)
+        formulas = [VISCOUS, *formulas]
+    return " + ".join(law[0] for law in formulas), " + ".join(law[1] for law in formulas)
 
 
 def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:

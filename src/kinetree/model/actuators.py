@@ -81,10 +81,10 @@ def changed_actuators(
 def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActuator:
     if not isinstance(name, str) or not name:
         raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
-    given, owner = checked_actuator(actuator, name), f"actuator {name!r}"
+    record, owner = checked_actuator(actuator, name), f"actuator {name!r}"
     gears: dict[Joint, float] = {}  # of the joints that move by themselves
     shift = 0.0
-    for key, gear in given.joints.items():
+    for key, gear in record.joints.items():
         joint = joint_named(key, joints, owner)
         if joint.type not in SCREW_TYPES:
             raise ModelError(
@@ -105,15 +105,15 @@ def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActua
         dofs=tuple(joint.dofs[0] for joint in gears),
         gears=tuple(gears.values()),
         shift=shift,
-        gain=given.gain,
-        bias=given.bias,
-        dynamics=given.dynamics,
-        time_constant=given.time_constant,
-        delay=given.delay,
-        early=given.early,
-        control_range=given.control_range,
-        force_range=given.force_range,
-        activation_range=given.activation_range,
+        gain=record.gain,
+        bias=record.bias,
+        dynamics=record.dynamics,
+        time_constant=record.time_constant,
+        delay=record.delay,
+        early=record.early,
+        control_range=record.control_range,
+        force_range=record.force_range,
+        activation_range=record.activation_range,
     )
 
 
@@ -124,10 +124,10 @@ def describe_actuators(
 
     The shift of an actuator on a mimic joint becomes a part of its gain and bias.
     """
-    found: dict[str, Actuator] = {}
+    records: dict[str, Actuator] = {}
     for x in actuators:
         (g0, g1, g2), (b0, b1, b2) = x.gain, x.bias
-        found[x.name] = Actuator(
+        records[x.name] = Actuator(
             {coordinate_names[k]: gear for k, gear in zip(x.coords, x.gears, strict=True)},
             (g0 + g1 * x.shift if x.shift else g0, g1, g2),
             (b0 + b1 * x.shift if x.shift else b0, b1, b2),
@@ -139,7 +139,7 @@ def describe_actuators(
             force_range=x.force_range,
             activation_range=x.activation_range,
         )
-    return found
+    return records
 
 
 def held_actuator(actuator: Actuator, held: Mapping[str, Array]) -> Actuator:

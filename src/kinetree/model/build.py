@@ -148,14 +148,14 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
 
 def idle_drive(joint: JointDescription) -> list[Note]:
     """A note on the drive data of a fixed joint, which have no effect since it does not move."""
-    given = {
+    present = {
         "friction": joint.friction != Friction(),
         "armature": not (isinstance(joint.armature, int | float) and joint.armature == 0),
         "rotor": joint.rotor is not None,
         "drive": joint.drive is not None,
         "mimic": joint.mimic is not None,
     }
-    names = ", ".join(name for name, there in given.items() if there)
+    names = ", ".join(name for name, there in present.items() if there)
     text = f"joint {joint.name!r} is fixed, so these have no effect: {names}"
     return [Note(text, joint.where)] if names else []
 

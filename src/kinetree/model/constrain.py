@@ -44,24 +44,25 @@ def without_constraints(model: Model, what: str, instead: str = "") -> Model:
 
 def constraints_of(model: Model, what: str) -> Constraints:
     """The constraints of a model; raise ModelError if it has none."""
-    found = model.constraints
-    if found is None:
+    constraints = model.constraints
+    if constraints is None:
         raise ModelError(
             f"{what} needs a robot with constraints, and {model.name!r} has none. Add some with "
             "robot.constrained({name: kt.constraints.Loop(...)})."
         )
-    return found
+    return constraints
 
 
 def moving_constraints(model: Model, what: str, instead: str) -> Constraints:
     """The constraints of a model; raise ModelError if they leave it no degree of freedom."""
-    found = constraints_of(model, what)
-    if len(found.basis) == model.n:
+    constraints = constraints_of(model, what)
+    if len(constraints.basis) == model.n:
         raise ModelError(
             f"{what} needs a degree of freedom, and the constraints of {model.name!r} "
-            f"({listing(list(found.given), 5)}) leave it none: its joints cannot move. {instead}"
+            f"({listing(list(constraints.given), 5)}) leave it none: its joints cannot move. "
+            f"{instead}"
         )
-    return found
+    return constraints
 
 
 def resolve(model: Model, given: Mapping[str, Constraint]) -> tuple[Closure | Coupling, ...]:
@@ -78,16 +79,16 @@ def changed_records(
             f"constraints are {changes!r:.60}; expected them by name, such as "
             "{'loop': kt.constraints.Loop('tip', 'slider')}."
         )
-    found = dict(own)
+    records = dict(own)
     for name, record in changes.items():
         if record is not None:
-            found[name] = record
-        elif found.pop(name, None) is None:
+            records[name] = record
+        elif records.pop(name, None) is None:
             raise NameLookupError(
                 f"there is no constraint {name!r} to remove; the constraints are "
-                f"{', '.join(found) or 'none'}."
+                f"{', '.join(records) or 'none'}."
             )
-    return found
+    return records
 
 
 def motor_dofs(
@@ -107,28 +108,28 @@ def motor_dofs(
                 f"the weight of the motor of joint {name!r} is {weight}; expected a number > 0: "
                 "the cost of the square of its force."
             )
-        own = dofs_named(model, name, "actuated")
-        if set(own) & weights.keys():
+        of_joint = dofs_named(model, name, "actuated")
+        if set(of_joint) & weights.keys():
             raise InputError(
                 f"actuated names joint {name!r} twice; expected every joint once, because it has "
                 "one motor."
             )
-        weights.update(dict.fromkeys(own, weight))
+        weights.update(dict.fromkeys(of_joint, weight))
     _check_ratio(model, weights)
-    found = sorted(weights)
-    return tuple(found), tuple(weights[k] for k in found)
+    dofs = sorted(weights)
+    return tuple(dofs), tuple(weights[k] for k in dofs)
 
 
 def _check_ratio(model: Model, weights: Mapping[int, Scalar]) -> None:
     numbers = {d: known(np.asarray(w)) for d, w in weights.items()}
-    given = {d: float(x) for d, x in numbers.items() if x is not None}
-    if not given:
+    sizes = {d: float(x) for d, x in numbers.items() if x is not None}
+    if not sizes:
         return
-    low, high = min(given, key=lambda d: given[d]), max(given, key=lambda d: given[d])
-    if given[high] > LARGEST_RATIO * given[low]:
+    low, high = min(sizes, key=lambda d: sizes[d]), max(sizes, key=lambda d: sizes[d])
+    if sizes[high] > LARGEST_RATIO * sizes[low]:
         raise InputError(
             f"the weights of the motors of {model.dof_names[high]!r} and {model.dof_names[low]!r} "
-            f"are {given[high]:g} and {given[low]:g}; expected a ratio of {LARGEST_RATIO:g} at "
+            f"are {sizes[high]:g} and {sizes[low]:g}; expected a ratio of {LARGEST_RATIO:g} at "
             "most, which rounding can resolve. Leave a motor that shall not act out of `actuated`."
         )
 
@@ -227,9 +228,9 @@ def _coupling(model: Model, name: str, record: Couple) -> Coupling:
             "such as {'crank': 0.5}, or {'crank': (0.5, 0.1)} for 0.5 q + 0.1 q^2."
         )
     terms = [_term(model, name, record.joint, (1,))]
-    for joint, given in record.by.items():
-        several = isinstance(given, Sequence) or np.ndim(np.asarray(given)) == 1
-        values: list[Any] = list(given) if several else [given]  # type: ignore[arg-type]
+    for joint, coefficients in record.by.items():
+        several = isinstance(coefficients, Sequence) or np.ndim(np.asarray(coefficients)) == 1
+        values: list[Any] = list(coefficients) if several else [coefficients]  # type: ignore[arg-type]
         if not values:
             _refuse_coefficients(name, joint)
         powers = [scalar(c, f"coefficient of {joint!r} in constraint {name!r}") for c in values]

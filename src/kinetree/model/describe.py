@@ -128,8 +128,8 @@ def rotor_ratio(rotor: JointRotor, joint: Joint) -> Scalar:
     ratio, scale = rotor.ratio, joint.scale
     if scale == 1 or scale == 0:  # with scale 0 the rotor does not spin and the ratio is not known
         return ratio
-    own = ratio / scale
-    if not isinstance(own, float):
-        return own
-    near = (own, math.nextafter(own, math.inf), math.nextafter(own, -math.inf))
-    return next((x for x in near if x * scale == ratio), own)
+    quotient = ratio / scale
+    if not isinstance(quotient, float):
+        return quotient
+    near = (quotient, math.nextafter(quotient, math.inf), math.nextafter(quotient, -math.inf))
+    return next((x for x in near if x * scale == ratio), quotient)

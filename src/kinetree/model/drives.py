@@ -37,7 +37,7 @@ def _joint(
 ) -> Joint:
     source, scale, offset = resolve_mimic(joint, by_name)
     coords, dofs = numbers[source]
-    own = scalar(joint.offset, f"offset of joint {joint.name!r}")
+    shift = scalar(joint.offset, f"offset of joint {joint.name!r}")
     follows = None if joint.mimic is None else source
     drive = joint_drive(joint.drive, joint.name, joint.type, follows=follows is not None)
     friction = joint_friction(joint.friction, joint.name, follows)
@@ -48,7 +48,7 @@ def _joint(
         dofs=dofs,
         screw=_screw(joint) if joint.type in SCREW_TYPES else None,
         scale=scale,
-        offset=own if joint.mimic is None else offset + own,
+        offset=shift if joint.mimic is None else offset + shift,
         armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
         friction=with_efficiency(friction, drive, joint.name),
         limits=joint.limits if joint.mimic is None else Limits(),
@@ -65,14 +65,14 @@ def unused_limits(described: Sequence[JointDescription]) -> list[Note]:
     cannot be put together with those of the other joint; a range that differs is a note of its own.
     """
     by_name = {joint.name: joint for joint in described}
-    found = [x for x in described if x.mimic is not None and x.limits != Limits()]
-    if not found:
+    followers = [x for x in described if x.mimic is not None and x.limits != Limits()]
+    if not followers:
         return []
-    names = listing([x.name for x in found], 6)
+    names = listing([x.name for x in followers], 6)
     text = "limits of mimic joints are not used; those of the joints that they follow count"
     return [
-        Note(f"{text}: {names}", found[0].where),
-        *(note for joint in found for note in _wider_range(joint, by_name)),
+        Note(f"{text}: {names}", followers[0].where),
+        *(note for joint in followers for note in _wider_range(joint, by_name)),
     ]
 
 
@@ -83,15 +83,17 @@ def _wider_range(joint: JointDescription, by_name: Mapping[str, JointDescription
     if numbers is None or numbers[0] == 0:
         return []
     factor, shift = (float(x) for x in numbers)
-    own, its = joint.limits, by_name[leader].limits
+    limits, its = joint.limits, by_name[leader].limits
     low, high = sorted(factor * end + shift for end in (its.lower, its.upper))
-    speed, slack = abs(factor) * its.velocity, 1e-6 * (1 + abs(own.lower) + abs(own.upper))
+    speed, slack = abs(factor) * its.velocity, 1e-6 * (1 + abs(limits.lower) + abs(limits.upper))
     unit = "m" if joint.type == PRISMATIC else "rad"
     parts: list[str] = []
-    if low < own.lower - slack or high > own.upper + slack:
-        parts.append(f"from {low:g} to {high:g} {unit} (its own: {own.lower:g} to {own.upper:g})")
-    if speed > own.velocity * (1 + 1e-6):
-        parts.append(f"at up to {speed:g} {unit}/s (its own: {own.velocity:g})")
+    if low < limits.lower - slack or high > limits.upper + slack:
+        parts.append(
+            f"from {low:g} to {high:g} {unit} (its own: {limits.lower:g} to {limits.upper:g})"
+        )
+    if speed > limits.velocity * (1 + 1e-6):
+        parts.append(f"at up to {speed:g} {unit}/s (its own: {limits.velocity:g})")
     if not parts:
         return []
     text = f"joint {joint.name!r} follows {leader!r}, which may move it {' and '.join(parts)}"

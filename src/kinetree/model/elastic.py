@@ -55,7 +55,7 @@ def with_elastic_joint(
     Arguments as in `Robot.with_elastic_joint`.
     """
     without_constraints(model, "with_elastic_joint")
-    own = _checked_joint(model, read_name(joint, "joint"))
+    elastic = _checked_joint(model, read_name(joint, "joint"))
     k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
     b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)
     description = describe_model(model)
@@ -63,7 +63,7 @@ def with_elastic_joint(
     records: list[JointDescription] = []
     for record in description.joints:
         if record.name == joint:
-            records += _split(record, own, b, _motor(record, motor_inertia))
+            records += _split(record, elastic, b, _motor(record, motor_inertia))
         else:
             records.append(record)
     carrier = LinkDescription(joint + CARRIER)
@@ -78,12 +78,12 @@ def with_elastic_joint(
 
 
 def _split(
-    record: JointDescription, own: Joint, damping: Scalar, motor: JointDescription
+    record: JointDescription, elastic: Joint, damping: Scalar, motor: JointDescription
 ) -> list[JointDescription]:
     """The joint of the motor, onto the carrier, and that of the deflection, from there."""
     deflection = JointDescription(
         name=record.name + DEFLECTION,
-        type=own.type,
+        type=elastic.type,
         parent=record.name + CARRIER,
         child=record.child,
         M_pc=np.eye(4, dtype=int),
@@ -160,8 +160,8 @@ def _check_names(description: RobotDescription, joint: str) -> None:
 
 
 def _number(value: Scalar, name: str, *, zero: bool) -> Scalar:
-    found = scalar(value, name)
-    number = known(np.asarray(found))
+    checked = scalar(value, name)
+    number = known(np.asarray(checked))
     if number is not None and not (number >= 0 if zero else number > 0):
-        raise InputError(f"{name} is {found}; expected {'0 or more' if zero else 'above 0'}.")
-    return found
+        raise InputError(f"{name} is {checked}; expected {'0 or more' if zero else 'above 0'}.")
+    return checked

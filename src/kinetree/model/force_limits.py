@@ -33,8 +33,8 @@ def curve_force(curve: Curve, speed: Scalar) -> Any:
     value = where(speed - last, 0, force)
     for (v0, f0), (v1, f1) in reversed(list(pairwise(curve))):
         rise = (f1 - f0) / (v1 - v0)
-        own = f0 if rise == 0 else f0 + rise * (speed - v0)
-        value = where(v1 - speed, own, value)
+        on_piece = f0 if rise == 0 else f0 + rise * (speed - v0)
+        value = where(v1 - speed, on_piece, value)
     return value
 
 

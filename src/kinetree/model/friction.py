@@ -153,14 +153,14 @@ def with_efficiency(friction: JointFriction, drive: Drive | None, joint: str) ->
     if drive is None or drive.efficiency == 1:
         return friction
     eta = drive.efficiency
-    own: Pair = (1 / eta - 1, 1 - eta)
-    if not (is_zero(friction.load) or friction.load == own):
+    loss: Pair = (1 / eta - 1, 1 - eta)
+    if not (is_zero(friction.load) or friction.load == loss):
         raise InputError(
             f"joint {joint!r} has the load friction {friction.load} and a drive of efficiency "
             f"{eta:g}; expected one of them, since both describe the loss in its gear. Leave out "
             "load in its friction, or set the efficiency to 1."
         )
-    return replace(friction, load=own)
+    return replace(friction, load=loss)
 
 
 def without_efficiency(friction: JointFriction, drive: Drive | None) -> JointFriction:

@@ -76,17 +76,17 @@ def _by_name(
     bound = inspect.signature(function).bind(*args, **options)
     model = bound.arguments["model"]
     states = [name for name in bound.arguments if name in AXES]
-    given = [
+    states_given = [
         (bound.arguments[name], AXES[name](model), name)
         for name in states
         if bound.arguments[name] is not None
     ]
-    alignment = Alignment(given)
-    for (value, _, name), x in zip(given, alignment.values, strict=True):
+    alignment = Alignment(states_given)
+    for (value, _, name), x in zip(states_given, alignment.values, strict=True):
         if x is not value:
             check_one_state(x, name)
     bound.arguments.update(
-        {name: value for (_, _, name), value in zip(given, alignment.values, strict=True)}
+        {name: value for (_, _, name), value in zip(states_given, alignment.values, strict=True)}
     )
     result = function(*bound.args, **bound.kwargs)
 
@@ -96,7 +96,7 @@ def _by_name(
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
-        return tuple(named(x, own) for x, own in zip(result, several, strict=True))
+        return tuple(named(x, letters_of) for x, letters_of in zip(result, several, strict=True))
     return named(result, dims)
 
 
@@ -117,9 +117,9 @@ def letter_axis(model: Model, letter: str) -> Axis | None:
 
 def _constrained_axis(model: Model, letter: str) -> Axis | None:
     """Return the names of the equations (m) or of the independent rates (d) of a robot."""
-    given = model.constraints
-    if given is None:
+    constraints = model.constraints
+    if constraints is None:
         return None
     if letter == "m":
-        return Axis(given.row_names, "equation", model.name)
-    return Axis(tuple(model.dof_names[d] for d in given.independent), "joint", model.name)
+        return Axis(constraints.row_names, "equation", model.name)
+    return Axis(tuple(model.dof_names[d] for d in constraints.independent), "joint", model.name)

@@ -137,9 +137,9 @@ class Model:
     @property
     def memo(self) -> dict[Hashable, Any]:
         """Forms that `engine/kernels/memo.py` derives from this model; they are not pickled."""
-        found = self.__dict__.get("_memo")
+        known = self.__dict__.get("_memo")
         # setdefault is atomic: all threads get the same one
-        return self.__dict__.setdefault("_memo", {}) if found is None else found
+        return self.__dict__.setdefault("_memo", {}) if known is None else known
 
     @cached_property
     def n(self) -> int:
@@ -174,14 +174,14 @@ class Model:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        own = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in own for name in coordinate_names(joint))
+        leaders = [joint for joint in self.joints if joint.follows is None]
+        return tuple(name for joint in leaders for name in coordinate_names(joint))
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """Names of the entries of dq, ddq and tau."""
-        own = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in own for name in rate_names(joint))
+        leaders = [joint for joint in self.joints if joint.follows is None]
+        return tuple(name for joint in leaders for name in rate_names(joint))
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -216,8 +216,8 @@ class Model:
     def moments(self) -> tuple[Moments, ...]:
         """Mass moments of link i about the origin of {i}."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
-        found = (moments_of(*body) for body in bodies)
-        return tuple(Moments(x.m, frozen(x.h), frozen(x.Sigma)) for x in found)
+        computed = (moments_of(*body) for body in bodies)
+        return tuple(Moments(x.m, frozen(x.h), frozen(x.Sigma)) for x in computed)
 
     def path(self, i: int) -> list[int]:
         """Links from the base to link i, both ends included (empty for WORLD).
@@ -315,8 +315,8 @@ class Model:
             )
 
         def own(joint: Joint) -> JointFriction:
-            found = joint_friction(friction[joint.name], joint.name, joint.follows)
-            return with_efficiency(found, joint.drive, joint.name)
+            checked = joint_friction(friction[joint.name], joint.name, joint.follows)
+            return with_efficiency(checked, joint.drive, joint.name)
 
         joints = [
             dataclasses.replace(joint, friction=own(joint)) if joint.name in friction else joint

@@ -54,18 +54,20 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     description = describe_model(model)
     joints: list[JointDescription] = []
     notes = list(description.notes)
-    for own, record in zip(model.joints, description.joints, strict=True):
-        q = held.get(own.name if own.follows is None else own.follows)
+    for joint, record in zip(model.joints, description.joints, strict=True):
+        q = held.get(joint.name if joint.follows is None else joint.follows)
         if q is None:
             joints.append(record)
             continue
-        M_pc = times(record.M_pc, joint_pose(own, q))
+        M_pc = times(record.M_pc, joint_pose(joint, q))
         fixed = JointDescription(
-            name=own.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
+            name=joint.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
         )
         joints.append(fixed)
-        text = f"with {own.follows!r}" if own.follows else f"at {', '.join(map(str, q.tolist()))}"
-        notes.append(Note(f"joint {own.name!r} locked {text}"))
+        text = (
+            f"with {joint.follows!r}" if joint.follows else f"at {', '.join(map(str, q.tolist()))}"
+        )
+        notes.append(Note(f"joint {joint.name!r} locked {text}"))
     springs = {name: _held_spring(x, held) for name, x in description.springs.items()}
     actuators = {name: held_actuator(x, held) for name, x in description.actuators.items()}
     changed = replace(
@@ -109,10 +111,10 @@ def _position(joint: Joint, value: ArrayLike) -> Array:
     q = array(value, (len(parts),), f"{what} ({joint.type}: {', '.join(parts)})")
     values = known(q)
     if joint.type in (SPHERICAL, FREE) and values is not None:
-        found = length(values[:4])
-        if abs(found - 1) > 1e-9:
+        norm = length(values[:4])
+        if abs(norm - 1) > 1e-9:
             raise InputError(
-                f"{what} has the quaternion {values[:4].tolist()} of length {found:.12g}; expected "
+                f"{what} has the quaternion {values[:4].tolist()} of length {norm:.12g}; expected "
                 "length 1, in the order (w, x, y, z). Divide it by its length."
             )
     return q
@@ -273,13 +275,13 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     """
     for robot in (model, other):
         without_constraints(robot, "attach", AFTERWARDS)
-    place, own = model.frame(frame), describe_model(model)
+    place, ours = model.frame(frame), describe_model(model)
     theirs = _prefixed(describe_model(other), prefix)
-    _check_clash("frame", _frame_names(own), _frame_names(theirs), model, other)
-    taken = {joint.name for joint in own.joints}
+    _check_clash("frame", _frame_names(ours), _frame_names(theirs), model, other)
+    taken = {joint.name for joint in ours.joints}
     _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
-    _check_clash("spring", set(own.springs), set(theirs.springs), model, other)
-    _check_clash("actuator", set(own.actuators), set(theirs.actuators), model, other)
+    _check_clash("spring", set(ours.springs), set(theirs.springs), model, other)
+    _check_clash("actuator", set(ours.actuators), set(theirs.actuators), model, other)
     base = f"{prefix}{other.base_name}"
     weld = JointDescription(
         name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
@@ -289,15 +291,15 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         M_pc=place.T_if,
     )
     combined = replace(
-        own,
-        links=(*own.links, *theirs.links),
-        joints=(*own.joints, weld, *theirs.joints),
-        frames=(*own.frames, *theirs.frames),
+        ours,
+        links=(*ours.links, *theirs.links),
+        joints=(*ours.joints, weld, *theirs.joints),
+        frames=(*ours.frames, *theirs.frames),
         tool=theirs.tool,
-        springs={**own.springs, **theirs.springs},
-        actuators={**own.actuators, **theirs.actuators},
-        notes=(*own.notes, *theirs.notes),
-        warnings=(*own.warnings, *theirs.warnings),
+        springs={**ours.springs, **theirs.springs},
+        actuators={**ours.actuators, **theirs.actuators},
+        notes=(*ours.notes, *theirs.notes),
+        warnings=(*ours.warnings, *theirs.warnings),
     )
     return build_model(combined, unphysical="allow")
 

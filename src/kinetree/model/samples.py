@@ -92,7 +92,7 @@ def random_model(
             joints.append(weld)
             names.append(f"{name}_tip")
     tool = FrameDescription("tool", names[-1], random_pose(rng))
-    found = RobotDescription(
+    description = RobotDescription(
         name=f"random {seed}",
         links=tuple(links),
         joints=tuple(joints),
@@ -101,29 +101,29 @@ def random_model(
         gravity=gravity,
         springs=_random_springs(seed, joints) if springs else {},
     )
-    model = build_model(found)
+    model = build_model(description)
     return model.with_friction(_random_laws(seed, model)) if laws and drives else model
 
 
 def _random_laws(seed: int, model: Model) -> dict[str, Friction]:
     """The friction of some joints with further laws."""
     rng = np.random.default_rng((seed, 2))  # other data of the robot do not depend on these
-    found: dict[str, Friction] = {}
+    laws: dict[str, Friction] = {}
     for joint in model.joints:
-        own, draw = joint.friction, rng.random(3) < 0.6
-        static = rng.uniform(0, 1, 2) + np.asarray(own.coulomb, float)
+        before, draw = joint.friction, rng.random(3) < 0.6
+        static = rng.uniform(0, 1, 2) + np.asarray(before.coulomb, float)
         shape = float(rng.uniform(0.1, 1)), float(rng.choice([0.5, 1, 1.5, 2]))
         curve = Sigmoid(*rng.uniform((0, 1, -0.1), (1, 20, 0.1)).tolist())
         load = (float(rng.uniform(0, 0.6)), float(rng.uniform(0, 0.6)))
-        found[joint.name] = Friction(
-            own.viscous,
-            own.coulomb,
-            own.function,
+        laws[joint.name] = Friction(
+            before.viscous,
+            before.coulomb,
+            before.function,
             stribeck=Stribeck((float(static[0]), float(static[1])), *shape) if draw[0] else None,
             sigmoid=curve if draw[1] else None,
             load=load if draw[2] and joint.follows is None else 0,
         )
-    return found
+    return laws
 
 
 def _random_springs(seed: int, joints: Sequence[JointDescription]) -> dict[str, Spring]:
@@ -133,10 +133,10 @@ def _random_springs(seed: int, joints: Sequence[JointDescription]) -> dict[str, 
     stiffness, rest = rng.uniform(1, 50, len(ends) + 1), rng.normal(size=len(ends) + 1)
     pairs = zip(stiffness.tolist(), rest.tolist(), strict=True)
     k, r = next(pairs)
-    found = {x: Spring(*pair) for x, pair in zip(ends, pairs, strict=True) if rng.random() < 0.6}
+    springs = {x: Spring(*pair) for x, pair in zip(ends, pairs, strict=True) if rng.random() < 0.6}
     if len(ends) > 1:
-        found["between"] = Spring(k, r, {ends[0]: 1, ends[-1]: float(rng.normal())})
-    return found
+        springs["between"] = Spring(k, r, {ends[0]: 1, ends[-1]: float(rng.normal())})
+    return springs
 
 
 def _link(name: str, rng: np.random.Generator) -> LinkDescription:

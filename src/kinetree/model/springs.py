@@ -89,14 +89,14 @@ def checked_stiffness(value: Scalar, name: str) -> Scalar:
 
 def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Joint, Scalar]]:
     """The joints of a spring with their coefficients, checked."""
-    given = {name: 1} if spring.joints is None else spring.joints
-    if not isinstance(given, Mapping) or not given:
+    coefficients = {name: 1} if spring.joints is None else spring.joints
+    if not isinstance(coefficients, Mapping) or not coefficients:
         raise InputError(
-            f"joints of spring {name!r} are {given!r:.60}; expected {{joint: coefficient}}, such "
-            "as {'hip': 1, 'knee': -1}."
+            f"joints of spring {name!r} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
+            "such as {'hip': 1, 'knee': -1}."
         )
-    found: list[tuple[Joint, Scalar]] = []
-    for key, coefficient in given.items():
+    ends: list[tuple[Joint, Scalar]] = []
+    for key, coefficient in coefficients.items():
         joint = _named(key, name, joints)
         if joint.type not in SCREW_TYPES:
             raise ModelError(
@@ -110,8 +110,8 @@ def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Join
                 f"coefficient of joint {key!r} in spring {name!r} is 0; expected another number, "
                 "or leave the joint out."
             )
-        found.append((joint, value))
-    return found
+        ends.append((joint, value))
+    return ends
 
 
 def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
@@ -123,12 +123,12 @@ def describe_springs(
     springs: Iterable[JointSpring], coordinate_names: Sequence[str]
 ) -> dict[str, Spring]:
     """Records from which `build_springs` makes the same springs again."""
-    found: dict[str, Spring] = {}
+    records: dict[str, Spring] = {}
     for x in springs:
         joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
-        own = list(joints) == [x.name] and _is(x.arms[0], 1)
-        found[x.name] = Spring(x.stiffness, x.rest, None if own else joints)
-    return found
+        single = list(joints) == [x.name] and _is(x.arms[0], 1)
+        records[x.name] = Spring(x.stiffness, x.rest, None if single else joints)
+    return records
 
 
 def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str, str]:

@@ -37,16 +37,16 @@ def kinds(model: Model, quantity: str) -> list[str]:
     The kind of a force is that of its motion: RAD for a moment, METRE for a force.
     """
     parts_of = COORDINATES if quantity == "q" else RATES
-    found: list[str] = []
+    entries: list[str] = []
     for joint in model.joints:
         if joint.follows is not None:
             continue
         parts = parts_of.get(joint.type)
         if parts is None:
-            found.append(METRE if joint.type == PRISMATIC else RAD)
+            entries.append(METRE if joint.type == PRISMATIC else RAD)
         else:
-            found += [RAD if x in ANGLES else METRE if x in LENGTHS else NUMBER for x in parts]
-    return found
+            entries += [RAD if x in ANGLES else METRE if x in LENGTHS else NUMBER for x in parts]
+    return entries
 
 
 def units(model: Model, quantity: str, degrees: bool = False) -> list[str]:
@@ -93,5 +93,5 @@ def control_units(model: Model, x: JointActuator, degrees: bool = False) -> tupl
 
 def control_factors(model: Model, degrees: bool) -> Array:
     """SI units in one unit of the user, for the control and activation of every actuator."""
-    found = [degrees and goal_kind(model, x) == RAD for x in model.actuators]
-    return np.where(found, DEGREE, 1.0)
+    turning = [degrees and goal_kind(model, x) == RAD for x in model.actuators]
+    return np.where(turning, DEGREE, 1.0)

@@ -9,7 +9,6 @@ from kinetree import algorithms
 from kinetree.algorithms import FORMULATIONS
 from kinetree.constraints import Couple, Loop
 from kinetree.errors import InputError
-from kinetree.explain import SHARES
 
 HOSTILE = r"a|b_c <script>alert(1)</script> & \x{y} $z% #1 `t` *u*"
 
@@ -75,12 +74,6 @@ def test_a_copy_of_a_constraint_shares_its_force_only():
     halves = two.constraints
     assert np.abs(halves["loop"] - halves["copy"]).max() < 1e-10
     assert np.abs(2 * halves["copy"] - one["constraints"]).max() < 1e-10
-
-
-def test_shares_of_a_constrained_robot_are_those_listed():
-    robot = slider_crank()
-    torque = robot.explain(*moving(robot, slider_crank_position(0.6))).torque
-    assert set(torque.shares) == set(SHARES) - {"base", "spring"}
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])

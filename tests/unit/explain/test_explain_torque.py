@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless
 from kinetree.explain import SHARES, explain
-from kinetree.explain.torque import dof_units, without_drives
+from kinetree.explain.torque import without_drives
 from kinetree.model.inputs import link_wrenches
 from kinetree.model.samples import random_model
 from robot_states import any_robot, random_state, relative, screw_robot
@@ -119,16 +119,6 @@ def test_shares_by_hand():
     assert torque["centrifugal"] == pytest.approx([0, -m * r * 25], rel=1e-14, abs=1e-13)
     assert torque["inertia"] == pytest.approx([m * r * r * 11, m * 13], rel=1e-14)
     assert torque.units == ("N m", "N") and torque.names == ("turn", "slide")
-
-
-def test_units_of_all_joint_types():
-    model = any_robot(24)
-    units = dict(zip(model.dof_names, dof_units(model), strict=True))
-    types = {joint.name: joint.type for joint in model.joints}
-    for name, unit in units.items():
-        joint, _, part = name.partition(".")
-        slides = part[:1] == "v" if part else types[joint] == "prismatic"
-        assert unit == ("N" if slides else "N m")
 
 
 @pytest.mark.parametrize("seed", range(8))
