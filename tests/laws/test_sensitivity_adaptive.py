@@ -72,7 +72,7 @@ def smooth_robot(seed):
     return without_dry_friction(any_robot(seed, 3))
 
 
-@pytest.mark.parametrize("seed", [3, 7])
+@pytest.mark.parametrize("seed", [3, pytest.param(7, marks=pytest.mark.many)])
 def test_they_are_differences_of_the_steps_in_fifty_digits(seed, fifty_digits):
     model = smooth_robot(seed)
     state = random_state(model, seed)

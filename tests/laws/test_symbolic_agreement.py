@@ -47,19 +47,18 @@ def check(s, model, names=None, seed=0):
             assert np.abs(found - expected).max() <= TOLERANCE * scale, name
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ROBOTS)
-def test_fully_symbolic_robots_give_the_numeric_result(name, seed):
-    check(fully_symbolic(name), ROBOTS[name](), seed=seed)
+def test_fully_symbolic_robots_give_the_numeric_result(name):
+    check(fully_symbolic(name), ROBOTS[name]())
 
 
-@pytest.mark.parametrize("robot", [kt.robots.puma_560, kt.robots.ur5e])
+@pytest.mark.parametrize("robot", [kt.robots.puma_560])
 def test_six_joints_with_symbolic_angles_give_the_numeric_result(robot):
     model = robot().model
     check(kt.symbolic(model), model, ("M", "c", "g", "T", "J", "friction", "tau"))
 
 
-@pytest.mark.parametrize("seed", [2, 4, 5, 6])
+@pytest.mark.parametrize("seed", [5, 6, *(pytest.param(k, marks=pytest.mark.many) for k in (2, 4))])
 def test_random_trees_of_all_joints_and_drives_give_the_numeric_result(seed):
     """Rotations by no special angle, spheres, planes, free bodies, rotors, mimic joints."""
     model = random_model(seed, 3, types=ALL_TYPES, mimic=seed % 2 == 0)

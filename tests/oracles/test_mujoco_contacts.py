@@ -19,7 +19,9 @@ DT, GAIN = 5e-4, 60.0
 PUSH = (0.6, 1.1)  # s
 
 
-@pytest.mark.parametrize("make", [kt.robots.ur5e, kt.robots.quadruped])
+@pytest.mark.parametrize(
+    "make", [kt.robots.ur5e, pytest.param(kt.robots.quadruped, marks=pytest.mark.many)]
+)
 def test_pushes_in_mujoco_are_seen_with_their_size_and_time(make):
     robot = make()
     theirs = mujoco.MjModel.from_xml_string(robot.to_mjcf(losses="allow"))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from crossed import crossed
 from mujoco_files import mjcf_files
 from mujoco_stiffness import Stiffness, from_file, harden
 from shared_models import ROOT
@@ -105,12 +106,11 @@ def ours_as_theirs(robot: kt.Robot, m, q: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.vstack(found), J
 
 
-@pytest.mark.parametrize("case", EQUALITIES)
-@pytest.mark.parametrize("seed", range(3))
-def test_jacobians_of_closed_positions_are_those_of_mujoco(case, seed):
-    text = toy(EQUALITIES[case], seed)
+@pytest.mark.parametrize(("case", "start"), [*crossed(EQUALITIES, range(3))])
+def test_jacobians_of_closed_positions_are_those_of_mujoco(case, start):
+    text = toy(EQUALITIES[case], start)
     robot, m = kt.load_string(text), mujoco.MjModel.from_xml_string(text)
-    q, dq, there = closed_state(robot, m, seed)
+    q, dq, there = closed_state(robot, m, start)
     J_m, errors = equality_rows(m, there.q(q), there.dq(q, dq))
     assert np.abs(errors).max() < 1e-9  # MuJoCo, too, finds it closed
     J, _ = ours_as_theirs(robot, m, q)
@@ -220,12 +220,11 @@ def pair(path: Path, moving: bool) -> Stiffness:
         pytest.skip(str(error).splitlines()[0])
 
 
-files = pytest.mark.parametrize(
-    "path", real_files(), ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
+def named(case):
+    return f"{case.parent.name}/{case.stem}" if isinstance(case, Path) else str(case)
 
 
-@files
+@pytest.mark.parametrize("path", [*crossed(real_files(), name=named)])
 def test_real_files_have_the_constraints_of_mujoco(path):
     found = pair(path, moving=False)
     robot, m, q, there = found.robot, found.m, found.q, found.there
@@ -251,14 +250,12 @@ def check_trend(found: Stiffness) -> None:
     assert found.extrapolated() < 1e-3  # without touching what MuJoCo derives from the file
 
 
-@pytest.mark.parametrize("moving", [False, True], ids=["rest", "moving"])
-@files
+@pytest.mark.parametrize(("path", "moving"), [*crossed(real_files(), [True, False], name=named)])
 def test_real_files_tend_to_exact_constraints_in_proportion_to_softness(path, moving):
     check_trend(pair(path, moving))
 
 
-@pytest.mark.parametrize("moving", [False, True], ids=["rest", "moving"])
-@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "five_bar", "delta", "two_arms"])
+@pytest.mark.parametrize(("name", "moving"), [*crossed(kt.robots.MECHANISMS, [True, False])])
 def test_built_in_mechanisms_are_the_limit_of_the_files_that_are_written(name, moving):
     robot = getattr(kt.robots, name)()
     m = mujoco.MjModel.from_xml_string(robot.to_mjcf(losses="allow"))

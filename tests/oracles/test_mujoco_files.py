@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from crossed import crossed
 from mujoco_files import WAYS, Twins, Way, mjcf_files
 from shared_models import ROOT
 
@@ -63,8 +64,13 @@ def compared(path: Path) -> Twins:
 LISTED = files()[: len(GYMNASIUM) + len(SHARED)]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name.replace(" ", "_"))
-@pytest.mark.parametrize("path", files(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def named(case: Path | Way) -> str:
+    if isinstance(case, Way):
+        return case.name.replace(" ", "_")
+    return f"{case.parent.name}/{case.stem}"
+
+
+@pytest.mark.parametrize(("path", "way"), [*crossed(files(), WAYS, name=named)])
 def test_files_take_the_same_steps(path: Path, way: Way) -> None:
     both = compared(path)
     assert not both.unnamed  # nothing is left out without a word

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from crossed import crossed
 from shared_models import ROOT
 
 import kinetree as kt
@@ -85,8 +86,7 @@ def compare(robot, model, states=4):
         data.qfrc_applied[:] = 0
 
 
-@pytest.mark.parametrize("tendon", TENDONS)
-@pytest.mark.parametrize("joint", CASES)
+@pytest.mark.parametrize(("joint", "tendon"), [*crossed(CASES, TENDONS)])
 def test_springs_of_a_file_are_those_of_mujoco(tmp_path, joint, tendon):
     unit = "radian" if "radians" in joint else "degree"
     path = tmp_path / "toy.xml"

@@ -8,6 +8,7 @@ step of the two differs by dt squared.
 
 import numpy as np
 import pytest
+from crossed import crossed
 from shared_models import ROOT, entries
 
 import kinetree as kt
@@ -100,9 +101,9 @@ def follows(robot, theirs, seed, method, integrator, damped, more=99):
     return first, pair.error()
 
 
-@pytest.mark.parametrize("seed", range(8))  # as many joints and one more
-@pytest.mark.parametrize(("method", "integrator", "damped"), WAYS, ids=IDS)
-def test_random_trees_take_the_same_steps(method, integrator, damped, seed):
+@pytest.mark.parametrize(("way", "joints"), [*crossed(WAYS, range(8))])  # and one joint more
+def test_random_trees_take_the_same_steps(way, joints):
+    (method, integrator, damped), seed = way, joints
     # RK4 of MuJoCo adds the rates of a ball joint without the corrections of Munthe-Kaas
     types = ("revolute", "prismatic") if method == "rk4" else ("revolute", "prismatic", "spherical")
     robot = damped_tree(seed, types)
@@ -135,11 +136,11 @@ RUNNER = """
 """
 
 
-@pytest.mark.parametrize(("stiffness", "damping"), [(180, 4.5), (5e4, 0.5), (20, 3e3), (0, 0)])
-@pytest.mark.parametrize(("method", "integrator", "damped"), WAYS, ids=IDS)
-def test_springs_and_damping_of_a_file_take_the_same_steps(
-    method, integrator, damped, stiffness, damping
-):
+@pytest.mark.parametrize(
+    ("way", "passive"), [*crossed(WAYS, [(180, 4.5), (5e4, 0.5), (20, 3e3), (0, 0)])]
+)
+def test_springs_and_damping_of_a_file_take_the_same_steps(way, passive):
+    (method, integrator, damped), (stiffness, damping) = way, passive
     text = RUNNER.format(stiffness=stiffness, damping=damping)
     robot, theirs = kt.load_string(text), mujoco.MjModel.from_xml_string(text)
     # explicit damping of 3000 N m s runs away at 1 ms, here and there
@@ -198,11 +199,10 @@ FLYER = """
 """
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("trunk", [0, 2, 500])
+@pytest.mark.parametrize(("trunk", "start"), [*crossed([0, 2, 500], range(4))])
 @pytest.mark.parametrize(("method", "integrator", "damped"), WAYS[:3], ids=IDS[:3])
 def test_steps_of_damped_free_joints_have_the_same_accelerations(
-    method, integrator, damped, trunk, seed
+    method, integrator, damped, trunk, start
 ):
     """MuJoCo's implicit damping of a free joint acts on its velocity in the axes of the world.
 
@@ -210,7 +210,7 @@ def test_steps_of_damped_free_joints_have_the_same_accelerations(
     """
     text = FLYER.format(trunk=trunk)
     robot, theirs = kt.load_string(text), mujoco.MjModel.from_xml_string(text)
-    pair = Pair(robot, theirs, seed)
+    pair = Pair(robot, theirs, start)
     pair.choose(integrator, damped)
     q, dq, before = pair.q, pair.dq, pair.data.qvel.copy()
     pair.step(method)

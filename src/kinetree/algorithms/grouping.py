@@ -121,10 +121,10 @@ def _group_cost(model: Model, links: Sequence[int], last: bool) -> int:
     cost = 0 if last else HANDED_OPS
     for i in links:
         before = depth.get(model.parent[i], 0)
-        own = len(model.joints[i].dofs)
-        depth[i] = before + own
+        of_joint = len(model.joints[i].dofs)
+        depth[i] = before + of_joint
         cost += BODY_OPS
-        for k in range(before, before + own):
+        for k in range(before, before + of_joint):
             cost += PASSED_OPS * k + k * k + SOLVED_OPS * k + (0 if last else COLUMN_OPS + 12 * k)
     return cost
 

@@ -156,17 +156,17 @@ def _step(link: LeanLink, q: Array) -> Step:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
     # products of objects are summed in order, also those of constants
-    R, own = place.R.astype(object), q[list(joint.coords)]
+    R, coords = place.R.astype(object), q[list(joint.coords)]
     if joint.type not in SCREW_TYPES:
-        T = joint_pose(joint, own)
+        T = joint_pose(joint, coords)
         return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
     z = place.R[:, 2]
     c_0, s_0 = place.turn
     if joint.type == PRISMATIC:
         turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
-        return Step(R, turn, place.p + z * (own[0] * joint.scale + joint.offset))
+        return Step(R, turn, place.p + z * (coords[0] * joint.scale + joint.offset))
     # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
-    angle = own[0] * joint.scale
+    angle = coords[0] * joint.scale
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
     if joint.offset != 0:
         c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
@@ -199,14 +199,14 @@ def regroup(lean: LeanModel) -> LeanModel:
         link, R, p = lean.links[i], turns[i], points[i]
         if link.joint.type == REVOLUTE:
             bodies[i], line = split_line(bodies[i])
-            given = (wide_line_in_parent if numbers else line_in_parent)(line, R, p)
+            handed = (wide_line_in_parent if numbers else line_in_parent)(line, R, p)
         elif link.joint.type == PRISMATIC:
-            given = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, R, link.place.turn))
+            handed = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, R, link.place.turn))
             bodies[i] = Moments(bodies[i].m, bodies[i].h, np.zeros((3, 3), int))
         else:
             continue
         if link.parent != WORLD:
-            bodies[link.parent] = bodies[link.parent] + given
+            bodies[link.parent] = bodies[link.parent] + handed
     links = zip(lean.links, bodies, strict=True)
     return replace(lean, links=tuple(replace(link, body=x) for link, x in links))
 

@@ -182,11 +182,11 @@ def _sparse_turns(R: Array) -> tuple[Array, Array]:
 
 def seen_from(X: Array, T: Array) -> Array:
     """Pose T of a link's own frame, seen from the lean frame X of the link, without rounding."""
-    found = wide_product(_inverse(wide(X)), wide(T.astype(np.float64)))
+    seen = wide_product(_inverse(wide(X)), wide(T.astype(np.float64)))
     far = max(float(np.abs(x[:3, 3]).max()) for x in (T, X))
     size = max(1e-3, far)
-    p = _cleared(found[:3, 3].astype(np.float64), size)
-    return pose(_with_exact_zeros(found[:3, :3]), p)
+    p = _cleared(seen[:3, 3].astype(np.float64), size)
+    return pose(_with_exact_zeros(seen[:3, :3]), p)
 
 
 def _cleared(x: Array, size: float) -> Array:

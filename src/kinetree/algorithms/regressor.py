@@ -135,7 +135,7 @@ def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = Non
     dq_r: reference rates whose change is ddq; None: dq. Friction is that of dq.
     """
     blocks = []
-    own, accelerations = per_link(model, dq), per_link(model, ddq)
+    joint_rates, accelerations = per_link(model, dq), per_link(model, ddq)
     reference = None if dq_r is None else per_link(model, dq_r)
     for i, joint in enumerate(model.joints):
         scale = joint.scale
@@ -143,10 +143,10 @@ def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = Non
         change = accelerations[i]
         if joint.type in (FREE, PLANAR):
             if reference is None:
-                change = change + armature_turning(joint, own[i])
+                change = change + armature_turning(joint, joint_rates[i])
             else:
-                change = change + armature_coriolis(joint, own[i]) @ reference[i]
-        for x, ddx in zip(own[i] * scale, change * scale, strict=True):
+                change = change + armature_coriolis(joint, joint_rates[i]) @ reference[i]
+        for x, ddx in zip(joint_rates[i] * scale, change * scale, strict=True):
             # viscous and Coulomb friction for x > 0 and x < 0: (1 + s) / 2 is 1 for x > 0, else 0;
             # at rest s = 0, and s * s keeps Coulomb friction at zero there
             s = sign(x)
@@ -176,8 +176,8 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
         half = [x / 2 for x in _quadratic(omega, omega, zeros(3), zeros(3))]
         kinetic += [v @ v / 2, *cross(v, omega), *half]
         potential += [-(g @ T_si[i][:3, 3]), *(-(T_si[i][:3, :3].T @ g)), *zeros(6)]
-    for joint, own in zip(model.joints, per_link(model, dq), strict=True):
-        kinetic += [0, 0, 0, 0, own @ own * (joint.scale * joint.scale) / 2]
+    for joint, joint_rates in zip(model.joints, per_link(model, dq), strict=True):
+        kinetic += [0, 0, 0, 0, joint_rates @ joint_rates * (joint.scale * joint.scale) / 2]
     kinetic += rotor_energies(model, spins, dq)
     potential += list(zeros(len(kinetic) - len(potential)))
     potential += spring_energies(model, q)

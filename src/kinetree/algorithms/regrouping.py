@@ -25,9 +25,9 @@ def regrouping_rules(model: Model) -> Array:
     """All dependencies that the rules give, (r, 10 links); rows may be dependent."""
     rows: list[Array] = []
     for i in model.links:
-        for own, theirs in _handed(model, i):
-            rows.append(_row(model, {i: own, model.parent[i]: -theirs}))
-        rows += [_row(model, {i: own}) for own in _unfelt(model, i)]
+        for moved, theirs in _handed(model, i):
+            rows.append(_row(model, {i: moved, model.parent[i]: -theirs}))
+        rows += [_row(model, {i: moved}) for moved in _unfelt(model, i)]
     return np.array(rows).reshape(len(rows), ParameterLayout(len(model.links)).bodies)
 
 
@@ -102,8 +102,8 @@ def turning_axis(model: Model, i: int) -> Array | None:
         if joint.type in (SPHERICAL, FREE):
             return None
         if joint.type != PRISMATIC:
-            own = UNIT[2] if joint.screw is None else joint.screw[:3]
-            w = R @ own
+            axis_of_joint = UNIT[2] if joint.screw is None else joint.screw[:3]
+            w = R @ axis_of_joint
             if axis is not None and not _parallel(axis, w):
                 return None
             axis = w if axis is None else axis

@@ -92,9 +92,9 @@ def within_ranges(space: StateSpace, x: Array) -> Array:
     start = space.size - space.registers - len(space.ranges)
     parts = [x[..., :start]]
     for k, (low, high) in enumerate(space.ranges, start):
-        own = x[..., k : k + 1]
-        own = maximum(own, low) if low != -inf else own
-        parts.append(minimum(own, high) if high != inf else own)
+        activation = x[..., k : k + 1]
+        activation = maximum(activation, low) if low != -inf else activation
+        parts.append(minimum(activation, high) if high != inf else activation)
     return np.concatenate([*parts, x[..., space.size - space.registers :]], -1)
 
 
@@ -142,10 +142,10 @@ def quaternions(model: Model) -> list[list[int]]:
 
 def normalised(model: Model, x: Array) -> Array:
     """Return states (..., x) with quaternions of length 1."""
-    own = quaternions(model)
-    if not own:
+    groups = quaternions(model)
+    if not groups:
         return x
     x = x.copy()
-    for entries in own:
+    for entries in groups:
         x[..., entries] /= np.linalg.norm(x[..., entries], axis=-1, keepdims=True)
     return x

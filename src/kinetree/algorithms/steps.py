@@ -105,10 +105,10 @@ def _rk4_end(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Arra
 
 def _step_rates(space: StateSpace, h: Scalar, k: Sequence[Array]) -> list[Array]:
     """The rates as those of the coordinates of the step (Munthe-Kaas); k itself if none turn."""
-    found = [k[0]]
+    rates = [k[0]]
     for share, rate in zip(RK4_SHARES, k[1:], strict=False):
-        found.append(space.inverse_rate(found[-1] * (h * share), rate))
-    return found
+        rates.append(space.inverse_rate(rates[-1] * (h * share), rate))
+    return rates
 
 
 METHODS = {

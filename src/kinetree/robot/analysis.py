@@ -208,8 +208,8 @@ class Analysis(RobotCore):
         """
         from kinetree.model.bounds import bounds_of
 
-        given = np.zeros(self.n) if dq is None else dq
-        aligned = Alignment([(given, dof_axis(self.model), "dq")]).values[0]
+        rates_or_rest = np.zeros(self.n) if dq is None else dq
+        aligned = Alignment([(rates_or_rest, dof_axis(self.model), "dq")]).values[0]
         rates = numbers(aligned, "dq", f"joint rates, shape (..., {self.n})")
         if rates.shape[-1:] != (self.n,):
             raise ShapeError(
@@ -258,8 +258,8 @@ class Analysis(RobotCore):
         from kinetree.algorithms.derivatives.forward_dynamics import assemble
 
         axis = dof_axis(self.model)
-        given = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
-        state = Alignment(given).values
+        arguments = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
+        state = Alignment(arguments).values
         loads = () if F_ext is None else (F_ext,)
         blocks = kernel(self.model, "forward_dynamics_derivatives")(*state, *loads)
         batch = blocks[0].shape[:-1]

@@ -194,14 +194,14 @@ class Constrained(RobotCore):
         m = J.shape[-2]
         Js, Ms = np.broadcast_to(J, (*shape, m, n)), np.broadcast_to(M, (*shape, n, n))
         xs, rights = np.broadcast_to(motion[-1], (*shape, n)), np.broadcast_to(wanted, (*shape, m))
-        found = np.empty((*shape, n))
+        nearest = np.empty((*shape, n))
         for at in np.ndindex(*shape):
             state = f"state {list(at)} of the batch: " if at else ""
             try:
-                found[at] = nearest_motion(model, Js[at], Ms[at], xs[at], rights[at], kept, what)
+                nearest[at] = nearest_motion(model, Js[at], Ms[at], xs[at], rights[at], kept, what)
             except InputError as problem:
                 raise InputError(f"{state}{problem}") from problem
-        return alignment.label(found, [dof_axis(model)], f"project_{what}")
+        return alignment.label(nearest, [dof_axis(model)], f"project_{what}")
 
     def constraint_margin(self, q: StateLike) -> Array:
         """Distance of positions from singular ones: 0 there, 0.01 to 1 at typical positions.
@@ -224,8 +224,8 @@ class Constrained(RobotCore):
         from kinetree.algorithms.constraints.regularity import margin
         from kinetree.model.constrain import constraints_of
 
-        given = constraints_of(self.model, "constraint_margin")
+        constraints = constraints_of(self.model, "constraint_margin")
         alignment = Alignment([(q, coordinate_axis(self.model), "q")])
         values = np.asarray(alignment.values[0], float)
         J, M = (kernel(self.model, name)(values) for name in ("constraint_jacobian", "mass_matrix"))
-        return alignment.label(margin(given, J, M), [], "constraint_margin")
+        return alignment.label(margin(constraints, J, M), [], "constraint_margin")

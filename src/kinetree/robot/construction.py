@@ -45,8 +45,8 @@ class Construction(RobotCore):
         """
         from kinetree.files.description.tables.screws import describe_screws
 
-        found = describe_screws(S, M, G, parent=parent, **options)
-        return cls(build_model(found, unphysical=unphysical))
+        description = describe_screws(S, M, G, parent=parent, **options)
+        return cls(build_model(description, unphysical=unphysical))
 
     @classmethod
     @documented
@@ -72,8 +72,8 @@ class Construction(RobotCore):
         """
         from kinetree.files.description.tables.screws import describe_transforms
 
-        found = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
-        return cls(build_model(found, unphysical=unphysical))
+        description = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
+        return cls(build_model(description, unphysical=unphysical))
 
     @classmethod
     @documented
@@ -106,11 +106,11 @@ class Construction(RobotCore):
         """
         from kinetree.files.description.tables.dh import describe_dh
 
-        found = describe_dh(
+        description = describe_dh(
             table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
             **options,
         )  # fmt: skip
-        return cls(build_model(found, unphysical=unphysical))
+        return cls(build_model(description, unphysical=unphysical))
 
     @classmethod
     @documented
@@ -146,10 +146,10 @@ class Construction(RobotCore):
         """
         from kinetree.files.description.tables.points import describe_points
 
-        found = describe_points(
+        description = describe_points(
             P, C, k, m=m, I_com=I_com, types=types, pitch=pitch, R=R, parent=parent, **options
         )
-        return cls(build_model(found, unphysical=unphysical))
+        return cls(build_model(description, unphysical=unphysical))
 
     @documented_like(Model.with_gravity)
     def with_gravity(self, gravity: ArrayLike) -> Self:

@@ -80,8 +80,8 @@ class RobotCore:
         near the one that the robot was constrained at, or near rest. It is the same on every
         machine. `kt.algorithms.neutral(robot.model)` returns the zero position of the tree.
         """
-        given = self.model.constraints
-        return algorithms.neutral(self.model) if given is None else np.array(given.home)
+        constraints = self.model.constraints
+        return algorithms.neutral(self.model) if constraints is None else np.array(constraints.home)
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
         """A random position within the limits, shape (nq,), rad or m.

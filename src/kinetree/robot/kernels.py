@@ -75,11 +75,11 @@ class Kernels(RobotCore):
         from kinetree.engine.kernels.memo import kernel
 
         switch(wait, "wait")
-        found = kernel(
+        compiled = kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
             free=free, target=target,
         )  # fmt: skip
-        return cast("Kernel", found).wait() if wait and target == "cpu" else found
+        return cast("Kernel", compiled).wait() if wait and target == "cpu" else compiled
 
     @overload
     def derivative(

@@ -48,9 +48,9 @@ class Compiled:
         if robot is None:
             return self
         make = framed_call if self.quantity.framed else kernel
-        found = make(robot.model, self.name)
-        robot.__dict__[self.name] = found
-        return found
+        callable_of_robot = make(robot.model, self.name)
+        robot.__dict__[self.name] = callable_of_robot
+        return callable_of_robot
 
     def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any:
         """Evaluate the quantity of a robot: `Robot.mass_matrix(robot, q)`."""
@@ -79,12 +79,12 @@ for _quantity in DECLARED.values():
 def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:
     """The signature of a quantity of a frame."""
     names = (*first, *quantity.inputs)
-    given = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    given.append(Parameter("frame", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    parameters.append(Parameter("frame", Parameter.POSITIONAL_OR_KEYWORD, default=None))
     if quantity.choices:
         axes = Parameter("expressed", Parameter.KEYWORD_ONLY, default=EXPRESSED[0])
-        given.append(axes)
-    return inspect.Signature(given)
+        parameters.append(axes)
+    return inspect.Signature(parameters)
 
 
 def framed_call(model: Model, name: str) -> Callable[..., Any]:
@@ -104,18 +104,18 @@ def framed(model: Model, name: str) -> "Choice":
     keywords = {"frame", *quantity.choices}
 
     def kernel_of(frame: str | None) -> "Kernel":
-        found = frame_kernel(model, name, frame)
+        compiled = frame_kernel(model, name, frame)
         if frame is None or (type(frame) is str and sys.intern(frame) is frame):
-            choice.add(frame, found)
+            choice.add(frame, compiled)
         elif choice.room > SLOTS // 2:  # a name that is not a literal: this very object
-            choice.add(frame, found)
-        return found
+            choice.add(frame, compiled)
+        return compiled
 
     def function(*args: Any, **options: Any) -> Any:
         if len(args) != count or not options.keys() <= keywords:
-            given = signature.bind(*args, **options)
-            options = {key: given.arguments.pop(key) for key in keywords & {*given.arguments}}
-            args = tuple(given.arguments.values())
+            bound = signature.bind(*args, **options)
+            options = {key: bound.arguments.pop(key) for key in keywords & {*bound.arguments}}
+            args = tuple(bound.arguments.values())
         frame = options.get("frame")
         if "expressed" in options:
             return frame_kernel(model, name, frame, options["expressed"])(*args)

@@ -126,13 +126,13 @@ def from_quaternion(q: ArrayLike, name: str = "quaternion") -> Array:
     x = array(q, (4,), name)
     values = known(x)
     if values is not None:
-        found = length(values)
-        if abs(found - 1) > 1e-6:
+        norm = length(values)
+        if abs(norm - 1) > 1e-6:
             raise InputError(
-                f"{name} = {values.tolist()} has length {found:.9g}; expected length 1, "
+                f"{name} = {values.tolist()} has length {norm:.9g}; expected length 1, "
                 "in the order (w, x, y, z). Divide it by its length if only its direction matters."
             )
-        x = x / found if is_numeric(x) else x
+        x = x / norm if is_numeric(x) else x
     return quaternion_rotation(x)
 
 

@@ -96,16 +96,16 @@ def check_screw(S: ArrayLike, name: str) -> Array:
     values = known(size)
     if values is None:
         return A
-    found = length(values)
-    if abs(found - 1) > 1e-6:
+    norm = length(values)
+    if abs(norm - 1) > 1e-6:
         whole = known(A)
-        divided = "" if whole is None else f": {(whole / found).tolist()}"
+        divided = "" if whole is None else f": {(whole / norm).tolist()}"
         raise InputError(
-            f"{name} has |{part}| = {found:.9g}; expected |w| = 1, or w = 0 and |v| = 1. Divide "
+            f"{name} has |{part}| = {norm:.9g}; expected |w| = 1, or w = 0 and |v| = 1. Divide "
             f"all six entries by |{part}|{divided}; dividing a part would move the axis or change "
             "its pitch."
         )
-    return A if abs(found - 1) < 4e-16 or not is_numeric(A) else A / found
+    return A if abs(norm - 1) < 4e-16 or not is_numeric(A) else A / norm
 
 
 def swap_order(V: Array) -> Array:

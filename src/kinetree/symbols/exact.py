@@ -80,10 +80,10 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
 
 
 def _constraints(
-    given: Constraints | None, pose: Callable[[Array, str], Array]
+    constraints: Constraints | None, pose: Callable[[Array, str], Array]
 ) -> Constraints | None:
     """Exact numbers of constraints; frames become as those of the model do."""
-    if given is None:
+    if constraints is None:
         return None
 
     def item(x: Closure | Coupling) -> Closure | Coupling:
@@ -92,7 +92,7 @@ def _constraints(
         owner = f"constraint {x.name!r}"
         return replace(x, T_a=pose(x.T_a, owner), T_b=pose(x.T_b, owner))
 
-    return replace(given, items=tuple(map(item, given.items))).astype(exact_number)
+    return replace(constraints, items=tuple(map(item, constraints.items))).astype(exact_number)
 
 
 def _rows(x: Array) -> Array:

@@ -51,8 +51,8 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
 
 
 def _kinds(parameters: Kind | Sequence[Kind] | None) -> tuple[str, ...]:
-    given = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
-    kinds = KINDS if given == ("all",) else given
+    asked = (parameters,) if isinstance(parameters, str) else tuple(parameters or ())
+    kinds = KINDS if asked == ("all",) else asked
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(
@@ -79,8 +79,8 @@ def _inertial(model: Model, values: Values) -> Model:
     I_com: list[list[list[Expression]]] = []
     for i in model.links:
         m.append(_symbol(f"m{i + 1}", model.m[i], values))
-        own = [_symbol(f"c{i + 1}{AXES[k]}", model.com[i][k], values) for k in range(3)]
-        com.append(own if model.m[i] != 0 else model.com[i])
+        centre = [_symbol(f"c{i + 1}{AXES[k]}", model.com[i][k], values) for k in range(3)]
+        com.append(centre if model.m[i] != 0 else model.com[i])
         entry = {
             (a, b): _symbol(f"I{i + 1}{AXES[a]}{AXES[b]}", model.I_com[i][a, b], values)
             for a in range(3)
@@ -99,8 +99,8 @@ def _lengths(model: Model, values: Values) -> Model:
     places = [(model.parent[i], model.M_pi[i]) for i in model.links]
     tool = model.frames[model.tool]
     places.append((tool.link, tool.T_if))
-    given = model.constraints
-    items = () if given is None else given.items
+    constrained = model.constraints
+    items = () if constrained is None else constrained.items
     closures = [x for x in items if isinstance(x, Closure)]
     # a frame at a place that has symbols already shares them
     numbers = {_position(*place): k for k, place in reversed([*enumerate(places, 1)])}
@@ -137,7 +137,9 @@ def _lengths(model: Model, values: Values) -> Model:
             return x
         return replace(x, T_a=closed(x.link_a, x.T_a), T_b=closed(x.link_b, x.T_b))
 
-    constraints = None if given is None else replace(given, items=tuple(map(item, items)))
+    constraints = (
+        None if constrained is None else replace(constrained, items=tuple(map(item, items)))
+    )
     homes = np.array(M_pi, object).reshape(-1, 4, 4)
     return model.replace(M_pi=homes, frames=frames, constraints=constraints)
 
@@ -147,12 +149,12 @@ def _position(link: int, T: Array) -> tuple[Expression, ...]:
 
 
 def _gravity(model: Model, values: Values) -> Model:
-    found = [k for k in range(3) if model.gravity[3 + k] != 0]
+    axes = [k for k in range(3) if model.gravity[3 + k] != 0]
     gravity = model.gravity.copy()
-    for k in found:
+    for k in axes:
         value = gravity[3 + k]
         sign = -1 if value.is_number and value < 0 else 1
-        name = "g" if len(found) == 1 else f"g{AXES[k]}"
+        name = "g" if len(axes) == 1 else f"g{AXES[k]}"
         gravity[3 + k] = sign * _symbol(name, sign * value, values)
     return model.replace(gravity=gravity)
 
@@ -228,8 +230,8 @@ def joint_symbols(
     q: list[str] = []
     dq: list[str] = []
     ddq: list[str] = []
-    own = [joint for joint in model.joints if joint.follows is None]
-    for i, joint in enumerate(own, 1):
+    leaders = [joint for joint in model.joints if joint.follows is None]
+    for i, joint in enumerate(leaders, 1):
         if joint.type in COORDINATES:
             q += [f"{part}{i}" for part in COORDINATES[joint.type]]
             dq += [f"{part}{i}" for part in RATES[joint.type]]
@@ -276,10 +278,10 @@ def _check_clash(model: Model, names: set[str]) -> None:
 
 def latex_names(symbols: Iterable[Expression]) -> dict[Expression, str]:
     """LaTeX of names whose index SymPy does not recognise: c1x is c_{1x}, I1xx is I_{1xx}."""
-    found: dict[Expression, str] = {}
+    names: dict[Expression, str] = {}
     for symbol in symbols:
         match = re.fullmatch(r"([A-Za-z]+?)(\d+)([a-z]+)", symbol.name)
         if match:
             letter, number, axis = match.groups()
-            found[symbol] = f"{letter}_{{{number}{axis}}}"
-    return found
+            names[symbol] = f"{letter}_{{{number}{axis}}}"
+    return names

@@ -120,12 +120,12 @@ class Presenter:
             for x, factor in shortest_terms(self.ring, group, polynomial):
                 part = by_factor.setdefault(factor, {})
                 part[rest] = part.get(rest, 0) + x
-        found: Waves = {}
+        waves: Waves = {}
         for factor, part in by_factor.items():
             part = {monomial: x for monomial, x in part.items() if x}
             for factors, inner in self._waves(part, others).items():
-                found[(*factors, factor)] = inner
-        return found
+                waves[(*factors, factor)] = inner
+        return waves
 
     def _by_angles(self, waves: Waves) -> tuple[Expression, ...]:
         """Factors of the sum; common factors stand before a bracket, group by group.
@@ -147,11 +147,11 @@ class Presenter:
 
 def split(terms: Terms, fields: int) -> dict[int, Terms]:
     """Terms collected by their part in some generators: {part: {rest: coefficient}}."""
-    found: dict[int, Terms] = {}
+    parts: dict[int, Terms] = {}
     for monomial, x in terms.items():
         part = monomial & fields
-        found.setdefault(part, {})[monomial - part] = x
-    return found
+        parts.setdefault(part, {})[monomial - part] = x
+    return parts
 
 
 def proportional(ring: Ring, parts: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
@@ -166,13 +166,13 @@ def proportional(ring: Ring, parts: dict[int, Terms]) -> list[tuple[Terms, Terms
         lead = terms[max(terms)]
         shape = frozenset((monomial, x / lead) for monomial, x in terms.items())
         classes.setdefault(shape, []).append((part, lead))
-    found: list[tuple[Terms, Terms]] = []
+    groups: list[tuple[Terms, Terms]] = []
     for shape, leads in classes.items():
         number, ratios = common_number(ring, dict(leads), whole=True)
         if leads[0][1] < 0:
             number, ratios = -number, {part: -x for part, x in ratios.items()}
-        found.append(({monomial: x * number for monomial, x in shape}, ratios))
-    return found
+        groups.append(({monomial: x * number for monomial, x in shape}, ratios))
+    return groups
 
 
 def common_number(ring: Ring, terms: Terms, *, whole: bool = False) -> tuple[Fraction, Terms]:
@@ -262,14 +262,14 @@ def _fewest_squares(products: dict[Exponents, Fraction], angles: int) -> dict[Ex
 
 def _in_sines(products: dict[Exponents, Fraction], k: int) -> dict[Exponents, Fraction]:
     """Even powers of cos of angle k as powers of sin: cos^2j = (1 - sin^2)^j."""
-    found: dict[Exponents, Fraction] = {}
+    in_sines: dict[Exponents, Fraction] = {}
     for exponents, x in products.items():
         c, s = exponents[k]
         pairs, odd = divmod(c, 2)
         for j in range(pairs + 1):
             key = (*exponents[:k], (odd, s + 2 * j), *exponents[k + 1 :])
-            found[key] = found.get(key, 0) + x * comb(pairs, j) * (-1) ** j
-    return {key: x for key, x in found.items() if x}
+            in_sines[key] = in_sines.get(key, 0) + x * comb(pairs, j) * (-1) ** j
+    return {key: x for key, x in in_sines.items() if x}
 
 
 def _sums(products: dict[Exponents, Fraction]) -> Sums:

@@ -63,10 +63,10 @@ class Reader:
     @property
     def groups(self) -> list[list[BaseAngle]]:
         """The base angles, group by group."""
-        found: dict[int, list[BaseAngle]] = {}
+        by_group: dict[int, list[BaseAngle]] = {}
         for angle in self.angles:
-            found.setdefault(angle.group, []).append(angle)
-        return [found[group] for group in sorted(found)]
+            by_group.setdefault(angle.group, []).append(angle)
+        return [by_group[group] for group in sorted(by_group)]
 
     def read(self, x: Expression | Polynomial) -> Entry:
         """Read a number or SymPy expression as a polynomial; zero is the integer 0."""
@@ -124,11 +124,11 @@ class Reader:
         """Base angles and their whole factors; unknown terms become new base angles."""
         if angle in self.combined:
             return self.combined[angle]
-        found: dict[int, int] = {}
+        factors: dict[int, int] = {}
         for term in angle.as_ordered_terms():
             for number, factor in self._term(term).items():
-                found[number] = found.get(number, 0) + factor
-        return found
+                factors[number] = factors.get(number, 0) + factor
+        return factors
 
     def _term(self, term: Expression) -> dict[int, int]:
         from sympy import pi
@@ -199,7 +199,7 @@ class Turned:
 
 def register_angles(reader: Reader, model: Model, q: Sequence[Expression]) -> None:
     """Add the base angles of all joints that turn, and the unit length of quaternions."""
-    found: dict[int, Turned] = {}
+    turned_links: dict[int, Turned] = {}
     roots: list[tuple[Array, int]] = []  # axes in the base, and their groups
     groups = 0
     for i in model.links:
@@ -209,19 +209,21 @@ def register_angles(reader: Reader, model: Model, q: Sequence[Expression]) -> No
         axis = turn_axis(reader, model, i)
         if axis is None:
             continue
-        carrier, sign = _parallel(reader, model, i, axis, found)
+        carrier, sign = _parallel(reader, model, i, axis, turned_links)
         angle = joint_angle(model, i, q)
         group = groups if carrier is None else carrier.group
         if carrier is None and model.constraints is not None:
             group = _branch_group(reader, model, i, axis, roots, groups)
         groups += group == groups
         before = {} if carrier is None else carrier.combination
-        own = _known_multiple(reader, model, i, q)
-        if own is None:
-            own = _new_angle(reader, angle, before, sign, group)
-        reader.combined[angle] = own
-        total = {k: before.get(k, 0) + sign * own.get(k, 0) for k in {*before, *own}}
-        found[i] = Turned(i, axis * sign, group, {k: v for k, v in total.items() if v})
+        base_angles = _known_multiple(reader, model, i, q)
+        if base_angles is None:
+            base_angles = _new_angle(reader, angle, before, sign, group)
+        reader.combined[angle] = base_angles
+        total = {
+            k: before.get(k, 0) + sign * base_angles.get(k, 0) for k in {*before, *base_angles}
+        }
+        turned_links[i] = Turned(i, axis * sign, group, {k: v for k, v in total.items() if v})
 
 
 def joint_angle(model: Model, i: int, q: Sequence[Expression]) -> Expression:
@@ -243,7 +245,7 @@ def turn_axis(reader: Reader, model: Model, i: int) -> Array | None:
 
 
 def _parallel(
-    reader: Reader, model: Model, i: int, axis: Array, found: dict[int, Turned]
+    reader: Reader, model: Model, i: int, axis: Array, turned_links: dict[int, Turned]
 ) -> tuple[Turned | None, int]:
     """The turning link that carries joint i through slides, if its axis is parallel; the sign."""
     # go inward from joint i and keep its axis in the axes of the link; a slide does not turn it
@@ -253,12 +255,12 @@ def _parallel(
         direction, k = R @ direction, model.parent[k]
         if k == WORLD:
             return None, 1
-        if k in found:
-            carrier = found[k].axis
+        if k in turned_links:
+            carrier = turned_links[k].axis
             if all(a == b for a, b in zip(direction, carrier, strict=True)):
-                return found[k], 1
+                return turned_links[k], 1
             if all(a == -b for a, b in zip(direction, carrier, strict=True)):
-                return found[k], -1
+                return turned_links[k], -1
             return None, 1
         if model.joints[k].type != PRISMATIC:
             return None, 1

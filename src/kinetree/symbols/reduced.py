@@ -101,14 +101,14 @@ class ReducedForms:
 
         fixed: in axes that are fixed in {s} where that is the same on the constraints.
         """
-        found: list[Constrained] = []
+        equations: list[Constrained] = []
         for item in self._given.items:
             axes = self._fixed_axes(item) if fixed and isinstance(item, Closure) else None
             try:
-                own = tree_constraints(self._tree, [item], self._q, dq)
+                rows = tree_constraints(self._tree, [item], self._q, dq)
                 if axes is not None and isinstance(item, Closure):
-                    own = self._in_axes(item, axes, own, dq)
-                found.append(own)
+                    rows = self._in_axes(item, axes, rows, dq)
+                equations.append(rows)
             except InputError as problem:
                 raise ModelError(
                     f"constraint {item.name!r} of {self._model.name!r} has no closed form here: "
@@ -117,7 +117,7 @@ class ReducedForms:
                     "couplings, and for rods whose length is a number. Replace a pose loop by one "
                     "of kind 'point', and a coupling that keeps the angle."
                 ) from problem
-        parts = zip(*((x.Phi, x.J, x.gamma) for x in found), strict=True)
+        parts = zip(*((x.Phi, x.J, x.gamma) for x in equations), strict=True)
         Phi, J, gamma = (np.concatenate([np.asarray(x, object) for x in part]) for part in parts)
         return Constrained(Phi[self._rows], J[self._rows], gamma[self._rows])
 
@@ -151,7 +151,7 @@ class ReducedForms:
         return np.array(columns, object).T
 
     def _in_axes(
-        self, item: Closure, axes: Array, own: Constrained, dq: Array | None
+        self, item: Closure, axes: Array, turning: Constrained, dq: Array | None
     ) -> Constrained:
         """The equations with their linear rows, the last three, in fixed axes."""
         sides = [
@@ -164,7 +164,9 @@ class ReducedForms:
             return np.concatenate([np.asarray(before, object)[:-3], np.asarray(y - x, object)])
 
         return Constrained(
-            rows(own.Phi, a.Phi, b.Phi), rows(own.J, a.J, b.J), rows(own.gamma, a.gamma, b.gamma)
+            rows(turning.Phi, a.Phi, b.Phi),
+            rows(turning.J, a.J, b.J),
+            rows(turning.gamma, a.gamma, b.gamma),
         )
 
     def _rates(self, rest: Sequence[int]) -> Array:

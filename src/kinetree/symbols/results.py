@@ -49,8 +49,8 @@ def to_mathml(x: Expression, digits: int | None = None) -> str:
     It is made of the LaTeX, because SymPy's MathML has no dots over letters and lets brackets and
     products be spaced by the browser.
     """
-    found = from_latex(to_latex(x, digits), display=True)
-    return found.replace("<math", '<math xmlns="http://www.w3.org/1998/Math/MathML"', 1)
+    element = from_latex(to_latex(x, digits), display=True)
+    return element.replace("<math", '<math xmlns="http://www.w3.org/1998/Math/MathML"', 1)
 
 
 def rounded(x: Expression, digits: int | None) -> Expression:
@@ -176,13 +176,13 @@ def matrix(
     name: str, rows: int, columns: int, entries: Sequence[Expression]
 ) -> "ImmutableDenseMatrix":
     """A SymPy matrix with a name, from its entries row by row."""
-    found = _classes()[0](rows, columns, entries)
-    found.name = name
-    return found
+    named = _classes()[0](rows, columns, entries)
+    named.name = name
+    return named
 
 
 def named_array(name: str, entries: Sequence[Expression] | Array) -> "ImmutableDenseNDimArray":
     """A SymPy array of any rank with a name, from nested lists or an array."""
-    found = _classes()[1](entries)
-    found.name = name
-    return found
+    named = _classes()[1](entries)
+    named.name = name
+    return named

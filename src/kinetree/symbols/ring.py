@@ -59,14 +59,14 @@ class Ring:
 
     def powers(self, monomial: int) -> list[tuple[int, int]]:
         """(generator, exponent) of a monomial."""
-        found: list[tuple[int, int]] = []
+        exponents: list[tuple[int, int]] = []
         k = 0
         while monomial:
             if monomial & FIELD:
-                found.append((k, monomial & FIELD))
+                exponents.append((k, monomial & FIELD))
             monomial >>= BITS
             k += 1
-        return found
+        return exponents
 
     def fields(self, generators: Iterable[int]) -> int:
         """Bits of the exponents of some generators."""

@@ -279,8 +279,8 @@ class SymbolicRobot:
 
         As Phi, with loops in axes that are fixed in {s}: the form of textbooks.
         """
-        found = self._reduced
-        return dict(zip(found.names, map(self._present, found.closures), strict=True))
+        reduced = self._reduced
+        return dict(zip(reduced.names, map(self._present, reduced.closures), strict=True))
 
     @property
     def independent(self) -> list[Expression]:
@@ -373,10 +373,12 @@ class SymbolicRobot:
             raise NameLookupError(f"there is no {name!r}; expected {', '.join(known_names)}.")
         known = self._numbers(values)
         rates = dof_axis(self.model)
-        given = [(q, coordinate_axis(self.model), "q"), (dq, rates, "dq"), (ddq, rates, "ddq")]
+        arguments = [(q, coordinate_axis(self.model), "q"), (dq, rates, "dq"), (ddq, rates, "ddq")]
         state = [
             np.zeros(len(symbols)) if x is None else np.asarray(x, float)
-            for symbols, x in zip((self.q, self.dq, self.ddq), Alignment(given).values, strict=True)
+            for symbols, x in zip(
+                (self.q, self.dq, self.ddq), Alignment(arguments).values, strict=True
+            )
         ]
         return np.asarray(self._function(name)(*state, known), float)
 
@@ -389,8 +391,8 @@ class SymbolicRobot:
         from sympy import sympify
 
         named = {x.name: x for x in self.parameters}
-        found = {named.get(str(key), sympify(key)): value for key, value in values.items()}
-        changed = self.model.astype(lambda x: sympify(x).subs(found))
+        by_symbol = {named.get(str(key), sympify(key)): value for key, value in values.items()}
+        changed = self.model.astype(lambda x: sympify(x).subs(by_symbol))
         return SymbolicRobot(changed)
 
     def _repr_html_(self) -> str:
@@ -410,9 +412,9 @@ class SymbolicRobot:
 
     @cached_property
     def _reduced(self) -> ReducedForms:
-        given = constraints_of(self.model, "an equation of constraints in closed form")
+        constraints = constraints_of(self.model, "an equation of constraints in closed form")
         solvable(self.model)
-        numbers = given.astype(self._reader.read)
+        numbers = constraints.astype(self._reader.read)
         return ReducedForms(self._presenter, self._model, numbers, self._q, self._dq, self._M)
 
     def _moving(self, name: str) -> ReducedForms:
@@ -471,13 +473,13 @@ class SymbolicRobot:
         from sympy import lambdify
 
         if name not in self._functions:
-            found = getattr(self, name)
-            found = found.expr if isinstance(found, Formula) else found
-            found = found.tolist() if hasattr(found, "tolist") else found
+            form = getattr(self, name)
+            form = form.expr if isinstance(form, Formula) else form
+            form = form.tolist() if hasattr(form, "tolist") else form
             if name in VECTORS:
-                found = [row[0] for row in found]
+                form = [row[0] for row in form]
             arguments = [self.q, self.dq, self.ddq, self.parameters]
-            self._functions[name] = lambdify(arguments, found, modules="math", cse=True)
+            self._functions[name] = lambdify(arguments, form, modules="math", cse=True)
         return self._functions[name]
 
 

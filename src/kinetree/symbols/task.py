@@ -192,8 +192,8 @@ def divide(reader: Reader, x: Polynomial, divisor: Polynomial) -> Polynomial | N
     (top, raised), (below, lowered) = (_powers(reader.angles, p) for p in (x, divisor))
     if len(top) * len(below) > MOST_STEPS:
         return None
-    found = _divide(ring, top, below)
-    return None if found is None else _polynomial(reader, found, raised - lowered)
+    powers = _divide(ring, top, below)
+    return None if powers is None else _polynomial(reader, powers, raised - lowered)
 
 
 def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
@@ -205,7 +205,7 @@ def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
     )
     # the bits of a cosine take the exponent of z = exp(i a), those of the sine become empty
     raised = sum(degree << BITS * angle.cosine for angle in angles)
-    found: Powers = {}
+    total: Powers = {}
     for monomial, value in x.terms.items():
         waves = {monomial: QQ_I.convert(value)}
         for angle in angles:
@@ -222,8 +222,8 @@ def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
                     split[m - z] = split.get(m - z, 0) + (-half if sine else half)
                 waves = split
         for m, v in waves.items():
-            found[m + raised] = found.get(m + raised, 0) + v
-    return {m: v for m, v in found.items() if v}, raised
+            total[m + raised] = total.get(m + raised, 0) + v
+    return {m: v for m, v in total.items() if v}, raised
 
 
 def _divide(ring: Ring, top: Powers, below: Powers) -> Powers | None:

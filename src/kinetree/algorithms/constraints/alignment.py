@@ -76,7 +76,7 @@ def misalignment(
 
     closed: positions on the constraints. least: pivots up to this one do not count.
     """
-    plain, given = plain_floats(model), constraints_of(model, "mobility")
+    plain, constraints = plain_floats(model), constraints_of(model, "mobility")
     around = opened(plain, placed(plain), closed)
     sizes = np.sqrt(np.mean([_natural_squares(plain, at) for at in around], axis=0))
     sizes = np.where(sizes > 0, sizes, np.inf)
@@ -87,11 +87,11 @@ def misalignment(
     if not weak:
         return None
     rows = sorted(best.rows[k] for k in weak)
-    owners = [given.owner(row) for row in range(len(sizes))]
+    owners = [constraints.owner(row) for row in range(len(sizes))]
     loops = dict.fromkeys(owners[row] for row in rows)
     moving = np.abs(around[0].J[[owner in loops for owner in owners]]).max(axis=0) > 0
     return Misalignment(
-        tuple(given.row_names[row] for row in rows),
+        tuple(constraints.row_names[row] for row in rows),
         tuple(loops),
         tuple(name for name, moves in zip(model.dof_names, moving, strict=True) if moves),
         sizes,
@@ -115,7 +115,7 @@ def _natural_squares(model: Model, at: ClosedPosition) -> Array:
                 points.append(replace(item, kind="point", T_b=T))
     J = tree_constraints(book_tree(model, at.q), points, at.q).J.astype(float)
     velocities = iter(measured(at.factor, J).reshape(-1, 4, 3, model.n))
-    own, squares = dots(at.measured, at.measured), list[float]()
+    lengths, squares = dots(at.measured, at.measured), list[float]()
     for item in items:
         if isinstance(item, Closure):
             v = next(velocities)
@@ -126,5 +126,5 @@ def _natural_squares(model: Model, at: ClosedPosition) -> Array:
                     float(dots(turned, turned)) / 2 if angular else float(dots(linear, linear))
                 )
         else:
-            squares.append(float(own[len(squares)]))
+            squares.append(float(lengths[len(squares)]))
     return np.array(squares)

@@ -72,8 +72,8 @@ def plain_floats(model: Model) -> Model:
     Its poses are arrays of objects: NumPy adds the products of these one after the other, and
     leaves products of float64 to a library that rounds differently on different processors.
     """
-    found = model.astype(float)
-    return found.replace(M_pi=found.M_pi.astype(object))
+    floats = model.astype(float)
+    return floats.replace(M_pi=floats.M_pi.astype(object))
 
 
 def tree_constraints(
@@ -85,11 +85,11 @@ def tree_constraints(
     J: list[Rows] = []
     gamma: Rows = []
     for item in items:
-        found = _couple(item, q, dq) if isinstance(item, Coupling) else _close(tree, item, dq)
-        Phi += found.Phi
-        gamma += found.gamma
-        for k in range(len(found.Phi)):
-            columns = found.columns
+        rows = _couple(item, q, dq) if isinstance(item, Coupling) else _close(tree, item, dq)
+        Phi += rows.Phi
+        gamma += rows.gamma
+        for k in range(len(rows.Phi)):
+            columns = rows.columns
             J.append([columns[d][k] if d in columns else 0 for d in range(n)])
     matrix = np.array(J, dtype=object).reshape(len(Phi), n)
     return Constrained(np.array(Phi), matrix, np.array(gamma))
@@ -172,11 +172,11 @@ def _close(tree: Tree, item: Closure, dq: Array | None) -> _Item:
             for k, dof in enumerate(dofs):
                 w = angular[:, k]
                 v = linear[:, k] + cross(w, b.p - origin)  # of the point at the origin of {b}
-                own = rows.rate(a.R.T @ v, a.R.T @ w)
-                own = own if sign > 0 else [-entry for entry in own]
+                column = rows.rate(a.R.T @ v, a.R.T @ w)
+                column = column if sign > 0 else [-entry for entry in column]
                 old = columns.get(dof)
                 columns[dof] = (
-                    own if old is None else [s + t for s, t in zip(old, own, strict=True)]
+                    column if old is None else [s + t for s, t in zip(old, column, strict=True)]
                 )
     if dq is None:
         return _Item(rows.value(), columns, [0] * len(item.row_names))
@@ -250,8 +250,8 @@ class _Rows:
     def _turned(self, make: Any) -> Rows:
         if self.kind == "point":
             return []
-        found = make()
-        return list(found) if self.kind == "pose" else [found[j] for j in self.across]
+        angular = make()
+        return list(angular) if self.kind == "pose" else [angular[j] for j in self.across]
 
     def _angle(self) -> Array:
         return 2 * self.rho if self.kind == "pose" else self.turn

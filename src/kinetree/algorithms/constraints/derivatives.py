@@ -60,9 +60,9 @@ def constrained_forward_derivatives(
     tangents = tangent_map(model, q)
     for d in moving:
         shifted = np.array([Dual(x, v) for x, v in zip(q, tangents[:, d], strict=True)])
-        found = tree_constraints(tree_at(shifted), items, shifted, dq)
-        force[:, d] = _slopes(found.J[kept].T @ lam)
-        motion[:, d] = _slopes(_acceleration(found, kept, ddq))
+        moved = tree_constraints(tree_at(shifted), items, shifted, dq)
+        force[:, d] = _slopes(moved.J[kept].T @ lam)
+        motion[:, d] = _slopes(_acceleration(moved, kept, ddq))
         faster = np.array([Dual(x, int(k == d)) for k, x in enumerate(dq)])
         turned[:, d] = _slopes(tree_constraints(tree, items, q, faster).gamma[kept])
     da_dq = kkt.accelerate(force - by_q, -motion)[0]
@@ -71,8 +71,8 @@ def constrained_forward_derivatives(
     return da_dq, da_dv, kkt.accelerate(one, none)[0]
 
 
-def _acceleration(found: Constrained, kept: list[int], ddq: Array) -> Array:
-    return found.J[kept] @ ddq + found.gamma[kept]
+def _acceleration(at: Constrained, kept: list[int], ddq: Array) -> Array:
+    return at.J[kept] @ ddq + at.gamma[kept]
 
 
 def _slopes(x: Array) -> list[Any]:

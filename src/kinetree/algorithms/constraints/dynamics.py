@@ -230,12 +230,12 @@ def tree_constrained_forces(
 
 def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array) -> Array:
     """tau alone, (n,); it needs no mass matrix."""
-    given = solvable(tree.model)
+    constraints = solvable(tree.model)
     J = tree_constraints(tree, items, q).J
     r = tree_inverse_dynamics(tree, dq, ddq)
-    left = _left_by_constraints(given, J, r)
-    balanced = _balanced(given, J, r, left)
-    return _of_motors(given, [x * balanced for x in left])
+    left = _left_by_constraints(constraints, J, r)
+    balanced = _balanced(constraints, J, r, left)
+    return _of_motors(constraints, [x * balanced for x in left])
 
 
 def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
@@ -339,8 +339,8 @@ def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     MN, size = M @ N, N.shape[1]
     half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(size)]
     M_r = [[half[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
-    found = np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N
-    return Reduced(*(_times(x, determined) for x in found))
+    equations = np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N
+    return Reduced(*(_times(x, determined) for x in equations))
 
 
 def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array]:
@@ -352,15 +352,17 @@ def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, A
 def _motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array, Any]:
     """N and nu, and 1, or NaN where the independent rates do not determine the others."""
     model = tree.model
-    given = solvable(model)
-    found = tree_constraints(tree, items, q, dq)
-    rows, y = solved_rows(given, found.J), list(given.independent)
-    J, gamma = found.J[rows], found.gamma[rows]
-    rest = [d for d in range(model.n) if d not in y]
+    constraints = solvable(model)
+    at = tree_constraints(tree, items, q, dq)
+    rows, y = solved_rows(constraints, at.J), list(constraints.independent)
+    J, gamma = at.J[rows], at.gamma[rows]
+    followers = [d for d in range(model.n) if d not in y]
     right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
-    solved, determined = solve_general(J[:, rest], right, [model.dof_names[d] for d in rest])
+    solved, determined = solve_general(
+        J[:, followers], right, [model.dof_names[d] for d in followers]
+    )
     rates = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
-    rates |= dict(zip(rest, solved.tolist(), strict=True))
+    rates |= dict(zip(followers, solved.tolist(), strict=True))
     whole = np.array([rates[d] for d in range(model.n)], dtype=object)
     return whole[:, :-1], whole[:, -1], determined
 

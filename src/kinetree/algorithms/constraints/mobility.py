@@ -104,17 +104,17 @@ class Mobility:
 @documented
 def mobility(model: Model) -> Mobility:
     """Degrees of freedom, redundant equations and independent rates of a constrained robot."""
-    given = constraints_of(model, "mobility")
-    names, dofs = given.row_names, model.dof_names
+    constraints = constraints_of(model, "mobility")
+    names, dofs = constraints.row_names, model.dof_names
     return Mobility(
-        degrees_of_freedom=model.n - len(given.basis),
+        degrees_of_freedom=model.n - len(constraints.basis),
         joints=model.n,
         rows=names,
-        redundant=tuple(name for row, name in enumerate(names) if row not in given.basis),
-        independent=tuple(dofs[d] for d in given.independent),
-        actuated=tuple(dofs[d] for d in given.actuated),
-        sufficient=given.sufficient,
-        changing=given.dependent,
+        redundant=tuple(name for row, name in enumerate(names) if row not in constraints.basis),
+        independent=tuple(dofs[d] for d in constraints.independent),
+        actuated=tuple(dofs[d] for d in constraints.actuated),
+        sufficient=constraints.sufficient,
+        changing=constraints.dependent,
     )
 
 
@@ -141,34 +141,34 @@ def constrain(
     Raises:
         InputError: the constraints cannot be closed; the message has the residual and a name.
     """
-    own = model.constraints
-    given = changed_records({} if own is None else own.given, constraints)
+    before = model.constraints
+    records = changed_records({} if before is None else before.given, constraints)
     tree = tree_of(model)
-    if not given:
+    if not records:
         if actuated is not None or independent is not None:
             raise InputError(
                 "actuated and independent were given for a robot without constraints, where they "
                 "have no meaning. Leave them out."
             )
         return tree
-    if actuated is None and own is not None:
-        motors = own.actuated, own.weights
+    if actuated is None and before is not None:
+        motors = before.actuated, before.weights
     else:
         motors = motor_dofs(tree, actuated)
-    found = Constraints(dict(given), resolve(tree, given), *motors)
-    numbers = as_floats(tree.replace(constraints=found))
+    resolved = Constraints(dict(records), resolve(tree, records), *motors)
+    numbers = as_floats(tree.replace(constraints=resolved))
     start = None if near is None else np.array(coordinates(numbers, near), float)
     tilt: Misalignment | None = None
     try:
         samples = closed_positions(numbers, random_starts(numbers, start))
-        samples, tilt = _eased(numbers, found, samples, start)
-        chosen = _chosen(numbers, found, samples, independent)
+        samples, tilt = _eased(numbers, resolved, samples, start)
+        chosen = _chosen(numbers, resolved, samples, independent)
     except OnlySingularError as error:
         if near is not None:
             raise
         try:
             samples = closed_positions(numbers, regular_starts(numbers))
-            chosen = _chosen(numbers, found, samples, independent)
+            chosen = _chosen(numbers, resolved, samples, independent)
         except InputError:
             raise error from None
     placed = numbers.replace(constraints=chosen.astype(float))
@@ -183,13 +183,13 @@ def constrain(
 
 
 def _eased(
-    model: Model, found: Constraints, samples: Samples, start: Array | None
+    model: Model, resolved: Constraints, samples: Samples, start: Array | None
 ) -> tuple[Samples, Misalignment | None]:
     """The samples, or those without equations that rounded angles made independent."""
     tilt = misalignment(model, samples.positions, TILT * samples.relative)
     if tilt is None:
         return samples, None
-    check_regular(plain_floats(model), found.astype(float), samples.positions)
+    check_regular(plain_floats(model), resolved.astype(float), samples.positions)
     eased = eased_positions(model, tilt, start)
     if eased is None:
         return samples, tilt
@@ -198,13 +198,13 @@ def _eased(
 
 def _chosen(
     model: Model,
-    found: Constraints,
+    resolved: Constraints,
     samples: Samples,
     independent: Sequence[str] | None,
 ) -> Constraints:
     """The constraints with rows, joints and scales chosen at closed positions of a robot."""
     closed, gap = samples.positions, samples.gap
-    check_regular(plain_floats(model), found.astype(float), closed)
+    check_regular(plain_floats(model), resolved.astype(float), closed)
     # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
     lengths = np.sqrt(np.mean([dots(at.measured, at.measured) for at in closed], axis=0))
     floor = lengths.max(initial=0) * max(1e-9, TILT * samples.relative)
@@ -215,27 +215,27 @@ def _chosen(
     rank = max(ranks)
     if rank == 0:
         raise IdleConstraintsError(
-            f"the constraints {listing(list(found.given), 8)} of {model.name!r} restrict nothing: "
-            "they are satisfied in every position near those that were tried. Remove them, or "
-            "check their frames."
+            f"the constraints {listing(list(resolved.given), 8)} of {model.name!r} restrict "
+            "nothing: they are satisfied in every position near those that were tried. Remove "
+            "them, or check their frames."
         )
-    regular = [k for k, own in enumerate(ranks) if own == rank]
+    regular = [k for k, rank_of in enumerate(ranks) if rank_of == rank]
     basis = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
     constant = _rank(np.concatenate(scaled, axis=1), cutoff) == rank
     kept = basis if constant else tuple(row for row in range(len(lengths)) if row not in idle)
     rows = list(kept)
-    own = [closed[k] for k in regular]
-    columns = [(at.J[rows] / lengths[rows, None] / np.sqrt(np.diag(at.M))).T for at in own]
+    positions = [closed[k] for k in regular]
+    columns = [(at.J[rows] / lengths[rows, None] / np.sqrt(np.diag(at.M))).T for at in positions]
     chosen = replace(
-        found,
+        resolved,
         basis=basis,
         kept=kept,
-        independent=_independent(model, found, columns, rank, independent),
+        independent=_independent(model, resolved, columns, rank, independent),
         scales=tuple(float(x) for x in lengths[rows] ** 2),
         idle=idle,
         gap=gap,
     )
-    return _with_motors(chosen, model.n, [at.J[rows] for at in own])
+    return _with_motors(chosen, model.n, [at.J[rows] for at in positions])
 
 
 def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraints:
@@ -247,15 +247,15 @@ def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraint
     u = [d for d in range(n) if d not in chosen.actuated]
     rank = max(_rank(J[:, u]) for J in Js) if u else 0
     passive = bool(u) and rank == len(chosen.basis)
-    found = replace(chosen, passive=passive, sufficient=rank == len(u))
-    weights = np.array([float(w) for w in force_weights(found, n)])
+    judged = replace(chosen, passive=passive, sufficient=rank == len(u))
+    weights = np.array([float(w) for w in force_weights(judged, n)])
     scales = np.mean([dots(J * J, weights) for J in Js], axis=0)
-    return replace(found, force_scales=tuple(float(x) for x in scales))
+    return replace(judged, force_scales=tuple(float(x) for x in scales))
 
 
 def _independent(
     model: Model,
-    found: Constraints,
+    resolved: Constraints,
     columns: Sequence[Array],
     rank: int,
     names: Sequence[str] | None,
@@ -268,7 +268,7 @@ def _independent(
         wanted = tuple(d for name in names for d in dofs_named(model, name, "independent"))
         alike = len(set(wanted)) < len(wanted)
         if alike or len(wanted) != free or not _follows(columns, wanted, rank):
-            choice = _independent(model, found, columns, rank, None)
+            choice = _independent(model, resolved, columns, rank, None)
             good = ", ".join(model.dof_names[d] for d in choice)
             expected = f"{counted(free, 'rate')} that the others follow from, such as {good}"
             raise InputError(
@@ -277,16 +277,16 @@ def _independent(
                 "a good choice is made."
             )
         return wanted
-    if len(found.actuated) == free and _follows(columns, found.actuated, rank):
-        return found.actuated
+    if len(resolved.actuated) == free and _follows(columns, resolved.actuated, rank):
+        return resolved.actuated
     dependent = _farthest(columns, rank)
     return tuple(d for d in range(model.n) if d not in dependent)
 
 
 def _follows(columns: Sequence[Array], independent: Sequence[int], rank: int) -> bool:
     """Return True if the rates besides `independent` follow from them at some position."""
-    rest = [d for d in range(len(columns[0])) if d not in independent]
-    return max((_rank(J[rest]) for J in columns), default=0) == rank == len(rest)
+    followers = [d for d in range(len(columns[0])) if d not in independent]
+    return max((_rank(J[followers]) for J in columns), default=0) == rank == len(followers)
 
 
 def _rank(J: Array, cutoff: float = RANK) -> int:

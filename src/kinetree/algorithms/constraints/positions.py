@@ -101,14 +101,14 @@ def closed_positions(model: Model, starts: Iterator[Array]) -> Samples:
     widest = WIDEST_GAP * reach
     _check_lengths(model, widest)
     each = [
-        _closed_part(model, part, own, widest)
-        for part, own in zip(parts, tee(starts, len(parts)), strict=True)
+        _closed_part(model, part, own_starts, widest)
+        for part, own_starts in zip(parts, tee(starts, len(parts)), strict=True)
     ]
-    found = [
+    whole = [
         _joined(model, parts, [x[k % len(x)] for x in each])
         for k in range(max(len(x) for x in each))
     ]
-    levels = [[x for x in found if x.residual <= most] for most in (ROUNDING, CLOSED, widest)]
+    levels = [[x for x in whole if x.residual <= most] for most in (ROUNDING, CLOSED, widest)]
     used = next((x for x in levels if len(x) >= ENOUGH), levels[-1])
     closed = sorted(x.residual for x in levels[-1])
     gap = closed[-1] if closed[len(closed) // 2] > CLOSED else 0.0  # more than half stay open
@@ -154,23 +154,23 @@ def _bars(model: Model, tree: Tree, way: Sequence[int], T: Array) -> list[Array]
 
 def _closed_part(model: Model, part: Part, starts: Iterator[Array], widest: float) -> list[Closed]:
     """Closed positions of one part of the constraints."""
-    found = list[Closed]()
+    tried = list[Closed]()
     for start in starts:
-        found.append(close(model, start, part.evaluate, part.fixed))
-        closed = [x for x in found if x.residual <= widest]
-        if len(closed) == SAMPLES or (not closed and _repeats([x.residual for x in found])):
+        tried.append(close(model, start, part.evaluate, part.fixed))
+        closed = [x for x in tried if x.residual <= widest]
+        if len(closed) == SAMPLES or (not closed and _repeats([x.residual for x in tried])):
             break
-    if closed := [x for x in found if x.residual <= widest]:
+    if closed := [x for x in tried if x.residual <= widest]:
         return closed
-    best = min(found, key=lambda x: x.residual)
-    given = constraints_of(model, "mobility")
-    Phi = np.zeros(len(given.row_names))
+    best = min(tried, key=lambda x: x.residual)
+    constraints = constraints_of(model, "mobility")
+    Phi = np.zeros(len(constraints.row_names))
     Phi[part.rows] = best.Phi
-    names = list(dict.fromkeys(given.owner(row) for row in part.rows))
+    names = list(dict.fromkeys(constraints.owner(row) for row in part.rows))
     raise InputError(
         f"the constraints {listing(names, 8)} contradict one another, or the start "
-        f"is too far away, after {len(found)} attempts: "
-        f"{unclosed(model, given, replace(best, Phi=Phi), ())} A "
+        f"is too far away, after {len(tried)} attempts: "
+        f"{unclosed(model, constraints, replace(best, Phi=Phi), ())} A "
         "position at which they are nearly closed can be given as `near`."
     )
 
@@ -178,10 +178,10 @@ def _closed_part(model: Model, part: Part, starts: Iterator[Array], widest: floa
 def _joined(model: Model, parts: Sequence[Part], found: Sequence[Closed]) -> Closed:
     """A position of each part as one of all; joints without constraints as in the first."""
     q, Phi = np.array(found[0].q), np.zeros(sum(len(part.rows) for part in parts))
-    for part, own in zip(parts, found, strict=True):
+    for part, closed in zip(parts, found, strict=True):
         free = {*range(model.n)}.difference(part.fixed)
         coords = [x for joint in model.joints if free & {*joint.dofs} for x in joint.coords]
-        q[coords], Phi[part.rows] = own.q[coords], own.Phi
+        q[coords], Phi[part.rows] = closed.q[coords], closed.Phi
     return Closed(q, max(x.residual for x in found), Phi)
 
 
@@ -237,15 +237,15 @@ def _repeats(residuals: Sequence[float]) -> bool:
     return len([x for x in residuals if x <= least * (1 + 1e-6)]) >= REPEATS
 
 
-def gap_words(given: Constraints, name: str, tilt: Misalignment | None) -> str:
+def gap_words(constraints: Constraints, name: str, tilt: Misalignment | None) -> str:
     """The warning for a robot whose loops stay open by their rounding."""
     cause = "More digits in the source close them."
     if tilt is not None:
         cause = f"The cause is that {tilt.words()}; {EXACT}."
     return (
-        f"the constraints {listing(list(given.given), 8)} of {name!r} stay open by {given.gap:.2g} "
-        "(rad or m), as after rounding of its numbers; they count as closed, and errors up to "
-        f"{given.tolerance:.2g} are accepted. {cause}"
+        f"the constraints {listing(list(constraints.given), 8)} of {name!r} stay open by "
+        f"{constraints.gap:.2g} (rad or m), as after rounding of its numbers; they count as "
+        f"closed, and errors up to {constraints.tolerance:.2g} are accepted. {cause}"
     )
 
 
@@ -294,18 +294,18 @@ def home_position(model: Model, samples: Sequence[ClosedPosition], near: Array |
     model: the robot, of floats, with its constraints and all their choices. near: a position near
     which the constraints can be closed; None: not known.
     """
-    evaluate, given = textbook(model), constraints_of(model, "home_position")
+    evaluate, constraints = textbook(model), constraints_of(model, "home_position")
     parts = separate_parts(model)
 
     def candidates() -> Iterator[Array]:
         zero = neutral(model)
-        if float(np.abs(evaluate(zero)[0]).max(initial=0)) <= CLOSED + given.gap:
+        if float(np.abs(evaluate(zero)[0]).max(initial=0)) <= CLOSED + constraints.gap:
             yield zero
         for start in (near, rest_position(model)):
             if start is not None:
-                found = close_parts(model, start, parts)
-                if found.residual <= CLOSED + given.gap:
-                    yield found.q
+                closed = close_parts(model, start, parts)
+                if closed.residual <= CLOSED + constraints.gap:
+                    yield closed.q
         yield from (at.q for at in samples)
 
     bounds, plain = bounds_of(model), plain_floats(model)

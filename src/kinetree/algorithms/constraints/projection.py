@@ -91,17 +91,17 @@ def closed_position(
     model: Model, q: Array, evaluate: Evaluate, *, keep: Sequence[str], tolerance: float
 ) -> Array:
     """A position near q, found with any way to compute Phi and J."""
-    given = constraints_of(model, "project")
+    constraints = constraints_of(model, "project")
     kept = kept_dofs(model, keep, tolerance)
     free = np.ones(model.n)
     free[kept] = 0
-    first = found = close(model, q, evaluate, kept)
+    first = closed = close(model, q, evaluate, kept)
     for attempt in range(ATTEMPTS):
-        if found.residual <= tolerance + 10 * given.gap:
-            return found.q
+        if closed.residual <= tolerance + 10 * constraints.gap:
+            return closed.q
         away = np.random.default_rng((2017, attempt)).normal(size=model.n) * NEAR * free
-        found = close(model, integrate(model, q, away), evaluate, kept)
-    raise InputError(unclosed(model, given, first, keep))
+        closed = close(model, integrate(model, q, away), evaluate, kept)
+    raise InputError(unclosed(model, constraints, first, keep))
 
 
 def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
@@ -142,10 +142,10 @@ def separate_parts(model: Model) -> list[Part]:
     ends = np.cumsum([len(item.row_names) for item in items]).tolist()
     rows = [list(range(end - len(x.row_names), end)) for x, end in zip(items, ends, strict=True)]
     parts = list[Part]()
-    for dofs, own in groups:
+    for dofs, members_of in groups:
         fixed = [d for d in range(model.n) if d not in dofs]
-        evaluate = textbook(model, [items[k] for k in own])
-        parts.append(Part([row for k in own for row in rows[k]], fixed, evaluate))
+        evaluate = textbook(model, [items[k] for k in members_of])
+        parts.append(Part([row for k in members_of for row in rows[k]], fixed, evaluate))
     return parts
 
 
@@ -153,8 +153,8 @@ def close_parts(model: Model, q: Array, parts: Sequence[Part], cutoff: float = C
     """Close all parts from q, one after the other; the position and the residual of all."""
     Phi = np.zeros(sum(len(part.rows) for part in parts))
     for part in parts:
-        found = close(model, q, part.evaluate, part.fixed, cutoff)
-        q, Phi[part.rows] = found.q, found.Phi
+        closed = close(model, q, part.evaluate, part.fixed, cutoff)
+        q, Phi[part.rows] = closed.q, closed.Phi
     return Closed(q, float(np.abs(Phi).max(initial=0)), Phi)
 
 
@@ -173,8 +173,8 @@ def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) ->
         for i in moved:
             links[i] = book_link(model, q, i)
         with np.errstate(all="ignore"):  # frames that are half a turn apart have infinite errors
-            found = tree_constraints(replace(at_zero, links=tuple(links)), items, q)
-        return found.Phi.astype(float), found.J.astype(float)
+            at = tree_constraints(replace(at_zero, links=tuple(links)), items, q)
+        return at.Phi.astype(float), at.J.astype(float)
 
     return evaluate
 
@@ -233,20 +233,21 @@ def _smaller(new: Array, old: Array) -> bool:
     return bool(np.isfinite(new).all() and dots(new, new) < dots(old, old))
 
 
-def unclosed(model: Model, given: Constraints, found: Closed, keep: Sequence[str]) -> str:
+def unclosed(model: Model, constraints: Constraints, best: Closed, keep: Sequence[str]) -> str:
     """The message for a position at which the constraints stay open."""
-    row = int(np.argmax(np.abs(found.Phi)))
+    row = int(np.argmax(np.abs(best.Phi)))
     kept = f" with {', '.join(keep)} kept" if keep else ""
-    if not np.isfinite(found.Phi[row]):
+    if not np.isfinite(best.Phi[row]):
         return (
             f"the constraints of {model.name!r} cannot be closed from this position{kept}: the "
-            f"frames of constraint {given.owner(row)!r} are turned by half a turn from one another "
-            f"(row {given.row_names[row]!r}). Turn one of the frames, or start elsewhere."
+            f"frames of constraint {constraints.owner(row)!r} are turned by half a turn from one "
+            f"another (row {constraints.row_names[row]!r}). Turn one of the frames, or start "
+            "elsewhere."
         )
     return (
         f"the constraints of {model.name!r} cannot be closed from this position{kept}: constraint "
-        f"{given.owner(row)!r} stays open by {abs(found.Phi[row]):.3g} (row "
-        f"{given.row_names[row]!r}, rad or m). Start nearer to a closed position"
+        f"{constraints.owner(row)!r} stays open by {abs(best.Phi[row]):.3g} (row "
+        f"{constraints.row_names[row]!r}, rad or m). Start nearer to a closed position"
         + (", or keep fewer joints." if keep else ", or check lengths and frames.")
     )
 
@@ -269,30 +270,30 @@ def nearest_motion(
     Raises:
         InputError: the constraints do not allow what is kept.
     """
-    given = constraints_of(model, f"project_{what}")
+    constraints = constraints_of(model, f"project_{what}")
     free = [d for d in range(model.n) if d not in kept]
-    rows, before = list(given.kept), x
+    rows, before = list(constraints.kept), x
     x = np.array(x, float)
     missing = wanted - dots(J, x)
     if free and float(np.abs(missing).max(initial=0)) > 0:
         names = [model.dof_names[d] for d in free]
         M_ff = factor(M[np.ix_(free, free)], [f"joint {name!r}" for name in names])
         root = np.sqrt(np.array(M_ff.D, float))
-        scales = np.sqrt(np.array(given.scales))
+        scales = np.sqrt(np.array(constraints.scales))
         measured = eliminated_rows(M_ff, J[rows][:, free])[0].astype(float) / root
         y = least_squares(measured / scales[:, None], missing[rows] / scales, RANK)
         x[free] = x[free] + solve_outward(M_ff, y * root)
     left = np.abs(dots(J, x) - wanted)
     sizes = dots(np.abs(J), np.abs(x) + np.abs(before)) + np.abs(wanted)
-    tolerance = (LEFT + 10 * given.gap) * (sizes + float(sizes.max(initial=0)))
+    tolerance = (LEFT + 10 * constraints.gap) * (sizes + float(sizes.max(initial=0)))
     worst = int(np.argmax(left - tolerance))
     if left[worst] > tolerance[worst]:
         kept_names = listing([model.dof_names[d] for d in kept], 8) if kept else "no joint"
         raise InputError(
             f"the constraints of {model.name!r} allow no {what} with {kept_names} kept: constraint "
-            f"{given.owner(worst)!r} would open with {left[worst]:.3g} (row "
-            f"{given.row_names[worst]!r}). Keep fewer joints, at most as many as the robot has "
-            f"degrees of freedom ({model.n - len(given.basis)}), and joints that can move "
-            "independently of each other; or leave the singular position."
+            f"{constraints.owner(worst)!r} would open with {left[worst]:.3g} (row "
+            f"{constraints.row_names[worst]!r}). Keep fewer joints, at most as many as the robot "
+            f"has degrees of freedom ({model.n - len(constraints.basis)}), and joints that can "
+            "move independently of each other; or leave the singular position."
         )
     return x

@@ -84,13 +84,13 @@ def measured(M: Factor, J: Array) -> Array:
     return eliminated_rows(M, J)[0].astype(float) / np.sqrt(np.array(M.D, float))
 
 
-def check_regular(model: Model, found: Constraints, closed: Sequence[ClosedPosition]) -> None:
+def check_regular(model: Model, constraints: Constraints, closed: Sequence[ClosedPosition]) -> None:
     """Raise OnlySingularError unless first derivatives decide the motion at some position."""
-    items = placed(model.replace(constraints=found))
+    items = placed(model.replace(constraints=constraints))
     sizes = _row_sizes(model, items, closed)
     spaces = [row_space(at.measured / sizes[:, None], RANK, RANK) for at in closed]
     rank = max(space.rank for space in spaces)
-    worst, opened, owners = 0, 0.0, [found.owner(row) for row in range(len(sizes))]
+    worst, opened, owners = 0, 0.0, [constraints.owner(row) for row in range(len(sizes))]
     for k, (at, space) in enumerate(zip(closed, spaces, strict=True)):
         if space.rank < rank:
             continue
@@ -107,14 +107,14 @@ def check_regular(model: Model, found: Constraints, closed: Sequence[ClosedPosit
             return
         if too_much.max() > opened:
             worst, opened = int(np.argmax(too_much)), float(too_much.max())
-    names = listing(list(found.given), 8)
+    names = listing(list(constraints.given), 8)
     raise OnlySingularError(
         f"the constraints {names} of {model.name!r} can be closed only in singular positions, such "
-        f"as bars stretched to their full reach: row {found.row_names[worst]!r} of constraint "
-        f"{found.owner(worst)!r} loses its effect there, and accelerations and forces do not "
-        "follow from the constraints. Make a bar or a rod longer or shorter, so that the mechanism "
-        "is not at its limit; or describe joints that cannot move as fixed joints, and angles that "
-        "cannot change as couplings."
+        f"as bars stretched to their full reach: row {constraints.row_names[worst]!r} of "
+        f"constraint {constraints.owner(worst)!r} loses its effect there, and accelerations and "
+        "forces do not follow from the constraints. Make a bar or a rod longer or shorter, so that "
+        "the mechanism is not at its limit; or describe joints that cannot move as fixed joints, "
+        "and angles that cannot change as couplings."
     )
 
 
@@ -133,12 +133,12 @@ def opened(
     model: Model, items: Sequence[Closure | Coupling], closed: Sequence[ClosedPosition]
 ) -> list[ClosedPosition]:
     """Open positions near some closed ones, with J there, measured by M of the closed ones."""
-    found: list[ClosedPosition] = []
+    around: list[ClosedPosition] = []
     for k, at in enumerate(closed[:OPENED]):
         q = integrate(model, at.q, np.random.default_rng((17, k)).normal(size=model.n) * APART)
         J = tree_constraints(book_tree(model, q), items, q).J.astype(float)
-        found.append(replace(at, q=q, J=J, measured=measured(at.factor, J)))
-    return found
+        around.append(replace(at, q=q, J=J, measured=measured(at.factor, J)))
+    return around
 
 
 def distance(model: Model, at: ClosedPosition) -> float:
@@ -147,38 +147,40 @@ def distance(model: Model, at: ClosedPosition) -> float:
     These are the constraints themselves, the rates that follow from the independent ones, and the
     forces that follow from the motors where the joints without motors decide them.
     """
-    given = constraints_of(model, "distance")
-    rows, rank = list(given.kept), len(given.basis)
-    scales = np.sqrt(np.array(given.scales))[:, None]
-    followers = [d for d in range(model.n) if d not in given.independent]
+    constraints = constraints_of(model, "distance")
+    rows, rank = list(constraints.kept), len(constraints.basis)
+    scales = np.sqrt(np.array(constraints.scales))[:, None]
+    followers = [d for d in range(model.n) if d not in constraints.independent]
     systems = [at.measured[rows] / scales]
     systems.append((at.J[rows] / scales / np.sqrt(np.diag(at.M)))[:, followers])
-    if given.passive:
-        u = [d for d in range(model.n) if d not in given.actuated]
-        systems.append(at.J[rows][:, u] / np.sqrt(np.array(given.force_scales))[:, None])
+    if constraints.passive:
+        u = [d for d in range(model.n) if d not in constraints.actuated]
+        systems.append(at.J[rows][:, u] / np.sqrt(np.array(constraints.force_scales))[:, None])
     pivots = [row_space(A, 0.0).pivots for A in systems]
     return min(x[rank - 1] ** 2 if len(x) >= rank else 0.0 for x in pivots)
 
 
 def weakest(model: Model, q: Array) -> tuple[str, float]:
     """The constraint that loses its effect first at a position, and its pivot (solve.py)."""
-    given, plain = constraints_of(model, "weakest"), plain_floats(model)
+    constraints, plain = constraints_of(model, "weakest"), plain_floats(model)
     J = tree_constraints(book_tree(plain, q), placed(plain), q).J.astype(float)
-    rows, rank = list(given.kept), len(given.basis)
-    measured = closed_at(plain, q, J).measured[rows] / np.sqrt(np.array(given.scales))[:, None]
+    rows, rank = list(constraints.kept), len(constraints.basis)
+    measured = (
+        closed_at(plain, q, J).measured[rows] / np.sqrt(np.array(constraints.scales))[:, None]
+    )
     space = row_space(measured, 0.0)
     if space.rank < rank:
         row = next(row for row in range(len(rows)) if row not in space.rows)
-        return given.owner(rows[row]), 0.0
-    return given.owner(rows[space.rows[rank - 1]]), space.pivots[rank - 1] ** 2
+        return constraints.owner(rows[row]), 0.0
+    return constraints.owner(rows[space.rows[rank - 1]]), space.pivots[rank - 1] ** 2
 
 
-def margin(given: Constraints, J: Array, M: Array) -> Array:
+def margin(constraints: Constraints, J: Array, M: Array) -> Array:
     """The smallest eigenvalue of A = J M^-1 J^T, relative to its typical diagonal.
 
     J: the Jacobian of all rows, shape (..., m, n). M: the mass matrix, shape (..., n, n).
     """
-    rows, rank = list(given.kept), len(given.basis)
+    rows, rank = list(constraints.kept), len(constraints.basis)
     measured = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J[..., rows, :], -1, -2))
-    values = np.linalg.svd(measured / np.sqrt(given.scales), compute_uv=False)
+    values = np.linalg.svd(measured / np.sqrt(constraints.scales), compute_uv=False)
     return values[..., rank - 1] ** 2

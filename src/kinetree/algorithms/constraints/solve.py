@@ -136,8 +136,8 @@ def _sound(
     least = float_choice(one, margin, max(margin, MARGIN_FLOAT32))
     above = [pivot - least * s for pivot, s in zip(pivots, scales, strict=True)]
     if all(isinstance(x, float) for x in above):
-        found = [x > 0 for x in above]
-        if not all(map(math.isfinite, above)) or found.count(True) >= rank:
+        clear = [x > 0 for x in above]
+        if not all(map(math.isfinite, above)) or clear.count(True) >= rank:
             return 1
         worst = min(range(len(above)), key=lambda k: above[k] / scales[k])
         raise SingularityError(
@@ -169,8 +169,8 @@ def least_norm(J: Array, lam: Array, names: Sequence[str]) -> Array:
     """The forces of least norm with the same J^T lambda; floats, and J of less than full rank."""
     G = gram(J, [1] * J.shape[1])
     trace = sum(G.diagonal())
-    found = Proximal(G, [trace] * len(G), names, dependent=True)
-    return found.reached(found.reached(lam))
+    proximal = Proximal(G, [trace] * len(G), names, dependent=True)
+    return proximal.reached(proximal.reached(lam))
 
 
 def independent_rows(J: Array, count: int) -> list[int]:

@@ -99,8 +99,8 @@ class StepConstraints:
         if self.dependent:
             mu[0] = mu[0] * one_in_float64(A[0, 0] + mu[0])
         raised = np.array(A, dtype=object)
-        for i, own in enumerate(mu):
-            raised[i, i] = raised[i, i] + own
+        for i, added in enumerate(mu):
+            raised[i, i] = raised[i, i] + added
         if self.dependent:  # without the part that A cannot reach, as in Proximal.reached
             left = right
             for _ in range(count):

@@ -155,30 +155,32 @@ def constrained_in_mode(
 
 def check_dry_joints(model: Model) -> None:
     """Raise ModelError if the joints with dry friction cannot all be independent of each other."""
-    dry, given = dry_dofs(model), model.constraints
-    if given is None or {*dry} <= {*given.independent}:
+    dry, constraints = dry_dofs(model), model.constraints
+    if constraints is None or {*dry} <= {*constraints.independent}:
         return
     # imported here: kernels that are stored need none of this
     from kinetree.algorithms.constraints.projection import project, textbook
     from kinetree.algorithms.constraints.row_space import row_space
 
     others, rng = [d for d in range(model.n) if d not in dry], np.random.default_rng(0)
-    q, J, evaluate = np.array(given.home), np.zeros((0, model.n)), textbook(model)
+    q, J, evaluate = np.array(constraints.home), np.zeros((0, model.n)), textbook(model)
     for _ in range(ATTEMPTS):
         J = evaluate(q)[1]
-        if row_space(J[:, others], RANK, RANK).rank == len(given.basis):
+        if row_space(J[:, others], RANK, RANK).rank == len(constraints.basis):
             return
         try:
             step = NEAR * rng.normal(size=model.n)
-            q = np.asarray(project(model, integrate(model, np.array(given.home), step)), float)
+            q = np.asarray(
+                project(model, integrate(model, np.array(constraints.home), step)), float
+            )
         except InputError:
             continue
     tied = [d for d in dry if np.abs(J[:, d]).max() > 0]
     names, free = (
-        listing([model.dof_names[d] for d in found], 6)
-        for found in (tied, [d for d in given.independent if d in tied])
+        listing([model.dof_names[d] for d in dofs], 6)
+        for dofs in (tied, [d for d in constraints.independent if d in tied])
     )
-    one = model.dof_names[next(d for d in tied if d not in given.independent)]
+    one = model.dof_names[next(d for d in tied if d not in constraints.independent)]
     raise ModelError(
         f"joints {names} of {model.name!r} have dry friction, which holds joints at rest; with all "
         "of them held, the constraints leave open how they share the force. Expected dry friction "

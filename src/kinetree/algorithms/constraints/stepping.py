@@ -59,12 +59,12 @@ def constrained_rate(
 
     T: time constant in which errors of the constraints decay, s; None: they stay.
     """
-    found = tree_constraints(tree, items, q, dq)
-    kkt = Kkt(tree, found)
+    at = tree_constraints(tree, items, q, dq)
+    kkt = Kkt(tree, at)
     wanted = kkt.wanted(dq, T)
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     ddq, lam = kkt.accelerate(tau - h, wanted)
-    return np.concatenate([dq, ddq]), np.concatenate([kkt.shared(lam), found.Phi])
+    return np.concatenate([dq, ddq]), np.concatenate([kkt.shared(lam), at.Phi])
 
 
 def closed_state(
@@ -93,12 +93,12 @@ def closed_start(tree: Tree, items: Items, q: Array, dq: Array) -> Any:
     The tolerances are those of a simulation, wider for rates, which are projected less exactly
     after a long step, and for float32.
     """
-    found = tree_constraints(tree, items, q, dq)
-    sizes = [1 + _total(x * v for x, v in zip(row, dq, strict=True)) for row in found.J]
-    opening = [_total([x]) / size for x, size in zip(found.J @ dq, sizes, strict=True)]
+    at = tree_constraints(tree, items, q, dq)
+    sizes = [1 + _total(x * v for x, v in zip(row, dq, strict=True)) for row in at.J]
+    opening = [_total([x]) / size for x, size in zip(at.J @ dq, sizes, strict=True)]
     sound: Any = 1
     closed = solvable(tree.model).tolerance
-    for errors, double, single in ((found.Phi, closed, 1e-4), (opening, RATE_TOLERANCE, 1e-3)):
+    for errors, double, single in ((at.Phi, closed, 1e-4), (opening, RATE_TOLERANCE, 1e-3)):
         for error in errors:
             if is_zero(error):
                 continue

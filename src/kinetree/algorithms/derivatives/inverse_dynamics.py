@@ -178,8 +178,8 @@ class _Slopes:
         bare = replace(tree, model=frictionless(tree.model))
         load = tree_inverse_dynamics(bare, self.dq, self.ddq)
         rows = load_factors(tree.model, self.dq, load)[:, None]
-        own = np.eye(n, dtype=int) * slopes
-        return by_q * rows, np.array(self.by_dq).reshape(n, n) * rows + own
+        of_friction = np.eye(n, dtype=int) * slopes
+        return by_q * rows, np.array(self.by_dq).reshape(n, n) * rows + of_friction
 
     def _spreads(self) -> dict[int, Spread]:
         """Twice the spread of every link's own points; a rotor is a spread without momentum."""
@@ -193,12 +193,12 @@ class _Slopes:
     def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
         """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""
         by_q, by_dq, link = self.by_q, self.by_dq, self.tree.links[i]
-        own, (w, l) = link.dofs[k], _halves(link.A[:, k])
+        column, (w, l) = link.dofs[k], _halves(link.A[:, k])
         moves, turns = (change.wrench(body, twice) for change in self.changes[i][k])
         for a, row in enumerate(link.dofs):
             w_a, l_a = _halves(link.A[:, a])
-            by_q[row][own] = by_q[row][own] + w_a @ moves.n + l_a @ moves.f
-            by_dq[row][own] = by_dq[row][own] + w_a @ turns.n + l_a @ turns.f
+            by_q[row][column] = by_q[row][column] + w_a @ moves.n + l_a @ moves.f
+            by_dq[row][column] = by_dq[row][column] + w_a @ turns.n + l_a @ turns.f
         # ancestors also see the wrench through the joint move along with the link
         moves = displaced(moves, self.through[i], w, l)
         f, n = body.momentum(w, l)
@@ -211,10 +211,10 @@ class _Slopes:
             for a, other in enumerate(self.tree.links[p].dofs):
                 w_a, l_a = _halves(self.tree.links[p].A[:, a])
                 moved_a, turned_a = self.changes[p][a]
-                by_q[other][own] = by_q[other][own] + w_a @ moves.n + l_a @ moves.f
-                by_dq[other][own] = by_dq[other][own] + w_a @ turns.n + l_a @ turns.f
-                by_q[own][other] = by_q[own][other] + moved_a.power(f, n, Q)
-                by_dq[own][other] = by_dq[own][other] + turned_a.power(f, n, Q)
+                by_q[other][column] = by_q[other][column] + w_a @ moves.n + l_a @ moves.f
+                by_dq[other][column] = by_dq[other][column] + w_a @ turns.n + l_a @ turns.f
+                by_q[column][other] = by_q[column][other] + moved_a.power(f, n, Q)
+                by_dq[column][other] = by_dq[column][other] + turned_a.power(f, n, Q)
 
 
 def _halves(x: Array) -> tuple[Array, Array]:

@@ -175,14 +175,14 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
     Also the place of their joints on the way, (m,), and S, (m, n), from dq to rates of the screws.
     """
     place = model.frame(frame)
-    poses, found, order, dofs = forward_kinematics(model, q), [], [], []
+    poses, twists, order, dofs = forward_kinematics(model, q), [], [], []
     seen_from = inverse(pose(model, q, frame)) if expressed == "body" else np.eye(4, dtype=int)
     for number, i in enumerate(model.path(place.link) if place.link != WORLD else ()):
         columns = Ad(seen_from @ poses[i]) @ model.A[i]
-        found += list(np.asarray(columns).T)
+        twists += list(np.asarray(columns).T)
         order += [number] * columns.shape[1]
         dofs += list(model.joints[i].dofs)
-    return np.array(found).reshape(-1, 6).T, np.array(order, int), np.eye(model.n, dtype=int)[dofs]
+    return np.array(twists).reshape(-1, 6).T, np.array(order, int), np.eye(model.n, dtype=int)[dofs]
 
 
 def mass_matrix_slopes(tree: Tree) -> Array:

@@ -61,12 +61,12 @@ def actuate(
     free: list[Any] = []
     gains: list[Any] = []
     tau: list[Any] = [0] * model.n
-    for x, given in zip(model.actuators, inputs, strict=True):
+    for x, control in zip(model.actuators, inputs, strict=True):
         length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
         speed = _sum([_times(g, dq[d]) for g, d in zip(x.gears, x.dofs, strict=True)])
         gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
         gains.append(gain)
-        force = _sum([_times(gain, given), bias])
+        force = _sum([_times(gain, control), bias])
         forces.append(clamped(force, x.force_range))
         free.append(_within(force, x.force_range))
         for gear, d in zip(x.gears, x.dofs, strict=True):
@@ -91,9 +91,9 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     them. Without, as in MuJoCo's implicitfast, the slopes have the zeros of M.
     """
     kp, kd = no_gains(model.n), no_gains(model.n)
-    for x, given, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
+    for x, control, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
         for matrix, k in ((kp, 1), (kd, 2)):
-            slope = _times(-1, _sum([_times(x.gain[k], given), x.bias[k]]))
+            slope = _times(-1, _sum([_times(x.gain[k], control), x.bias[k]]))
             slope = slope if _is(slope, 0) else _times(slope, free)
             ends = list(zip(x.gears, x.dofs, strict=True))
             for gear, i in ends if not _is(slope, 0) else ():
@@ -175,13 +175,13 @@ def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[An
     rates: list[Any] = []
     for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
         if x.has_activation:
-            own = clamped(a[len(rates)], x.activation_range)
-            rate = _rate(x, control, own)
+            activation = clamped(a[len(rates)], x.activation_range)
+            rate = _rate(x, control, activation)
             low, high = x.activation_range
             if held and isfinite(high):
-                rate = where(high - own, rate, minimum(rate, 0))
+                rate = where(high - activation, rate, minimum(rate, 0))
             if held and isfinite(low):
-                rate = where(own - low, rate, maximum(rate, 0))
+                rate = where(activation - low, rate, maximum(rate, 0))
             rates.append(rate)
     return rates
 

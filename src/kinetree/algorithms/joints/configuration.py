@@ -57,8 +57,8 @@ def start_position(model: Model) -> Array:
     It is that of rest; for a robot with constraints, the closed position that was chosen when it
     was constrained (constraints/positions.py).
     """
-    given = model.constraints
-    return rest_position(model) if given is None else np.array(given.home)
+    constraints = model.constraints
+    return rest_position(model) if constraints is None else np.array(constraints.home)
 
 
 @documented
@@ -77,21 +77,21 @@ def random(model: Model, rng: np.random.Generator) -> Array:
             q[list(index)] = rng.uniform(low, high)
             continue
         for joint in joints:
-            own = list(joint.coords)
+            coords = list(joint.coords)
             if joint.type == PLANAR:
-                q[own] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
+                q[coords] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
             else:
-                q[own[:4]] = _random_quaternion(rng)
-                q[own[4:]] = rng.uniform(-1, 1, len(own) - 4)
+                q[coords[:4]] = _random_quaternion(rng)
+                q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
     return q
 
 
 def random_positions(model: Model, rng: np.random.Generator, count: int) -> Array:
     """Random positions, (count, nq): those of `count` calls of `random`."""
-    own = _own(model)
-    if not all(joint.type in SCREW_TYPES for joint in own):
+    leaders = _own(model)
+    if not all(joint.type in SCREW_TYPES for joint in leaders):
         return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
-    ranges = np.array([position_range(joint) for joint in own]).reshape(-1, 2)
+    ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
     return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
 
 
@@ -117,18 +117,18 @@ def moved_along(joints: Sequence[Joint], q: Array, v: Array) -> Array:
     """The position reached from q, (nq,), if only some joints move along v, (n,)."""
     out = q.astype(np.result_type(q, v))  # a copy
     for joint in joints:
-        own, step = list(joint.coords), v[list(joint.dofs)]
+        coords, step = list(joint.coords), v[list(joint.dofs)]
         if joint.type == SPHERICAL:
-            out[own] = normalized(multiply(q[own], _exp_quaternion(step)))
+            out[coords] = normalized(multiply(q[coords], _exp_quaternion(step)))
         elif joint.type == FREE:
-            T = times(joint_pose(joint, q[own]), exp_twist(step))
-            out[own[:4]] = normalized(multiply(q[own[:4]], _exp_quaternion(step[:3])))
-            out[own[4:]] = T[:3, 3]
+            T = times(joint_pose(joint, q[coords]), exp_twist(step))
+            out[coords[:4]] = normalized(multiply(q[coords[:4]], _exp_quaternion(step[:3])))
+            out[coords[4:]] = T[:3, 3]
         elif joint.type == PLANAR:
-            T = times(joint_pose(joint, q[own]), exp_twist([0, 0, step[0], step[1], step[2], 0]))
-            out[own] = [q[own[0]] + step[0], T[0, 3], T[1, 3]]
+            T = times(joint_pose(joint, q[coords]), exp_twist([0, 0, step[0], step[1], step[2], 0]))
+            out[coords] = [q[coords[0]] + step[0], T[0, 3], T[1, 3]]
         else:
-            out[own] = q[own] + step
+            out[coords] = q[coords] + step
     return out
 
 
@@ -143,14 +143,14 @@ def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
     for joint in _own(model):
-        own, dofs = list(joint.coords), list(joint.dofs)
+        coords, dofs = list(joint.coords), list(joint.dofs)
         if joint.type in (SPHERICAL, FREE):
-            step = log_se3(inverse(joint_pose(joint, q0[own])) @ joint_pose(joint, q1[own]))
+            step = log_se3(inverse(joint_pose(joint, q0[coords])) @ joint_pose(joint, q1[coords]))
             v[dofs] = step[: len(dofs)]
         elif joint.type == PLANAR:
-            v[dofs] = _planar_difference(joint, q0[own], q1[own])
+            v[dofs] = _planar_difference(joint, q0[coords], q1[coords])
         else:
-            v[dofs] = q1[own] - q0[own]
+            v[dofs] = q1[coords] - q0[coords]
     return v
 
 

@@ -90,9 +90,11 @@ def friction_forces(model: Model, dq: Any) -> Array:
     motion: inverse and forward dynamics have it, b(dq) has not.
     """
     parts = []
-    for joint, own in zip(model.joints, per_link(model, rates(model, dq, "dq")), strict=True):
+    for joint, joint_rates in zip(
+        model.joints, per_link(model, rates(model, dq, "dq")), strict=True
+    ):
         scale = joint.scale
-        force = [friction_force(joint.friction, x * scale) * scale for x in own]
+        force = [friction_force(joint.friction, x * scale) * scale for x in joint_rates]
         parts.append(np.array(force))
     return per_dof(model, parts)
 

@@ -103,9 +103,13 @@ def armature_bias(model: Model, dq: Array) -> Array:
     """Joint forces that armature needs at ddq = 0, (n,); 0 except at free and planar ones."""
     parts = []
     for i, joint in enumerate(model.joints):
-        own = dq[list(joint.dofs)]
+        joint_rates = dq[list(joint.dofs)]
         turning = turns_armature(joint)
-        force = armature_turning(joint, own) * armature(model, i) if turning else zeros(len(own))
+        force = (
+            armature_turning(joint, joint_rates) * armature(model, i)
+            if turning
+            else zeros(len(joint_rates))
+        )
         parts.append(force)
     return per_dof(model, parts)
 

@@ -33,8 +33,8 @@ def integrate(model: Model, q: Array, v: Array) -> Array:
     parts: dict[int, Any] = {}
     for joint in model.joints:
         if joint.follows is None:
-            own, step = q[list(joint.coords)], v[list(joint.dofs)]
-            parts.update(zip(joint.coords, move(joint, own, step), strict=True))
+            coords, step = q[list(joint.coords)], v[list(joint.dofs)]
+            parts.update(zip(joint.coords, move(joint, coords, step), strict=True))
     return np.array([parts[k] for k in range(model.nq)])
 
 
@@ -62,12 +62,12 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
     parts: dict[int, Any] = {}
     for joint in model.joints:
         if joint.follows is None:
-            own = list(joint.dofs)
-            rate = v[own]
+            dofs = list(joint.dofs)
+            rate = v[dofs]
             if joint.type in (SPHERICAL, FREE, PLANAR):
-                once = _bracket(joint, u[own], rate)
-                rate = rate + once / 2 + _bracket(joint, u[own], once) / 12
-            parts.update(zip(own, rate, strict=True))
+                once = _bracket(joint, u[dofs], rate)
+                rate = rate + once / 2 + _bracket(joint, u[dofs], once) / 12
+            parts.update(zip(dofs, rate, strict=True))
     return np.array([parts[k] for k in range(model.n)])
 
 

@@ -108,5 +108,5 @@ def factor_mass_matrix(model: Model, M: Array) -> Factor:
 def inertia_names(model: Model, i: int) -> list[str]:
     """Names for messages of the rows of M that belong to link i."""
     joint, link = model.joints[i], model.link_names[i]
-    own = rate_names(joint) if joint.follows is None else []
-    return [f"joint {name!r}, which moves link {link!r}," for name in own]
+    names = rate_names(joint) if joint.follows is None else []
+    return [f"joint {name!r}, which moves link {link!r}," for name in names]
