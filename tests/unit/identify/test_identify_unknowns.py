@@ -8,7 +8,7 @@ from identified_robots import TRUE as ARM
 
 import kinetree as kt
 from kinetree.errors import NameLookupError
-from kinetree.identify import constants, find_base, make_recording, unknowns
+from kinetree.identify import find_base, make_recording, unknowns
 from kinetree.identify.physical import consistent
 from kinetree.identify.solve import solve
 from other_units import MM_G_MS
@@ -97,26 +97,6 @@ def test_offsets_have_the_units_of_the_robot():
 def test_a_wrong_joint_is_named():
     with pytest.raises(NameLookupError, match=r"offsets names the joint 'elbow'.*turn, lift, bend"):
         unknowns(ARM, offsets={"elbow": True})
-
-
-def test_forces_of_long_recordings_are_computed_block_by_block(monkeypatch):
-    """Columns of all samples are never in memory together; the forces are the same."""
-    rng = np.random.default_rng(0)
-    state = rng.normal(size=(3, 50, 3))
-    sought = unknowns(BARE_ARM, "symmetric", armature=False)
-    x = rng.normal(size=len(sought.names))
-    whole = sought.forces(*state, x)
-    sizes = []
-    made = type(sought).plain
-
-    def counted(self, q, dq, ddq):
-        sizes.append(len(q))
-        return made(self, q, dq, ddq)
-
-    monkeypatch.setattr(type(sought), "plain", counted)
-    monkeypatch.setattr(constants, "REGRESSOR_BLOCK", 16)
-    assert np.allclose(sought.forces(*state, x), whole, rtol=1e-13, atol=1e-13)
-    assert sizes == [16, 16, 16, 2]
 
 
 def test_a_sigmoid_takes_the_place_of_described_coulomb_friction_and_no_other_law_does():

@@ -49,6 +49,7 @@ def test_an_unknown_method_names_the_known():
         method="rk5",
     )
     refused(InputError, "limits is 'warn'; expected one of stop, record, ignore", limits="warn")
+    refused(InputError, "target is 'gpu'; expected 'cpu' or 'cuda'", target="gpu")
 
 
 def test_states_of_the_wrong_shape_name_the_joints():
@@ -117,6 +118,10 @@ short_law.__name__ = "law"
 
 def test_parameters_and_events():
     refused(InputError, "'size' cannot be left free", parameters={"size": 1.0})
+    refused(InputError, "expected values by name", parameters=[1.0])
+    slow = ROBOT.with_drives({"joint1": kt.Drive(lag=0.05)})
+    with pytest.raises(InputError, match=r"drive_state has shape \(3,\); expected \(..., 1\)"):
+        slow.simulate([0.1, 0.2], duration=0.1, drive_state=[0, 0, 0])
     refused(ShapeError, r"parameter mass .*\(..., 2\): link1, link2", parameters={"mass": [1.0]})
     refused(InputError, "events are found by 'dop853' alone", events=lambda t, q, dq: q[0])
     with pytest.raises(InputError, match="expected a function g"):

@@ -95,8 +95,6 @@ def law(
     """
     if isinstance(function, TracedLaw):
         return function
-    if not callable(function):
-        raise InputError(f"kinetree.law was given {function!r}; expected a function.")
     name = law_name(function)
     full = ("t", "q", "dq", *(shapes or {}))
     ways = (full,) if shapes else (("t",), full)

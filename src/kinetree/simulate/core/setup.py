@@ -107,7 +107,9 @@ def read_setup(run: Run) -> Setup:
     model = run.model
     actuation = read_actuation(model, run.controls is not None, run.fixed, run.times)
     q0 = read_positions(model, run.q0)
-    dq0 = np.zeros(model.n) if run.dq0 is None else read_rates(model, run.dq0)
+    dq0 = np.zeros(model.n)
+    if run.dq0 is not None:
+        dq0 = constant(run.dq0, (model.n,), "dq0", ", ".join(model.dof_names))
     acting = replace(read_forces(model, run), actuation=actuation)
     digital = acting.controller if isinstance(acting.controller, Sampled) else None
     references, acting = acting.signals, replace(acting, signals={}) if digital else acting
@@ -250,11 +252,6 @@ def read_positions(model: Model, q0: StateLike) -> Array:
     q = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
     check_quaternions(model, q, "q0")
     return q
-
-
-def read_rates(model: Model, dq0: StateLike) -> Array:
-    """Read initial rates, (..., n)."""
-    return constant(dq0, (model.n,), "dq0", ", ".join(model.dof_names))
 
 
 def check_quaternions(model: Model, q: Array, name: str) -> None:

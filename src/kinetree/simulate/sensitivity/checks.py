@@ -54,11 +54,7 @@ def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smo
     bad = dry & ((dq == 0) | (np.abs(tau - smooth) > SLIDING_ROUNDING * size))
     if bad.any():
         row, d = (int(k) for k in np.argwhere(bad)[0])
-        raise InputError(
-            f"joint {model.dof_names[d]!r} stands still or is stopped by its Coulomb friction at "
-            f"t = {t[row]:.6g} s, where its motion has no derivative. Start with dq0 that is not "
-            "0, end before it rests, or take the Coulomb friction out of the robot."
-        )
+        raise _at_rest(model, d, f"at t = {t[row]:.6g} s")
 
 
 def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
@@ -70,13 +66,17 @@ def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
     if bad.any():
         i = int(np.argmax(bad.any(-1)))
         slowest = np.abs(dq[i, dofs]) + np.where(bad[i], 0, np.inf)
-        raise InputError(
-            f"joint {model.dof_names[dofs[np.argmin(slowest)]]!r} stands still or is stopped by "
-            f"its Coulomb friction after t = {steps.t[i]:.6g} s, where its motion has no "
-            "derivative. Start with dq0 that is not 0, end before it rests, or take the Coulomb "
-            'friction out of the robot. Where "friction" is only asked for, method="rk4" passes '
-            "through rest."
-        )
+        more = ' Where "friction" is only asked for, method="rk4" passes through rest.'
+        raise _at_rest(model, dofs[np.argmin(slowest)], f"after t = {steps.t[i]:.6g} s", more)
+
+
+def _at_rest(model: Model, dof: int, when: str, more: str = "") -> InputError:
+    """The error of a joint that friction holds or stops."""
+    return InputError(
+        f"joint {model.dof_names[dof]!r} stands still or is stopped by its Coulomb friction "
+        f"{when}, where its motion has no derivative. Start with dq0 that is not 0, end before it "
+        f"rests, or take the Coulomb friction out of the robot.{more}"
+    )
 
 
 def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[Input]) -> Array:

@@ -1,5 +1,7 @@
 """Events are found on the motion, in the wanted direction, in every rollout."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 import kinetree as kt
 import kinetree.errors
 from kinetree.simulate import event
+from kinetree.simulate.core.events import Halt
 
 
 def cart():
@@ -188,3 +191,16 @@ def test_all_crossings_of_random_cosines(seed):
     expected = expected[(expected > 1e-7) & (expected < 8.0 - 1e-7)]
     found = np.array([t for t in times(motion) if 1e-7 < t < 8.0 - 1e-7])
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("steps", [0, 3, 7])
+def test_a_halt_ends_the_motion_where_it_is(steps):
+    """What was computed until then is the beginning of the whole motion."""
+    options = {"controller": spring, "duration": 2.0, "dt": 0.01}
+    whole, count = cart().simulate([1.0], **options), itertools.count()
+    part = cart().simulate([1.0], **options, events=[Halt(asked=lambda: next(count) >= steps)])
+    assert part.meta["ended"] == part.t[-1] < 2 and next(count) == steps + 1
+    for x, y in ((part.q, whole.q), (part.ddq, whole.ddq), (part.tau, whole.tau)):
+        assert np.array_equal(x[:-1], y[: len(part) - 1])
+    assert part.q[-1, 0] == pytest.approx(np.cos(2 * np.pi * part.t[-1]), abs=1e-7)
+    assert part.ddq[-1] == pytest.approx(-part.q[-1] * (2 * np.pi) ** 2, rel=1e-9)

@@ -99,3 +99,14 @@ def test_a_slide_that_ends_soon_is_no_reason_to_stop():
     pace = sum(h for h, good in SLIDE if good) / len(SLIDE)  # time per step or trial
     assert judged(SLIDE, 1.1 * SLIDE_TRIES * pace)
     assert not judged(SLIDE, 0.9 * SLIDE_TRIES * pace)
+
+
+def test_a_step_that_a_break_cuts_short_does_not_shorten_the_next():
+    robot, times = kt.robots.planar_2r(), [0.0, 0.5, 0.5 + 1e-9]
+    runs = [
+        robot.simulate([1.0, 0.3], duration=1.0, tau=kt.simulate.signal(t, np.ones((len(t), 2))))
+        for t in (times[:1], times)
+    ]
+    steps = [x.meta["steps"] + x.meta["rejected"] for x in runs]
+    assert steps[1] <= steps[0] + 4  # two breaks; from 1e-9 s on it takes a dozen steps to grow
+    assert np.abs(runs[1].q - runs[0].q).max() < 1e-7

@@ -115,6 +115,8 @@ def test_breaks_are_merged_and_end_with_the_end():
     before, after = found.next(np.array([0.0, 3.0, found.after[0], 5.0, 9.0]))
     assert before.tolist() == [3.0, 3.0, 5.0, 10.0, 10.0]
     assert after.tolist() == [found.after[0], found.after[0], 5.0, 10.0, 10.0]
+    late = math.nextafter(10.0, 0)
+    assert merged([(late, late), (4.0, 4.0)], 10.0).before.tolist() == [4.0, 10.0]
 
 
 def test_traced_comparisons_are_numbers():
