@@ -297,3 +297,17 @@ class Reading(BasicReading):
 
 AS_IT_IS = Reading()
 BASIC = BasicReading()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Options:
+    """Options of every command that takes a robot and a recording."""
+
+    json: Json = False
+    degrees: Degrees = False
+    recorded: Recorded = AS_NAMED
+    reading: Reading = AS_IT_IS
+
+
+USUAL = Options()

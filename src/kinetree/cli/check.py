@@ -12,12 +12,8 @@ from rich.text import Text
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
-    Degrees,
-    Json,
-    Reading,
-    Recorded,
+    USUAL,
+    Options,
     RobotName,
     number_argument,
     table_argument,
@@ -59,10 +55,7 @@ def check(
     tolerance: Annotated[
         float, number_argument("Share of a limit by which it may be exceeded.")
     ] = 1e-6,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> int:
     """Check positions, speeds and joint forces of a trajectory against the robot's limits.
 
@@ -83,13 +76,15 @@ def check(
     from kinetree.cli.rows import request_of
     from kinetree.cli.trajectories import read_trajectory
 
-    loaded = find_robot(robot, reading)
-    motion = read_trajectory(trajectory, request_of(loaded.model, recorded, degrees=degrees))
+    loaded, degrees = find_robot(robot, options.reading), options.degrees
+    motion = read_trajectory(
+        trajectory, request_of(loaded.model, options.recorded, degrees=degrees)
+    )
     speed = None if velocity is None else velocity * factors(loaded.model, "dq", degrees)
     with waiting(compiling("the dynamics", loaded.model)):
         report = loaded.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
         rows = margins(loaded, motion, report, degrees, effort, speed)
-    if json:
+    if options.json:
         print_json(document(report, rows, degrees))
     else:
         print_verdict(report, rows, degrees)

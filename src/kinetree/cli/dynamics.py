@@ -19,19 +19,15 @@ from kinetree.algorithms.tree import weightless
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
     STREAM,
+    USUAL,
     Acceleration,
     Data,
-    Degrees,
     Force,
-    Json,
+    Options,
     Output,
     Position,
     Rate,
-    Reading,
-    Recorded,
     RobotName,
 )
 from kinetree.cli.choices import find_robot
@@ -84,10 +80,7 @@ def inverse_dynamics(
     dq: Rate = None,
     ddq: Acceleration = None,
     output: Output = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> None:
     """Compute the joint forces of a motion: tau = M ddq + c + g + springs + friction.
 
@@ -105,7 +98,7 @@ def inverse_dynamics(
     ```
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
+    request = Request(find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("inverse_dynamics", "tau")
 
 
@@ -118,10 +111,7 @@ def forward_dynamics(
     dq: Rate = None,
     tau: Force = None,
     output: Output = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> None:
     """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - springs - friction).
 
@@ -138,7 +128,7 @@ def forward_dynamics(
     ```
     """
     given = {"q": q, "dq": dq, "tau": tau}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
+    request = Request(find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("forward_dynamics", "ddq")
 
 
@@ -150,10 +140,7 @@ def terms(
     q: Position = None,
     dq: Rate = None,
     output: Output = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> None:
     """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + springs + friction = tau as tables.
 
@@ -171,14 +158,14 @@ def terms(
     ```
     """
     given = {"q": q, "dq": dq}
-    request = Request(find_robot(robot, reading), data, given, output, json, degrees, recorded)
+    request = Request(find_robot(robot, options.reading), data, given, output, options)
     model = request.robot.model
-    screen = data is None and output is None and not json
+    screen = data is None and output is None and not options.json
     large = screen and model.n > MAX_COLUMNS
     request.answer(
         partial(terms_of, request.robot, matrices=not large),
         [] if large else term_heads(model),
-        lambda shown: print_terms(model, shown, degrees),
+        lambda shown: print_terms(model, shown, options.degrees),
     )
 
 
@@ -190,13 +177,11 @@ class Request:
     data: str | None
     given: Mapping[str, Words]
     output: Path | None
-    json: bool
-    degrees: bool
-    recorded: Recorded
+    options: Options
 
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
-        model, degrees = self.robot.model, self.degrees
+        model, degrees = self.robot.model, self.options.degrees
         scale = factors(model, letter, degrees)
 
         def make(rows: bool) -> Results:
@@ -229,7 +214,7 @@ class Request:
             letters: results that have units like joint vectors.
         """
         refuse_both(self.data, self.given)
-        model = self.robot.model
+        model, options = self.robot.model, self.options
         if self.data is not None:
             from kinetree.cli.batches import Job, run_batch
             from kinetree.cli.rows import request_of
@@ -237,22 +222,26 @@ class Request:
             run, watch = self._watched(make(True))
             job = Job(tuple(self.given), run, heads)
             request = request_of(
-                model, self.recorded, degrees=self.degrees, required=("q",), unnamed=job.inputs
+                model,
+                options.recorded,
+                degrees=options.degrees,
+                required=("q",),
+                unnamed=job.inputs,
             )
-            run_batch(request, self.data, job, output=self.output, json=self.json)
+            run_batch(request, self.data, job, output=self.output, json=options.json)
             if watch is not None:
                 source = "standard input" if self.data == STREAM else Path(self.data).name
                 watch.report({name: f"{source}: {name}" for name in self.given}, rows=True)
             return
-        state = read_state(model, self.given, self.degrees)
-        state = closed_state(self.robot, state, self.given, self.degrees)
+        state = read_state(model, self.given, options.degrees)
+        state = closed_state(self.robot, state, self.given, options.degrees)
         run = make(False)
         with waiting(f"computing {', '.join(letters) or 'the terms'} of {model.name}"):
             values = run(*state.values())
         if model.constraints is not None and "ddq" in state and np.isnan(values["tau"]).any():
             algorithms.constrained_inverse_dynamics(model, *state.values())  # raises, with names
-        shown = document(model, state, self.degrees, *letters) | values
-        if self.json:
+        shown = document(model, state, options.degrees, *letters) | values
+        if options.json:
             print_json(shown, self.output)
         elif self.output is not None:
             row = [x for value in values.values() for x in value.ravel().tolist()]

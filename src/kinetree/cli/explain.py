@@ -8,17 +8,13 @@ from cyclopts import Parameter
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, nearest
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
+    USUAL,
     Acceleration,
     Data,
-    Degrees,
-    Json,
+    Options,
     Output,
     Position,
     Rate,
-    Reading,
-    Recorded,
     RobotName,
     split,
     whole_argument,
@@ -69,10 +65,7 @@ def explain(
         ),
     ] = None,
     output: Output = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> None:
     """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
 
@@ -95,20 +88,21 @@ def explain(
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
     refuse_both(data, given)
-    loaded = find_robot(robot, reading)
+    loaded = find_robot(robot, options.reading)
+    degrees = options.degrees
     if data is None:
         state = closed_state(loaded, read_state(loaded.model, given, degrees), given, degrees)
     else:
         from kinetree.cli.rows import request_of
 
         request = request_of(
-            loaded.model, recorded, degrees=degrees, required=("q",), unnamed=tuple(given)
+            loaded.model, options.recorded, degrees=degrees, required=("q",), unnamed=tuple(given)
         )
         state = row_of(request, data, row, tuple(given))
     with waiting(f"explaining {loaded.name}"):
         explanation = loaded.explain(*state.values(), formulation=formulation)
-    explanation, ending = shown_links(explanation, link, output is None and not json)
-    if json:
+    explanation, ending = shown_links(explanation, link, output is None and not options.json)
+    if options.json:
         print_json(document(loaded.model, state, degrees) | record(explanation), output)
         return
     form = format or FORMATS.get("" if output is None else output.suffix.lower(), "text")

@@ -11,12 +11,9 @@ from cyclopts import Parameter
 
 from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
-    Degrees,
-    Json,
+    USUAL,
+    Options,
     Position,
-    Reading,
     Recorded,
     RobotName,
     number_argument,
@@ -87,10 +84,7 @@ def render(
     transparent: Annotated[
         bool, option("--transparent", "Leave the background of a picture out.")
     ] = False,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> None:
     """Draw a robot into a picture, or its motion into a movie.
 
@@ -113,11 +107,11 @@ def render(
     from kinetree.views.render import render as draw
 
     check_output(output, trajectory)
-    pixels, place = read_size(size), read_camera(camera, degrees)
-    loaded = find_robot(robot, reading)
+    pixels, place = read_size(size), read_camera(camera, options.degrees)
+    loaded, degrees = find_robot(robot, options.reading), options.degrees
     motion = None
     if trajectory is not None:
-        motion = read_motion(loaded, trajectory, recorded, degrees)
+        motion = read_motion(loaded, trajectory, options.recorded, degrees)
     position = None
     if q is not None:
         position = closed_position(loaded, vector(loaded.model, "q", q, degrees), q, degrees)
@@ -127,12 +121,12 @@ def render(
             made = draw(
                 loaded, motion, path=output, q=position, time=time, size=pixels, fps=fps,
                 speed=speed, theme=theme, camera=place, zoom=zoom, add=split(add),
-                hide=split(hide), transparent=transparent, folder=mesh_folder(reading),
+                hide=split(hide), transparent=transparent, folder=mesh_folder(options.reading),
                 progress=progress,
             )  # fmt: skip
     notify_missing(made.not_drawn)
     length = output.stat().st_size
-    if json:
+    if options.json:
         width, height = made.size
         print_json(
             {

@@ -12,16 +12,13 @@ from rich.console import Group
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
     NUMBERS,
     STREAM,
-    Degrees,
+    USUAL,
     Force,
-    Json,
+    Options,
     Position,
     Rate,
-    Reading,
     Recorded,
     RobotName,
     file_argument,
@@ -142,10 +139,7 @@ def simulate(
             "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib.",
         ),
     ] = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> int:
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
 
@@ -165,10 +159,11 @@ def simulate(
     """
     from kinetree.simulate.core.limits import SimulationError
 
-    loaded = find_robot(robot, reading)
+    loaded = find_robot(robot, options.reading)
+    degrees, recorded = options.degrees, options.recorded
     _check_files(output, plot)
     model, ended = loaded.model, Ended()
-    if forces is not None and reference is not None and recorded != AS_NAMED:
+    if forces is not None and reference is not None and recorded != USUAL.recorded:
         raise InputError(
             "--columns and --topic are for one recording, and --forces and --reference give two; "
             "expected names in these files that need no mapping."
@@ -192,13 +187,13 @@ def simulate(
         ended = Ended(tuple(x for x in error.violations if x.t == first), degrees)
         motion = error.trajectory
     if motion is None:
-        if json:
+        if options.json:
             print_json(empty_document(loaded, degrees, ended))
         notify(str(ended), WARNING)
         return 1
     if plot is not None:
         motion.plot(loaded, path=plot)
-    Result(loaded, motion, degrees, ended).write(output, json)
+    Result(loaded, motion, degrees, ended).write(output, options.json)
     return 1 if ended.at else 0
 
 

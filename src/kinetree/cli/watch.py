@@ -11,12 +11,8 @@ from rich.text import Text
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, number
 from kinetree.cli.arguments import (
-    AS_IT_IS,
-    AS_NAMED,
-    Degrees,
-    Json,
-    Reading,
-    Recorded,
+    USUAL,
+    Options,
     RobotName,
     file_argument,
     number_argument,
@@ -86,10 +82,7 @@ def watch(
     report: Annotated[
         Path | None, file_argument("File for a page with plots of all joints, .html.")
     ] = None,
-    json: Json = False,
-    degrees: Degrees = False,
-    recorded: Recorded = AS_NAMED,
-    reading: Reading = AS_IT_IS,
+    options: Options = USUAL,
 ) -> int:
     """Find contacts in a recording: joint forces that neither motion nor friction explains.
 
@@ -120,9 +113,11 @@ def watch(
     _check_above_zero(false_alarms, "--false-alarms")
     if report is not None:
         check_report(report)
-    loaded = find_robot(robot, reading)
+    loaded = find_robot(robot, options.reading)
     observer = MomentumObserver(loaded, gain)
-    request = request_of(loaded.model, recorded, degrees=degrees, required=("t", "q", "tau"))
+    request = request_of(
+        loaded.model, options.recorded, degrees=options.degrees, required=("t", "q", "tau")
+    )
 
     def read(name: str) -> "Recording":
         with as_file(name) as path:
@@ -146,7 +141,7 @@ def watch(
         text = contacts_page(loaded, result.t, result.external, limits, result.contacts)
         report.write_text(text, encoding="utf-8", newline="\n")
         page = str(report)
-    if json:
+    if options.json:
         print_json(document(result) | {"false_alarms": false_alarms, "report": page})
     else:
         show(result)

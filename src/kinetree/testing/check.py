@@ -10,7 +10,6 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.model.constrain import without_constraints
 from kinetree.model.model import numbers_of
 from kinetree.robot import Robot
-from kinetree.testing.case import random_cases
 from kinetree.testing.laws import (
     AGREEMENT,
     CHECKS,
@@ -19,6 +18,7 @@ from kinetree.testing.laws import (
     LAWS,
     carry_out,
     kernel_checks,
+    random_cases,
 )
 from kinetree.testing.report import SKIPPED, CheckLine, CheckReport
 
