@@ -285,6 +285,24 @@ def test_a_long_text_that_repeats_takes_its_memory_once(tmp_path):
     assert len(read(tmp_path / "a.parquet", ROBOT, columns={"remark": None})) == count
 
 
+def test_texts_of_parquet_are_bounded_and_not_read_unless_they_name_joints(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    t, texts = np.arange(4) / 8, ["x" * (65 << 20), "a", "a", "a"]
+    path = tmp_path / "a.parquet"
+    for name, says in (("label", "'label' belongs to nothing"), ("name", "texts have 65.0 MiB")):
+        pq.write_table(pa.table({"t": t, "q1": t, "q2": t, name: texts}), path)
+        column = pq.read_metadata(path).row_group(0).column(3)
+        with path.open("r+b") as file:  # who reads the column finds it damaged
+            file.seek(column.dictionary_page_offset)
+            file.write(bytes(column.total_compressed_size))
+        refused(path, says)
+        assert len(read(path, ROBOT, columns={name: None})) == 4
+    pq.write_table(pa.table({"t": t, "q1": texts, "q2": t}), path)
+    refused(path, "'q1' is '<string>'; expected a number")
+    pq.write_table(pa.table({"t": t, "q1": t > 0, "q2": t}), path)
+    refused(path, "'q1' is False; expected a number")
+
+
 def mcap_of(path, compression, data, stated):
     """An MCAP file with one chunk."""
     magic = b"\x89MCAP0\r\n"

@@ -185,6 +185,22 @@ def test_units_of_a_field_and_of_its_table_must_agree(table, fits, tmp_path):
                 read(path, ROBOT)
 
 
+@pytest.mark.parametrize("item", [{}, {"unit": "mrad"}, {"unit": "rad"}])
+@pytest.mark.parametrize("own", [{}, {"units": "mrad"}, {"attrs": '{"a": {"unit": "mrad"}}'}])
+def test_units_of_lists_their_items_and_nested_attributes_are_read(own, item, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kind = pa.list_(pa.field("item", "float64", metadata=item))
+    schema = pa.schema([pa.field("t", "float64"), pa.field("q", kind, metadata=own)])
+    factor = 1e3 if "mrad" in str((own, item)) else 1
+    arrays = [T, list(factor * TRUE["q"])]
+    pq.write_table(pa.table(arrays, schema=schema), tmp_path / "a.parquet")
+    if own and item == {"unit": "rad"}:
+        with pytest.raises(ParseError, match="expected one unit"):
+            read(tmp_path / "a.parquet", ROBOT)
+    else:
+        assert np.allclose(read(tmp_path / "a.parquet", ROBOT).q, TRUE["q"], rtol=1e-14)
+
+
 def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     q = 1e3 * TRUE["q"]
     np.savez(tmp_path / "a.npz", t=T, q=q, q_units="mrad")
@@ -193,9 +209,11 @@ def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     same(read(tmp_path / "a.npz", ROBOT), "q")
     for beside in (
         {"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}, {"angle_unit": b"deg"},
+        {"meta": '{"angle_unit": "deg"}'}, {"info": "angles in degrees"},
     ):  # fmt: skip
         np.savez(tmp_path / "a.npz", t=T, q=q, **beside)
-        with pytest.raises(ParseError, match=r"names no column of the fi|a unit that is not rea"):
+        says = r"names no column of the fi|a unit that is not rea|the comment .* mentions deg"
+        with pytest.raises(ParseError, match=says):
             read(tmp_path / "a.npz", ROBOT)
     np.savez(tmp_path / "a.npz", t=T, q=q, dof_names=ROBOT.joint_names, q_units="deg")
     with pytest.raises(ParseError, match="an NPZ file of kinetree, which is in SI units"):
