@@ -34,7 +34,7 @@ from kinetree.motion.recordings.clocks import (
     check_first,
     seconds_note,
 )
-from kinetree.motion.recordings.comments import check_comment
+from kinetree.motion.recordings.comments import check_comments
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.names import NAME, meanings
 from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers, shown
@@ -335,8 +335,7 @@ def table_of(
     first = [str(x[0]) for x in arrays]
     layout = named_layout(heads, request, where, first, [units.get(x) for x in heads])
     notes = list(layout.notes)
-    for comment in comments:
-        notes += check_comment(request, layout, comment, where)
+    notes += check_comments(request, layout, ((where, x) for x in comments))[0]
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
     values: dict[str, Array] = {}

@@ -174,6 +174,19 @@ def test_a_long_name_of_a_column_is_refused(sign, tmp_path):
     assert "column 4" in refused(path, "Shorten it")
 
 
+def test_comments_beyond_a_size_are_not_searched_and_noted(tmp_path):
+    path = tmp_path / "a.csv"
+    for words in (" rad", "(", " in [", ",", " deg C 5 m s"):
+        comment = (words * 10**6)[: 4 * 10**6]
+        path.write_text(f"# 5 {comment}\n# angles in degrees\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")
+        try:
+            notes = " ".join(read(path, ROBOT).meta["notes"])
+        except ParseError as error:
+            assert "mentions deg" in str(error)
+        else:
+            assert "beyond 65,536 signs, comments are not searched for units" in notes
+
+
 def test_long_comments_and_powers_of_units_take_little_time(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"#{' rad' * 10_000}\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")

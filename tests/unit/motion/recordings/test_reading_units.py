@@ -312,7 +312,36 @@ def test_a_comment_that_mentions_units_is_refused_below_the_rows(place, tmp_path
         read(written(tmp_path, "\n".join(lines)), ROBOT)
 
 
+STATEMENTS = [
+    "ms", "milliseconds", "time,ms", "time;ms", "time - ms", "time ms", "time/ms", "time: jiffies",
+    "time in 100 ns intervals", "time: 1/90 s", "Angles in minutes of arc", "q in pi", "q2: brads",
+    "recorded in May; joint angles in brads", "tau in percentage", "tau in dNm", "tau in kp cm",
+    "tau in Nm/10", "the measured torque (poundal)", "tau [10 Nm]", '{"tau": "daN m"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("comment", STATEMENTS)
+def test_a_clause_that_states_anything_but_the_si_unit_of_a_quantity_is_refused(comment, tmp_path):
+    with pytest.raises(ParseError, match=r"line 1: the comment .* mentions .* has no unit"):
+        read(written(tmp_path, f"# {comment}\nt,q1,q2,tau1,tau2{ROWS}"), ROBOT)
+    heads = "t [s],q1 [rad],q2 [rad],tau1 [Nm],tau2 [Nm]"
+    assert read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT).q[0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("unit", ["r/min", "U/min", "1/s", "Hz"])
+def test_a_rate_that_is_not_in_radians_is_refused(unit, tmp_path):
+    for link in (" in ", ": ", " = ", " ["):
+        path = written(tmp_path, f"# dq{link}{unit}\nt,q1,q2,dq1,dq2{ROWS}")
+        with pytest.raises(ParseError, match="dq of joint1 has no unit"):
+            read(path, ROBOT)
+
+
 HARMLESS = [
+    "Time: Mon May  3 12:00:01 2021", "time: 2021-05-03T10:00:00Z", "torque: measured by a sensor",
+    "Torque sensor: ATI Mini45", "velocity (filtered)", "q: q1, q2", "q = [0.1, 0.2]", "q[0]: 0.3",
+    "position, velocity and torque of all joints", "positions in the order of the joints",
+    "time in s since 1970", "Time [s], Position [rad], Torque [Nm]", "torque in joint 1",
+    "time - s", "position control, gains 100", "speed: 50 %", "torque limit: 80", "t: time",
     "recorded at 1000 Hz", "every 10 ms", "finished in 10 ms", "payload 2 kg", "payload in kg",
     "1000 samples", "frames of the camera are left out", "rev 3, 5 turns of the screw", "in s, rad",
     "recorded at 20 deg C room temperature", "arm in m", "limits are 90 deg", "configuration: A",
