@@ -14,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from kinetree.base.tables import listing
 from kinetree.base.units import Unit, nested_attributes, unit_of, unit_subject
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
+from kinetree.motion.recordings.by_hand import matching
 from kinetree.motion.recordings.clocks import (
     FAR,
     PER_SECOND,
@@ -32,10 +34,12 @@ from kinetree.motion.recordings.clocks import (
     check_first,
     seconds_note,
 )
-from kinetree.motion.recordings.comments import check_comment
+from kinetree.motion.recordings.comments import check_comments
 from kinetree.motion.recordings.header import named_layout
-from kinetree.motion.recordings.sizes import check_columns, check_numbers
+from kinetree.motion.recordings.names import NAME, meanings
+from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers, shown
 
+MOST_TEXT = 64 << 20  # bytes of columns that name joints, with those that are not read
 COARSE = 1e-6  # resolution of times, in periods, from which accelerations by differences suffer
 COMMENT_KEY = re.compile(r"(?i)(comment|description|note|remark)s?")
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
@@ -53,39 +57,83 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
 
     try:
         with parquet.ParquetFile(path) as file:
-            _check_parquet(file, path.name)
-            texts = [x.name for x in file.schema_arrow if pyarrow.types.is_string(x.type)]
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+            check_names(schema.names, path.name)
+            used = _used_columns(schema, request)
+            _check_parquet(file, path.name, used)
         # a text that repeats takes its memory once
-        table = parquet.read_table(path, read_dictionary=texts)
+        texts = [name for name, is_text in used.items() if is_text]
+        table = parquet.read_table(path, columns=list(used), read_dictionary=texts)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"{path.name} is not a Parquet file: {_line(error)}.") from None
-    stated, comments = _attributes(table.schema, path.name)
+    stated, comments = _attributes(schema, path.name)
     columns: dict[str, Array] = {}
     units: dict[str, Unit] = {}
-    for name in map(str, table.column_names):
+    for field in schema:
+        name = str(field.name)
         if name in columns:
             raise ParseError(f"{path.name}: two columns are called {name!r}.")
-        expanded = _expanded(name, _from_arrow(table.column(0), name, path.name), path.name)
-        table = table.remove_column(0)  # frees its memory if the array is a copy
+        if name not in used:  # its cells are not looked at, or refused where numbers are expected
+            expanded = {name: np.broadcast_to(np.array(f"<{field.type}>", object), rows)}
+        else:
+            expanded = _expanded(name, _from_arrow(table.column(0), name, path.name), path.name)
+            table = table.remove_column(0)  # frees its memory if the array is a copy
         columns |= expanded
         units |= {x: stated[name] for x in expanded if name in stated}
     return table_of(columns, request, path.name, units, comments)
 
 
-def _check_parquet(file: Any, name: str) -> None:
+def _used_columns(schema: Any, request: ReadRequest) -> dict[str, bool]:
+    """Columns of a Parquet file to read, and whether they are texts: only names of joints are."""
+    names = list(map(str, schema.names))
+    out = {k for x, target in request.columns.items() if not target for k in matching(names, x)}
+    found: dict[str, bool] = {}
+    for k, field in enumerate(schema):
+        is_text = _is_text(field.type)
+        if k not in out and (not is_text or any(x.kind == NAME for x in meanings(names[k], ()))):
+            found[names[k]] = is_text
+    return found
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column of Parquet, or the items of its lists, are texts or bytes."""
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    return any(x in str(kind) for x in ("string", "binary"))
+
+
+def _check_parquet(file: Any, name: str, used: Mapping[str, bool]) -> None:
     """Refuse more numbers than the limit before any is read; repeated ones take few bytes there."""
-    metadata, count = file.metadata, 0
+    metadata, count, text_bytes = file.metadata, 0, 0
     check_columns(metadata.num_columns, name)
     check_numbers(8 * metadata.num_rows, name)
+    numbers = [x for x, is_text in used.items() if not is_text]
+    places = _leaves(file.schema, metadata.num_columns, set(numbers))
     for k in range(metadata.num_row_groups):
         group = metadata.row_group(k)
         if group.num_rows:
             # raises for damaged metadata of a column, for which column(j) would end the process
-            next(file.iter_batches(1, row_groups=[k]), None)
-            count += sum(group.column(j).num_values for j in range(metadata.num_columns))
+            next(file.iter_batches(1, row_groups=[k], columns=numbers), None)
+            own = [group.column(j) for j in places]
+            count += sum(x.num_values for x in own)
             check_numbers(8 * count, name)
+            text_bytes += group.total_byte_size - sum(x.total_uncompressed_size for x in own)
+    if len(numbers) < len(used) and text_bytes > MOST_TEXT:
+        raise ParseError(
+            f"{name}: columns of texts have {shown(text_bytes)}; at most {shown(MOST_TEXT)} are "
+            "read. Leave them out of the file."
+        )
+
+
+def _leaves(schema: Any, count: int, names: set[str]) -> list[int]:
+    """Places of the columns of numbers in a Parquet file, such as q.list.element of q."""
+    return [
+        j
+        for j in range(count)
+        if not names.isdisjoint(accumulate(schema.column(j).path.split("."), "{}.{}".format))
+    ]
 
 
 def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
@@ -93,20 +141,23 @@ def _attributes(schema: Any, where: str) -> tuple[dict[str, Unit], list[str]]:
     found: dict[str, Unit | None] = {}  # None: in SI units, whatever they are
     comments: list[str] = []
     for field in schema:
-        attributes = _texts(field.metadata)
+        attributes = _decoded(field.metadata)
+        if field.type.num_fields == 1:  # of a list
+            attributes[""] = _decoded(field.type.field(0).metadata)
         comments += _comments(attributes)
-        for key, text in attributes.items():
-            if unit_subject(key) is not None:
-                _state(found, str(field.name), text, where)
+        for _, key, text in nested_attributes(attributes):
+            if unit_subject(key) is not None and text is not None:
+                _state(found, str(field.name), str(text), where)
     # `attrs` of pandas and attributes of others may be nested; types of pandas are none
-    table = {key: _json(x) for key, x in _texts(schema.metadata).items() if key != "pandas"}
+    table = {key: x for key, x in _decoded(schema.metadata).items() if key != "pandas"}
     comments = list(dict.fromkeys(comments + _comments(table)))
     return _stated(found, table, schema.names, where), comments
 
 
-def _texts(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+def _decoded(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Metadata of Parquet as texts, or what they are as JSON."""
     return {
-        key.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+        key.decode("utf-8", "replace"): _json(value.decode("utf-8", "replace"))
         for key, value in (metadata or {}).items()
     }
 
@@ -231,14 +282,13 @@ def unit_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def _scalars(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Texts of an NPZ file that are not columns, by the names of their arrays."""
-    texts = {name: x for name, x in arrays.items() if x.dtype.kind in "US"}
-    return {
-        name: (x.astype(str) if x.dtype.kind == "U" else np.char.decode(x, "utf-8", "replace"))
-        .tolist()
-        for name, x in texts.items()
-        if x.ndim == 0 or unit_subject(name) is not None
-    }  # fmt: skip
+    """Texts of an NPZ file that are not columns, or what they are as JSON, by their names."""
+    texts = {
+        name: (x if x.dtype.kind == "U" else np.char.decode(x, "utf-8", "replace")).tolist()
+        for name, x in arrays.items()
+        if x.dtype.kind in "US" and (x.ndim == 0 or unit_subject(name) is not None)
+    }
+    return {name: _json(x) if isinstance(x, str) else x for name, x in texts.items()}
 
 
 def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) -> Table:
@@ -252,7 +302,10 @@ def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) 
         expanded = _expanded(name, x, where)
         columns |= expanded
         units |= {x: stated[name] for x in expanded if name in stated}
-    table = table_of(columns, request, where, units, _comments(texts))
+    comments = [
+        x for _, key, x in nested_attributes(texts) if isinstance(x, str) and not unit_subject(key)
+    ]
+    table = table_of(columns, request, where, units, comments)
     single = [x for x in arrays if x not in tables and unit_subject(x) is None]
     if not single:
         return table
@@ -282,8 +335,7 @@ def table_of(
     first = [str(x[0]) for x in arrays]
     layout = named_layout(heads, request, where, first, [units.get(x) for x in heads])
     notes = list(layout.notes)
-    for comment in comments:
-        notes += check_comment(request, layout, comment, where)
+    notes += check_comments(request, layout, ((where, x) for x in comments))[0]
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
     values: dict[str, Array] = {}
@@ -376,8 +428,10 @@ def _whole(x: Array, head: str, where: str) -> Array:
 
 
 def _floats(x: Array, head: str, where: str) -> Array:
-    if x.dtype.kind not in "fiub":
-        raise ParseError(f"{where}, row 1: {head!r} is {x[0]!r:.40}; expected a number.")
+    if x.dtype.kind not in "fiu":
+        raise ParseError(
+            f"{where}, row 1: {head!r} is {x[:1].tolist()[0]!r:.40}; expected a number."
+        )
     numbers = x.astype(np.float64, copy=False)
     finite = np.isfinite(numbers)
     if not finite.all():

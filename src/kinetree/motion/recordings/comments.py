@@ -8,6 +8,9 @@ A comment is free text, so one rule decides what its units mean:
   units alone. Refused if the columns state no unit and it is not SI. Beside a column that states
   another one it is refused only if the line declares units: it has the word "unit", or units
   alone. Prose ("original angles in degrees, converted") gives way to the column, with a note.
+- A clause that begins with a quantity and a link, or is a quantity beside other words between
+  commas or dashes, states the unit of that quantity, whatever the words are: if its columns state
+  no unit, the words must be its SI unit, a value, a date, or begin with a name or a word of prose.
 - A part of a unit behind "in" or "unit" ("angles in 1e-3 rad") is stated, too, and is never SI.
 - A unit of a joint vector that stands elsewhere in the line, and one behind "in" without the name
   of a quantity, are doubtful: refused if it is not SI and the columns state no unit.
@@ -18,7 +21,7 @@ line that names the quantity.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kinetree.base.units import LENGTH, MASS, Unit, unit_of, unit_spans
@@ -27,18 +30,30 @@ from kinetree.errors import ParseError
 from kinetree.model.units import RAD
 from kinetree.motion.recordings import SIGNALS, ReadRequest
 from kinetree.motion.recordings.layout import Layout
-from kinetree.motion.recordings.names import TIME, TIMES, WORDS
+from kinetree.motion.recordings.names import (
+    JOINT_WORDS,
+    ORIGINS,
+    TIME,
+    TIMES,
+    VOCABULARY,
+    WORDS,
+    WRAPPERS,
+)
 from kinetree.motion.recordings.units import JOINT_DIMS, dims_of, entries, in_degrees, si_unit
 
 # units that no joint vector has, and quantities that files give in them
 FOREIGN = {"A": ("tau",), "V": ("tau",), MASS: ("tau",), "%": SIGNALS, "counts": (TIME, *SIGNALS),
            "grad": ("q",), "rps": ("dq",)}  # fmt: skip
-SUBJECTS = {**WORDS, **dict.fromkeys((*TIMES, "clock"), TIME), "current": "tau"}
+QUANTITIES = {**WORDS, **dict.fromkeys((*TIMES, "clock", "stamps"), TIME), "force": "tau",
+              "forces": "tau"}  # fmt: skip
+SUBJECTS = {**QUANTITIES, "current": "tau"}
 ALL = frozenset((TIME, *SIGNALS))
 WINDOW = 60  # signs of a comment that are read before a unit, or behind a link
+MOST_SIGNS = 1 << 16  # of the comments of a file that are searched
+UNSEARCHED = "are not searched for units"
 OPEN, CLOSE = r"\"'\[({<", r",;\"'\])}>"
 LINK = (
-    rf"(?:\b(?P<word>in|is|are|as)\b|\b(?:units?|uom)\b|[:=\[({{<])[\s{OPEN}]*"
+    rf"(?:\b(?P<word>in|is|are|as)\b|\b(?:units?|uom)\b|[:=\[({{<])[\s{OPEN}]{{0,8}}+"
     r"(?:(?:encoder|motor|raw)\s+)*"
 )
 BEHIND_LINK = re.compile(rf"(?i){LINK}$")
@@ -51,6 +66,22 @@ PART = re.compile(
     r"|(?:ten|hundred|thousand|million)ths?\s+of(?:\s+an?)?)"
     rf"|\b(?:units?|uom)\b[\s:={OPEN}]*(?:of\s+)?\d[\d.e/^+-]*)[\s*·×]{{0,3}}"
     rf"(?P<unit>[^\s\d{CLOSE}]{{1,{WINDOW}}})"
+)
+# clauses of a comment; what a clause states about a quantity; what is not a unit
+CLAUSE = re.compile(r"[,;|]|\.\s|\s-+\s")
+ADJECTIVES = "|".join(
+    ORIGINS | JOINT_WORDS | WRAPPERS | set("the all motor recorded units? of".split())
+)
+STATEMENT = re.compile(
+    rf"(?i)[\s#{OPEN}]*(?:(?:{ADJECTIVES})\s+){{0,5}}(?P<name>[a-z]+)\d*[\"']?\s*"
+    rf"(?:(?:(?:units?|uom)\s*)?(?P<link>\bin\b|\bas\b|[:=\[({{<])[\s{OPEN}]*|[\s_/>→-]+)"
+    r"(?P<what>.+)"
+)
+DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}:\d\d|\b\d+/\d+/\d+")
+NUMBER = re.compile(r"[+-]?\d[\d.:eE+-]*(?=\s+[^\s*/x×·]|\s*$)")
+PROSE = frozenset(
+    "the a an all each every both its this that these which and or of from by with for to at not "
+    "no as is are was unknown computed derived simulated recorded".split()
 )
 BRACKETS = re.compile(r"[\[\](){}<>\"']")
 CURRENT = re.compile(r"(?i)currents?")
@@ -87,18 +118,18 @@ class Column:
 def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str) -> list[str]:
     """Refuse a comment whose units the columns do not state, or contradict; return notes."""
     mentions = list(dict.fromkeys(_mentioned(comment)))
-    if not mentions:
-        return []
     words = {x.lower() for x in re.findall("[A-Za-z]+", comment)}
     named = {SUBJECTS[x] for x in words if x in SUBJECTS}
-    declares = bool(_units_alone(comment) or words & {"unit", "units", "uom"})
-    if declares and not named:
+    alone = _units_alone(comment)
+    declares = len(alone) > 1 or bool(words & {"unit", "units", "uom"})
+    if (declares or alone) and not named:
         named = set(ALL)
     notes: dict[str, None] = {}
+    columns = list(_columns(request, layout))
     for mention in mentions:
         unit = mention.unit
         is_joint_unit = unit.dims in JOINT_DIMS and not mention.is_doubtful
-        for column in _columns(request, layout):
+        for column in columns:
             same_kind = unit.dims == dims_of(column.usual)
             if not same_kind and not _is_foreign(unit, column.quantity):
                 continue
@@ -117,19 +148,72 @@ def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str
                 if (declares and strong) or (column.option and (strong or not unit.si)):
                     raise _contradiction(request, column, unit, comment, where)
                 notes[f"{beside} {column.unit}, as its column states"] = None
+    for quantity, what, is_unit in _statements(comment):
+        silent = [x for x in columns if x.quantity == quantity and x.unit is None]
+        is_value = bool(DATE.search(what) or (NUMBER.match(what) and not is_unit))
+        if silent and not is_value and not _is_harmless(what, silent, layout):
+            raise _silent(request, silent[0], unit_of(what) or what, comment, where)
     return list(notes)[:1]
 
 
+def check_comments(
+    request: ReadRequest, layout: Layout, comments: Iterable[tuple[str, str]], searched: int = 0
+) -> tuple[list[str], int]:
+    """Check comments, each with its place in messages; return notes, and the signs searched.
+
+    searched: signs that were searched before; at most MOST_SIGNS of a file are, which bounds time.
+    """
+    notes: list[str] = []
+    for where, comment in comments:
+        notes += check_comment(request, layout, comment[: max(0, MOST_SIGNS - searched)], where)
+        if searched <= MOST_SIGNS < searched + len(comment):
+            notes.append(f"{where}: beyond {MOST_SIGNS:,} signs, comments {UNSEARCHED}")
+        searched += len(comment)
+    return notes, searched
+
+
+def _statements(comment: str) -> Iterator[tuple[str, str, bool]]:
+    """Quantities that clauses state something about, what, and whether it must be a unit."""
+    clauses = CLAUSE.split(comment)
+    if len(clauses) == 2 and not re.search(rf"(?i)\b(?:in|as)\b|[:={OPEN}]", clauses[0]):
+        clauses = [": ".join(clauses)]  # time, ms
+    for clause in clauses:
+        match = STATEMENT.fullmatch(clause[: 4 * WINDOW])
+        if match is None or match["name"].lower() not in QUANTITIES:
+            continue
+        what = BRACKETS.split(match["what"])[0].strip()
+        unit = unit_of(what) if len(what) > 1 else None
+        if match["link"] or (unit is not None and not Mention(unit).is_doubtful):
+            is_unit = (match["link"] or "").lower() in ("in", "[") and not what.isdigit()
+            yield QUANTITIES[match["name"].lower()], what, is_unit
+
+
+def _is_harmless(what: str, columns: Sequence[Column], layout: Layout) -> bool:
+    """Whether words behind a quantity are its SI unit, or begin with a name or as prose does."""
+    words = what.split()
+    start = re.split("[^a-z]", what.lower())[0]
+    if not words or start in PROSE | VOCABULARY | QUANTITIES.keys():
+        return True
+    if words[0] in (*layout.heads, *layout.joints):
+        return True
+    for k in range(len(words), 0, -1):
+        unit = unit_of(" ".join(words[:k]))
+        if unit is not None and any(unit.dims == dims_of(x.usual) for x in columns):
+            return unit.si and not re.search(r"[\d*/×%]", " ".join(words[k:]))
+    return False
+
+
 def _silent(
-    request: ReadRequest, column: Column, unit: Unit, comment: str, where: str
+    request: ReadRequest, column: Column, unit: Unit | str, comment: str, where: str
 ) -> ParseError:
     head, target = column.target.split("=", 1)
-    known = "UNIT" if math.isnan(unit.numerator) else unit if unit.readable else column.usual
+    unread = isinstance(unit, str) or math.isnan(unit.numerator)
+    known = "UNIT" if unread else unit if unit.readable else column.usual
     way = request.options.column(head, f"{target}[{known}]")
     return ParseError(
         f"{where}: the comment {comment[:60]!r} mentions {unit}, and {column.name} has no unit. "
         "State it: in its name, in a comment '# units: ...' with one unit for every "
-        f"column, or by hand, {way}."
+        f"column, or by hand, {way}; or remove the comment."
     )
 
 
@@ -187,9 +271,11 @@ def _mentioned(comment: str) -> Iterator[Mention]:
 
 
 def _units_alone(comment: str) -> list[str]:
-    """The units of a line that consists of several and nothing else, such as # mm/deg/ms."""
+    """The units of a line that consists of units alone, such as # ms and # mm/deg/ms."""
     parts = [x for x in re.split(r"[\s,;/|#]+", comment[: 4 * WINDOW]) if x]
-    return parts if len(parts) > 1 and all(map(unit_of, parts)) else []
+    units = [unit for x in parts if (unit := unit_of(x)) is not None]
+    is_clear = len(parts) > 1 or (len(units) == 1 and not Mention(units[0]).is_doubtful)
+    return parts if is_clear and len(units) == len(parts) else []
 
 
 def _one_unit(unit: Unit) -> bool:

@@ -22,7 +22,7 @@ from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.clocks import LATEST, STAMP, Clock, check_first, seconds_note
-from kinetree.motion.recordings.comments import check_comment
+from kinetree.motion.recordings.comments import UNSEARCHED, check_comments
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.layout import unnamed_layout
 from kinetree.motion.recordings.names import joined_levels
@@ -72,7 +72,7 @@ class TextTable:
 
     def __init__(self, stream: BinaryIO, name: str, request: ReadRequest) -> None:
         self.name, self.request = name, request
-        self._noted = 0  # notes on comments
+        self._noted = self._searched = 0  # notes on comments, and their signs
         self._lines = _lines(stream, name)
         self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
@@ -142,11 +142,12 @@ class TextTable:
         self._check_comments(comments)
 
     def _check_comments(self, comments: Lines) -> None:
-        for line, text in comments:
-            where = f"{self.name}, line {line}"
-            notes = check_comment(self.request, self.layout, text, where)
-            self.notes += notes if self._noted < MAX_NAMES else []
-            self._noted += len(notes)
+        placed = ((f"{self.name}, line {line}", text) for line, text in comments)
+        notes, self._searched = check_comments(self.request, self.layout, placed, self._searched)
+        self.notes += [
+            x for k, x in enumerate(notes, self._noted) if k < MAX_NAMES or UNSEARCHED in x
+        ]
+        self._noted += len(notes)
 
     # ----- the first lines
 

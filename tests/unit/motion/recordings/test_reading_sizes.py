@@ -174,6 +174,19 @@ def test_a_long_name_of_a_column_is_refused(sign, tmp_path):
     assert "column 4" in refused(path, "Shorten it")
 
 
+def test_comments_beyond_a_size_are_not_searched_and_noted(tmp_path):
+    path = tmp_path / "a.csv"
+    for words in (" rad", "(", " in [", ",", " deg C 5 m s"):
+        comment = (words * 10**6)[: 4 * 10**6]
+        path.write_text(f"# 5 {comment}\n# angles in degrees\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")
+        try:
+            notes = " ".join(read(path, ROBOT).meta["notes"])
+        except ParseError as error:
+            assert "mentions deg" in str(error)
+        else:
+            assert "beyond 65,536 signs, comments are not searched for units" in notes
+
+
 def test_long_comments_and_powers_of_units_take_little_time(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"#{' rad' * 10_000}\nt,q1,q2\n0,1,2\n1,1,2\n2,3,1\n")
@@ -283,6 +296,24 @@ def test_a_long_text_that_repeats_takes_its_memory_once(tmp_path):
     table = pyarrow.table({"t": t, "q1": t, "q2": t, "remark": remark})
     parquet.write_table(table, tmp_path / "a.parquet")  # 20 GB of text
     assert len(read(tmp_path / "a.parquet", ROBOT, columns={"remark": None})) == count
+
+
+def test_texts_of_parquet_are_bounded_and_not_read_unless_they_name_joints(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    t, texts = np.arange(4) / 8, ["x" * (65 << 20), "a", "a", "a"]
+    path = tmp_path / "a.parquet"
+    for name, says in (("label", "'label' belongs to nothing"), ("name", "texts have 65.0 MiB")):
+        pq.write_table(pa.table({"t": t, "q1": t, "q2": t, name: texts}), path)
+        column = pq.read_metadata(path).row_group(0).column(3)
+        with path.open("r+b") as file:  # who reads the column finds it damaged
+            file.seek(column.dictionary_page_offset)
+            file.write(bytes(column.total_compressed_size))
+        refused(path, says)
+        assert len(read(path, ROBOT, columns={name: None})) == 4
+    pq.write_table(pa.table({"t": t, "q1": texts, "q2": t}), path)
+    refused(path, "'q1' is '<string>'; expected a number")
+    pq.write_table(pa.table({"t": t, "q1": t > 0, "q2": t}), path)
+    refused(path, "'q1' is False; expected a number")
 
 
 def mcap_of(path, compression, data, stated):

@@ -185,6 +185,22 @@ def test_units_of_a_field_and_of_its_table_must_agree(table, fits, tmp_path):
                 read(path, ROBOT)
 
 
+@pytest.mark.parametrize("item", [{}, {"unit": "mrad"}, {"unit": "rad"}])
+@pytest.mark.parametrize("own", [{}, {"units": "mrad"}, {"attrs": '{"a": {"unit": "mrad"}}'}])
+def test_units_of_lists_their_items_and_nested_attributes_are_read(own, item, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kind = pa.list_(pa.field("item", "float64", metadata=item))
+    schema = pa.schema([pa.field("t", "float64"), pa.field("q", kind, metadata=own)])
+    factor = 1e3 if "mrad" in str((own, item)) else 1
+    arrays = [T, list(factor * TRUE["q"])]
+    pq.write_table(pa.table(arrays, schema=schema), tmp_path / "a.parquet")
+    if own and item == {"unit": "rad"}:
+        with pytest.raises(ParseError, match="expected one unit"):
+            read(tmp_path / "a.parquet", ROBOT)
+    else:
+        assert np.allclose(read(tmp_path / "a.parquet", ROBOT).q, TRUE["q"], rtol=1e-14)
+
+
 def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     q = 1e3 * TRUE["q"]
     np.savez(tmp_path / "a.npz", t=T, q=q, q_units="mrad")
@@ -193,9 +209,11 @@ def test_units_beside_arrays_are_applied_or_refused(tmp_path):
     same(read(tmp_path / "a.npz", ROBOT), "q")
     for beside in (
         {"units": "deg"}, {"unit": ["s", "deg"]}, {"dq_units": "deg"}, {"angle_unit": b"deg"},
+        {"meta": '{"angle_unit": "deg"}'}, {"info": "angles in degrees"},
     ):  # fmt: skip
         np.savez(tmp_path / "a.npz", t=T, q=q, **beside)
-        with pytest.raises(ParseError, match=r"names no column of the fi|a unit that is not rea"):
+        says = r"names no column of the fi|a unit that is not rea|the comment .* mentions deg"
+        with pytest.raises(ParseError, match=says):
             read(tmp_path / "a.npz", ROBOT)
     np.savez(tmp_path / "a.npz", t=T, q=q, dof_names=ROBOT.joint_names, q_units="deg")
     with pytest.raises(ParseError, match="an NPZ file of kinetree, which is in SI units"):
@@ -294,7 +312,36 @@ def test_a_comment_that_mentions_units_is_refused_below_the_rows(place, tmp_path
         read(written(tmp_path, "\n".join(lines)), ROBOT)
 
 
+STATEMENTS = [
+    "ms", "milliseconds", "time,ms", "time;ms", "time - ms", "time ms", "time/ms", "time: jiffies",
+    "time in 100 ns intervals", "time: 1/90 s", "Angles in minutes of arc", "q in pi", "q2: brads",
+    "recorded in May; joint angles in brads", "tau in percentage", "tau in dNm", "tau in kp cm",
+    "tau in Nm/10", "the measured torque (poundal)", "tau [10 Nm]", '{"tau": "daN m"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("comment", STATEMENTS)
+def test_a_clause_that_states_anything_but_the_si_unit_of_a_quantity_is_refused(comment, tmp_path):
+    with pytest.raises(ParseError, match=r"line 1: the comment .* mentions .* has no unit"):
+        read(written(tmp_path, f"# {comment}\nt,q1,q2,tau1,tau2{ROWS}"), ROBOT)
+    heads = "t [s],q1 [rad],q2 [rad],tau1 [Nm],tau2 [Nm]"
+    assert read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT).q[0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("unit", ["r/min", "U/min", "1/s", "Hz"])
+def test_a_rate_that_is_not_in_radians_is_refused(unit, tmp_path):
+    for link in (" in ", ": ", " = ", " ["):
+        path = written(tmp_path, f"# dq{link}{unit}\nt,q1,q2,dq1,dq2{ROWS}")
+        with pytest.raises(ParseError, match="dq of joint1 has no unit"):
+            read(path, ROBOT)
+
+
 HARMLESS = [
+    "Time: Mon May  3 12:00:01 2021", "time: 2021-05-03T10:00:00Z", "torque: measured by a sensor",
+    "Torque sensor: ATI Mini45", "velocity (filtered)", "q: q1, q2", "q = [0.1, 0.2]", "q[0]: 0.3",
+    "position, velocity and torque of all joints", "positions in the order of the joints",
+    "time in s since 1970", "Time [s], Position [rad], Torque [Nm]", "torque in joint 1",
+    "time - s", "position control, gains 100", "speed: 50 %", "torque limit: 80", "t: time",
     "recorded at 1000 Hz", "every 10 ms", "finished in 10 ms", "payload 2 kg", "payload in kg",
     "1000 samples", "frames of the camera are left out", "rev 3, 5 turns of the screw", "in s, rad",
     "recorded at 20 deg C room temperature", "arm in m", "limits are 90 deg", "configuration: A",
