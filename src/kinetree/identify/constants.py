@@ -294,6 +294,8 @@ INFLUENCE_SHARE = 0.1  # of the variance of a parameter that comes from joints t
 SMALLEST_EIGENVALUE = 1e-9
 INFLUENCE_SAMPLES = 400  # samples at which variances are shared out
 IMPOSSIBLE_Z = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
+# standard errors of a constant force that is a reason: friction was chosen with it, so 2 are chance
+SURE_OFFSET = 4.0
 # of a joint's force: smaller errors of the fit refute other readings of the recording
 POOR_READING = 0.05
 MOVED_Z = 0.5  # standard errors by which a hypothesis may move a parameter that is given

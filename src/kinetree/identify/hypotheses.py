@@ -346,7 +346,8 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
             yield Hypothesis(
                 "offset", (j,), of_joint([np.full(count, size)]),
                 lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
-                f"{x * size:.3g} (+- {2 * s * size:.1g}): offsets=True finds it",
+                f"{x * size:.3g} (+- {2 * s * size:.1g}), or friction that differs by direction: "
+                "offsets=True or friction='directional' finds it",
             )  # fmt: skip
         beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), const.TOP_FORCE), 0)
         yield Hypothesis(

@@ -111,7 +111,8 @@ def identify(
     )  # fmt: skip
     options.report("verdict")
     readings = check_readings(robot, samples.train, torque_cutoff)
-    return check_result(judge(result, solved.whole, readings))
+    stated = robot.model.dof_names if isinstance(offsets, bool) else tuple(offsets or ())
+    return check_result(judge(result, solved.whole, readings, stated))
 
 
 @dataclass(frozen=True)
