@@ -123,6 +123,11 @@ LAG_STEPS = 8
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
 LAG_SAMPLES, LAG_ROWS = 60_000, 10_000  # that are used
+# time constants of a low-pass, and what the delay beside it is more than the rest, times the lag
+TIME_CONSTANTS, DELAYS = np.geomspace(0.25, 2, 7), (0.0, 0.2, 0.4)
+# directions, first and last length of the steps of a time constant and a delay, times the lag
+DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)])
+FIRST_STEP, LAST_STEP = 0.2, 0.005
 LAG_UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
 # Friction: shapes of laws

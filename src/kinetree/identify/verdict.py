@@ -449,6 +449,12 @@ def correlation_times(found: Identification) -> Array:
 def _corrections(found: Identification) -> Iterator[Finding]:
     """Warnings of faults of the recording that were found and corrected: lag, offsets, gains."""
     lag, sought = found.lag, found.sought
+    if lag is not None and lag.constant > 0:
+        yield Finding(
+            "lag", (),
+            f"measured joint forces are smoothed with a time constant of about "
+            f"{1e3 * lag.constant:.3g} ms, which was removed",
+        )  # fmt: skip
     if lag is not None and lag.sure and lag.error > 0:
         later = "later" if lag.value > 0 else "earlier"
         yield Finding(
