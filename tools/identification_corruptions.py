@@ -56,6 +56,7 @@ CAUSES = {  # kind of the reason that names each corruption; recordings without 
     "wrong_gear": "gear-ratio",
     "tool_halfway": "payload-change",
     "warming_friction": "drift",
+    "torque_offsets": "offset",
 }
 KINDS = (*DISTURBANCES, *CORRUPTIONS)
 FIRST_REASONS = 2  # among which the true cause must be

@@ -323,7 +323,6 @@ DISTURBANCES: dict[str, Corruption] = {  # that `identify` corrects, or that cha
     "encoder_tone": lambda x, rng: replace(x, tone=2.0),
     "late_torques": late_torques,
     "stribeck_friction": stribeck_friction,
-    "torque_offsets": torque_offsets,
 }
 CORRUPTIONS: dict[str, Corruption] = {
     "clock_10_percent_slow": slow_clock(0.9),
@@ -339,6 +338,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "wrong_gear": wrong_gear,
     "tool_halfway": tool_halfway,
     "warming_friction": warming_friction,
+    "torque_offsets": torque_offsets,
 }
 
 

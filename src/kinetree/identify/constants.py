@@ -123,6 +123,11 @@ LAG_STEPS = 8
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
 LAG_SAMPLES, LAG_ROWS = 60_000, 10_000  # that are used
+# time constants of a low-pass, and what the delay beside it is more than the rest, times the lag
+TIME_CONSTANTS, DELAYS = np.geomspace(0.25, 2, 7), (0.0, 0.2, 0.4)
+# directions, first and last length of the steps of a time constant and a delay, times the lag
+DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)])
+FIRST_STEP, LAST_STEP = 0.2, 0.005
 LAG_UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
 # Friction: shapes of laws
@@ -295,6 +300,8 @@ INFLUENCE_SHARE = 0.1  # of the variance of a parameter that comes from joints t
 SMALLEST_EIGENVALUE = 1e-9
 INFLUENCE_SAMPLES = 400  # samples at which variances are shared out
 IMPOSSIBLE_Z = 4.0  # standard errors by which friction is negative: once in 30,000 by chance
+# standard errors of a constant force that is a reason: friction was chosen with it, so 2 are chance
+SURE_OFFSET = 4.0
 # of a joint's force: smaller errors of the fit refute other readings of the recording
 POOR_READING = 0.05
 MOVED_Z = 0.5  # standard errors by which a hypothesis may move a parameter that is given

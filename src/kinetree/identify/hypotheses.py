@@ -200,7 +200,8 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
     yield moved(
         "time-scale", (), lambda m, x: (m[0], m[1] * (1 + x), m[2] * (1 + x) ** 2),
         lambda x, s: f"the clock runs {abs(x):.2%} (+- {2 * s:.1%}) {'slow' if x < 0 else 'fast'}: "
-        f"gravity and inertia agree if rates are {1 + x:.4g} times those recorded",
+        f"gravity and inertia agree if rates are {1 + x:.4g} times those recorded. Wrong lengths "
+        "or axes of the description look the same",
     )  # fmt: skip
     natural, zeros = rows.result.sought.natural, list[Array]()
     for j in range(n if rows.q.shape == rows.dq.shape else 0):
@@ -229,7 +230,8 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
         yield Hypothesis(
             "lag", (j,), rows.low_passed(late[:, None] * one)[..., None],
             lambda x, s, name=name: f"tau of {name!r} is {1e3 * abs(x):.3g} ms (+- {2e3 * s:.1g}) "
-            f"{'later' if x > 0 else 'earlier'} than that of the other joints",
+            f"{'later' if x > 0 else 'earlier'} than that of the other joints, or "
+            f"{'is smoothed' if x > 0 else 'q of another joint is later'}",
         )  # fmt: skip
     if len(zeros) > 1:
         yield Hypothesis(
@@ -346,7 +348,8 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
             yield Hypothesis(
                 "offset", (j,), of_joint([np.full(count, size)]),
                 lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
-                f"{x * size:.3g} (+- {2 * s * size:.1g}): offsets=True finds it",
+                f"{x * size:.3g} (+- {2 * s * size:.1g}), or friction that differs by direction: "
+                "offsets=True or friction='directional' finds it",
             )  # fmt: skip
         beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), const.TOP_FORCE), 0)
         yield Hypothesis(

@@ -15,10 +15,12 @@ from kinetree.base.blas import one_blas_thread
 from kinetree.base.options import typed
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
+from kinetree.identify import constants as const
+from kinetree.identify.band import bands_of
 from kinetree.identify.calibration import calibrated
 from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import Identification
-from kinetree.identify.lag import Lag, find_lag, without_lag
+from kinetree.identify.lag import Lag, error_size, find_lag, find_time_constant, without_lag
 from kinetree.identify.laws import (
     AutoChoices,
     FrictionChoice,
@@ -36,7 +38,7 @@ from kinetree.identify.select import Choice, choose_friction, make_stretches
 from kinetree.identify.self_check import check_result
 from kinetree.identify.solve import Solved, cross_validated, solve
 from kinetree.identify.spikes import without_spikes
-from kinetree.identify.unknowns import unknowns
+from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.identify.verdict import judge
 from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
@@ -96,7 +98,7 @@ def identify(
     )  # fmt: skip
     samples = prepared_samples(robot, data, test, payloads, gains, options)
     settled = settled_friction(robot, samples.train, options)
-    samples = samples.without_lag(settled.late)
+    samples = samples.without_lag(settled.late, settled.constant)
     solved = with_intervals(settled.solved, samples.drive, options)
     options.report(f"cross-validation in {folds} stretches")
     folded = cross_validated(solved, folds)
@@ -111,7 +113,8 @@ def identify(
     )  # fmt: skip
     options.report("verdict")
     readings = check_readings(robot, samples.train, torque_cutoff)
-    return check_result(judge(result, solved.whole, readings))
+    stated = robot.model.dof_names if isinstance(offsets, bool) else tuple(offsets or ())
+    return check_result(judge(result, solved.whole, readings, stated))
 
 
 @dataclass(frozen=True)
@@ -150,10 +153,10 @@ class Samples:
     notes: list[str]
     drive: Gains | None
 
-    def without_lag(self, late: float) -> "Samples":
-        """The samples with joint forces moved by a time, s."""
-        train = without_lag(self.train, late)
-        test = train if self.test is self.train else without_lag(self.test, late)
+    def without_lag(self, late: float, constant: float) -> "Samples":
+        """The samples with joint forces before a low-pass and moved by a time, both in s."""
+        train = without_lag(self.train, late, constant)
+        test = train if self.test is self.train else without_lag(self.test, late, constant)
         return replace(self, train=train, test=test)
 
 
@@ -197,8 +200,8 @@ class Settled:
     """Friction and lag that fit together.
 
     solved: the fit. chosen, reasons: friction of each joint, and why. dropped: laws that the
-    recording does not determine, and why. lag: as found; None: not visible. late: the lag that was
-    removed, s.
+    recording does not determine, and why. lag: as found; None: not visible. late, constant:
+    the lag and the time constant that were removed, s.
     """
 
     solved: Solved
@@ -207,6 +210,7 @@ class Settled:
     dropped: list[tuple[Law, str]]
     lag: Lag | None
     late: float
+    constant: float = 0.0
 
     @property
     def untold(self) -> tuple[str, ...]:
@@ -222,11 +226,41 @@ class Settled:
 
 
 def settled_friction(robot: Robot, train: Recording, options: Options) -> Settled:
+    """Lag, friction laws and base parameters, with a low-pass of joint forces where that fits.
+
+    A low-pass of joint forces looks like a lag with friction of another shape. So friction is
+    chosen with and without it, and the residuals decide, with a price for each unknown.
+    """
+    plain = unknowns(robot, "symmetric", options.armature, options.springs, offsets=True)
+    lagging = _settled(robot, plain, train, options)
+    if options.lag is not None or not lagging.late > 0:
+        return lagging
+    smooth, models = lagging, [plain, lagging.solved.sought]
+    for _ in range(2):  # the second time with the friction that was chosen
+        options.report("time constant of joint forces")
+        constants = (find_time_constant(x, train, options.cutoff, lagging.late) for x in models)
+        constant = next((x for x in constants if x > 0), 0.0)
+        if constant == 0:
+            return lagging
+        smooth = _settled(robot, plain, without_lag(train, 0.0, constant), options)
+        lag = smooth.lag or Lag(0.0, np.inf)
+        smooth = replace(smooth, constant=constant, lag=replace(lag, constant=constant))
+        models = [smooth.solved.sought]
+    rows = len(lagging.solved.fit.residual)
+    step = max(x.step for x in bands_of(train, options.cutoff))
+    costs = [
+        rows * error_size(x.solved.fit.residual, x.constant / train.dt, step)
+        + np.log(rows * robot.n) * x.solved.base.r
+        for x in (lagging, smooth)
+    ]
+    return smooth if costs[1] < costs[0] - const.LEAST_GAIN else lagging
+
+
+def _settled(robot: Robot, plain: Unknowns, train: Recording, options: Options) -> Settled:
     """Lag, friction laws and base parameters; friction that fits makes the lag more accurate."""
     lag = None if options.lag is None else Lag(options.lag, 0.0)
     if lag is None:
         options.report("lag of joint forces behind the motion")
-        plain = unknowns(robot, "symmetric", options.armature, options.springs, offsets=True)
         lag = find_lag(plain, train, options.cutoff)
     late = lag.value if lag is not None and lag.sure else 0.0
     moved = without_lag(train, late)

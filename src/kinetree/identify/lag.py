@@ -5,9 +5,15 @@ tau measured at t is that of the motion at t - lag. The least squares of all bas
 the smallest residual when tau is shifted by the right lag. A grid of lags is tried first; then
 steps of Gauss and Newton, with the slope of the predicted forces as one more column, whose standard
 error is that of the lag.
+
+A sensor or drive that smooths its torque delays it too, and rounds the steps of friction: at each
+sample of a low-pass of first order with time constant T, y_k = a y_(k-1) + (1 - a) x_k with
+a = exp(-dt / T). Joint forces x = (y_k - a y_(k-1)) / (1 - a) are those before it. Their noise is
+larger, so residuals are compared after division by |1 - a exp(-i w dt)| / (1 - a).
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -29,11 +35,14 @@ class Lag:
         value: lag, s; below 0 if forces come first.
         error: its standard error, s.
         least: a smaller lag does not matter, s.
+        constant: time constant of a low-pass of joint forces, which was removed as well, s; 0: none
+            was found.
     """
 
     value: float
     error: float
     least: float = 0.0
+    constant: float = 0.0
 
     @property
     def sure(self) -> bool:
@@ -41,13 +50,38 @@ class Lag:
         return bool(abs(self.value) > max(const.SURE_LAG * self.error, self.least))
 
 
-def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> Lag | None:
-    """The lag of a recording; None if it is too short or too uneven to show one.
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Least squares W beta = y of a recording whose joint forces may be moved in time.
 
-    Args:
-        sought: the unknowns, at the shapes of friction laws.
-        data, cutoff: as in `bands_of`.
+    W: columns of the unknowns `kept`, (rows, n, r), at the rows `inner`. known: rows of forces that
+    are not sought, (rows, n). most: longest lag, s. sigma: noise, (n,). Q: an orthonormal basis of
+    W over it, (rows n, r).
     """
+
+    data: Recording
+    bands: tuple[Band, ...]
+    inner: Array
+    W: Array
+    kept: list[int]
+    known: Array
+    most: float
+    sigma: Array
+    Q: Array
+
+    def y(self, lag: float, constant: float = 0.0) -> Array:
+        """Rows of joint forces without a lag and a time constant, s."""
+        moved = _moved(_unsmoothed(self.data, constant), self.bands, lag / self.data.dt)
+        return rows_of(self.bands, moved)[self.inner] - self.known
+
+    def rest(self, lag: float, constant: float = 0.0) -> Array:
+        """Residuals over their noise, (rows, n)."""
+        z = (self.y(lag, constant) / self.sigma).ravel()
+        return (z - self.Q @ (self.Q.T @ z)).reshape(-1, len(self.sigma))
+
+
+def _problem(sought: Unknowns, data: Recording, cutoff: float | None) -> _Problem | None:
+    """The problem of a recording; None if it is too short or too uneven."""
     bands = bands_of(data, cutoff)
     most = min(const.LAG_SAMPLES, const.LAG_ROWS * max(band.step for band in bands))
     if sum(band.count for band in bands) > most:  # as many as are needed
@@ -70,35 +104,93 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
     W = equations.sides(base.kept)[0][inner]
     known = rows_of(bands, data.tau - equations.y)[inner]
     own, _ = separable(W, sought.natural.forces, sought.scale[list(base.kept)])
-    W = W[..., own]
-
-    def other(lag: float) -> Array:
-        return rows_of(bands, _moved(data.tau, bands, lag / data.dt))[inner] - known
-
-    forces = sought.natural.forces
-    sigma = fit(W, other(0.0), "robust", forces=forces).sigma
+    W, kept, y = W[..., own], [base.kept[k] for k in own], rows_of(bands, data.tau)[inner] - known
+    sigma = fit(W, y, "robust", forces=sought.natural.forces).sigma
     Q = np.linalg.qr((W / sigma[:, None]).reshape(-1, W.shape[-1]))[0]
+    return _Problem(data, bands, inner, W, kept, known, most, sigma, Q)
 
-    def left(lag: float) -> float:
-        z = (other(lag) / sigma).ravel()
-        return float(np.abs(z - Q @ (Q.T @ z)).sum())  # less than squares, for outliers
 
+def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> Lag | None:
+    """The lag of a recording; None if it is too short or too uneven to show one.
+
+    Args:
+        sought: the unknowns, at the shapes of friction laws.
+        data, cutoff: as in `bands_of`.
+    """
+    problem = _problem(sought, data, cutoff)
+    if problem is None:
+        return None
+    data, bands, most, forces = problem.data, problem.bands, problem.most, sought.natural.forces
     grid = np.linspace(-most, most, const.LAG_GRID)
-    value = float(grid[int(np.argmin([left(x) for x in grid]))])
-    start = fit(W, other(value), "robust", forces=forces)
+    # absolute errors: less than squares, for outliers
+    value = float(grid[int(np.argmin([np.abs(problem.rest(x)).sum() for x in grid]))])
+    start = fit(problem.W, problem.y(value), "robust", forces=forces)
     # forces that are predicted have a slope without noise
-    kept = [base.kept[k] for k in own]
-    force = sought.forces(data.q, data.dq, data.ddq, start.beta, kept)
+    force = sought.forces(data.q, data.dq, data.ddq, start.beta, problem.kept)
     slope = (_moved(force, bands, 0.5) - _moved(force, bands, -0.5)) / data.dt
-    columns = np.concatenate([W, -rows_of(bands, slope)[inner][..., None]], axis=-1)
+    columns = np.concatenate([problem.W, -rows_of(bands, slope)[problem.inner][..., None]], axis=-1)
     error = np.inf
     for _ in range(const.LAG_STEPS):
-        found = fit(columns, other(value), "robust", forces=forces)
+        found = fit(columns, problem.y(value), "robust", forces=forces)
         step, error = float(found.beta[-1]), float(found.standard_error[-1])
         value = float(np.clip(value + step, -most, most))
         if abs(step) < 1e-2 * error:
             break
     return Lag(value, error, const.LEAST_LAG * data.dt)
+
+
+def find_time_constant(
+    sought: Unknowns, data: Recording, cutoff: float | None, lag: float
+) -> float:
+    """The time constant of joint forces, s; 0 if the lag alone explains them as well.
+
+    A grid of time constants and delays that sum up to about the lag is followed by shorter and
+    shorter steps.
+
+    Args:
+        sought, data, cutoff: as in `find_lag`.
+        lag: as found without a time constant, s.
+    """
+    problem = _problem(sought, data, cutoff)
+    if problem is None:
+        return 0.0
+    dt, step, rows = problem.data.dt, problem.bands[0].step, len(problem.inner)
+
+    def cost(at: Array) -> float:
+        """Minus twice the logarithm of the likelihood of a time constant and a delay, s."""
+        if abs(at[1]) > problem.most or at[0] < 0:
+            return np.inf
+        return rows * error_size(problem.rest(at[1], at[0]), at[0] / dt, step)
+
+    def searched(best: Array, directions: Array) -> tuple[float, float]:
+        """Least cost around a start, and its time constant."""
+        width = const.FIRST_STEP * lag
+        while width > const.LAST_STEP * lag:
+            near = min(best + width * directions, key=cost)
+            if cost(near) < cost(best):
+                best = near
+            else:
+                width /= 2
+        return cost(best), float(best[0])
+
+    grid = [(x, 1 + y - x) for x, y in product(const.TIME_CONSTANTS, const.DELAYS)]
+    both = searched(min(lag * np.array(grid), key=cost), const.DIRECTIONS)
+    alone = searched(np.array([lag, 0]), const.DIRECTIONS[:2])  # without a delay
+    price = np.log(rows * len(problem.sigma))
+    least, constant = alone if alone[0] < both[0] + price else both
+    return constant if least < cost(np.array([0, lag])) - const.LEAST_GAIN - price else 0.0
+
+
+def error_size(rest: Array, constant: float, step: int) -> float:
+    """Logarithm of the mean square of residuals, (rows, n), before the correction, over all joints.
+
+    constant: the time constant that was removed, in samples. step: samples from row to row.
+    """
+    power = np.abs(np.fft.rfft(rest, axis=0)) ** 2
+    if constant > 0:
+        a, f = np.exp(-1 / constant), np.fft.rfftfreq(len(rest)) / step
+        power = power * (((1 - a) / np.abs(1 - a * np.exp(-2j * np.pi * f))) ** 2)[:, None]
+    return float(np.log(np.maximum(power.sum(axis=0) / len(rest) ** 2, 1e-300)).sum())
 
 
 def _inner(bands: tuple[Band, ...], lag: float) -> Array:
@@ -137,8 +229,24 @@ def _between(x: Array, shift: float) -> Array:
     return sum(parts, np.zeros(x.shape))
 
 
-def without_lag(data: Recording, lag: float) -> Recording:
-    """The recording with joint forces moved to the motion they belong to, shorter by the lag, s."""
+def _unsmoothed(data: Recording, constant: float) -> Array:
+    """Joint forces as they were before a low-pass of a time constant, (T, n); 0: as recorded."""
+    if constant == 0:
+        return data.tau
+    a, tau = np.exp(-data.dt / constant), data.tau.copy()
+    for band in bands_of(data):
+        own = data.tau[band.first : band.first + band.count]
+        tau[band.first + 1 : band.first + band.count] = (own[1:] - a * own[:-1]) / (1 - a)
+    return tau
+
+
+def without_lag(data: Recording, lag: float, constant: float = 0.0) -> Recording:
+    """The recording with joint forces moved to the motion they belong to, shorter by the lag, s.
+
+    constant: time constant of a low-pass of joint forces, which is removed before, s.
+    """
+    if constant > 0:
+        data = replace(data, tau=_unsmoothed(data, constant))
     if lag == 0:
         return data
     bands = bands_of(data)

@@ -7,6 +7,8 @@ throughout, and that does not depend on the motion. A result is usable if nothin
     hypotheses (`hypotheses`)      clock, zeros, gears, payload, drift, ...: none explains more than
                                    noise can, by simulated twins (`twins`)
     friction                       is not negative by more than `IMPOSSIBLE_Z` standard errors
+    offset                         no joint has a constant force that is an offset of tau, or
+                                   friction that differs by direction: no recording decides
     readings (`notes`)             no other sign, unit or order of joints fits far better, where
                                    the recording as it is fits no robot
     unphysical                     the physically possible robot is as good as the base parameters
@@ -23,7 +25,7 @@ forces of motions like the recorded one, if the recording is what it seems (`WRO
 of those that are not), and not usable otherwise.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,6 +52,9 @@ WRONG = (
     "reading",
 )
 RUBS = ("viscous", "coulomb", "static", "size")  # unknowns that are friction
+ONE_SIDED = (  # unknowns whose values depend on whether tau has an offset
+    "tau_offset", "coulomb", "coulomb+", "coulomb-", "static", "size", "steepness", "offset",
+)  # fmt: skip
 UNSEEN = {
     "time-scale": "this recording cannot show whether the clock is right",
     "encoder-zero": "this recording cannot show whether the zero of {} is right: if it is not, the "
@@ -60,13 +65,16 @@ UNSEEN = {
 }
 
 
-def judge(result: Identification, whole: Base, readings: Sequence[Finding]) -> Identification:
+def judge(
+    result: Identification, whole: Base, readings: Sequence[Finding], stated: Collection[str] = ()
+) -> Identification:
     """The result with its verdict, its warnings, and without intervals that cannot be trusted.
 
     Args:
         result: without a verdict.
         whole: base parameters of all motions.
         readings: warnings of `check_readings`.
+        stated: joints of which the caller states whether their tau has an offset.
     """
     rows = comparison_rows(result)
     examined = examine(rows)
@@ -78,6 +86,9 @@ def judge(result: Identification, whole: Base, readings: Sequence[Finding]) -> I
         if not any(x.joints and set(x.joints) <= set(fact.joints) for fact in facts)
     ]
     negative, places = _negative_friction(result)
+    one_sided = list(_one_sided(result, stated))
+    chosen = {x.joint for x in result.choices}  # a law that was given is a statement of the caller
+    clear = [x for x in one_sided if x.z > const.SURE_OFFSET and x.joint in chosen]
     others = [*_unphysical(result), *compared(result), *_unsteady(result), *_uneven(result)]
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
@@ -86,8 +97,12 @@ def judge(result: Identification, whole: Base, readings: Sequence[Finding]) -> I
     readings = [x for x in readings if not _refuted(result, x, consequences, fits)]
     causes = [x for x in readings if consequences.intersection(x.joints)]
     readings_left = [x for x in readings if x not in causes]
-    reasons = (*causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:], *others)
-    withheld = set(places) | set(result.fit.uneven) | moved_by(result, rows, examined.explanations)
+    reasons = (
+        *causes, *facts, *explained[:1], *negative, *readings_left, *explained[1:],
+        *_offset_or_friction(clear), *others,
+    )  # fmt: skip
+    withheld = {k for x in clear for k in x.places}
+    withheld |= set(places) | set(result.fit.uneven) | moved_by(result, rows, examined.explanations)
     withheld |= set(influenced(result, _joints_of([*facts, *others])))
     if readings or any(x.kind == "worse" and not x.joints for x in others):
         withheld = set(range(result.base.r))
@@ -98,7 +113,8 @@ def judge(result: Identification, whole: Base, readings: Sequence[Finding]) -> I
         *odd_errors(result.robot.model, result.fit, result.method, times), *_corrections(result),
         *poorly_excited(whole, result.base, result.fit),
     ]  # fmt: skip
-    verdict = _verdict(result, reasons, len(withheld), tuple(_undecided(result, examined)))
+    undecided = (*_undecided(result, examined), *_offset_or_friction(one_sided))
+    verdict = _verdict(result, reasons, len(withheld), undecided)
     if 2 * len(withheld) > result.base.r:
         withheld = set(range(result.base.r))
     return replace(
@@ -196,6 +212,66 @@ def _negative_friction(result: Identification) -> tuple[list[Finding], list[int]
     return [Finding("friction-compensated", joints, text)], [
         k for k, joint in rubbing.items() if joint in joints
     ]
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """A joint whose friction differs by direction, or whose tau has an offset: either fits.
+
+    z: the constant force over its standard error. text: both readings. places: base parameters
+    whose values depend on the reading.
+    """
+
+    joint: str
+    z: float
+    text: str
+    places: tuple[int, ...]
+
+
+def _one_sided(result: Identification, stated: Collection[str]) -> Iterator[OneSided]:
+    """Joints with a constant force o beside Coulomb friction F, as far as chance does not explain.
+
+    Friction of F + o for dq > 0 and F - o for dq < 0 has the forces of F with an offset o of tau.
+    Of a sigmoid, the forces at high rates are meant: o is -size tanh(k d / 2) / 2, F is size / 2.
+    """
+    beta, covariance = result.fit.beta, result.fit.covariance
+    at = {result.sought.names[k]: i for i, k in enumerate(result.base.kept)}
+    for name in result.robot.model.dof_names:
+        places = {x: at[f"{x}[{name}]"] for x in ONE_SIDED if f"{x}[{name}]" in at}
+        one_direction = ("coulomb+" in places) != ("coulomb-" in places)
+        if name in stated or one_direction or not places:
+            continue
+
+        def readings(beta: Array, places: dict[str, int] = places) -> tuple[float, float]:
+            """The constant force, and friction without its sign."""
+            x = dict.fromkeys(ONE_SIDED, 0.0) | {key: float(beta[k]) for key, k in places.items()}
+            skew = x["size"] * np.tanh(x["steepness"] * x["offset"] / 2)
+            constant = x["tau_offset"] + (x["coulomb+"] - x["coulomb-"] - skew) / 2
+            return constant, x["coulomb"] + (x["coulomb+"] + x["coulomb-"] + x["size"]) / 2
+
+        own = list(places.values())
+        step = 1e-3 * result.fit.standard_error[own][:, None] * np.eye(len(beta))[own]
+        rise = [(readings(beta + h)[0] - readings(beta - h)[0]) / (2 * h.sum()) for h in step]
+        error = float(np.sqrt(np.array(rise) @ covariance[np.ix_(own, own)] @ np.array(rise)))
+        o, F = readings(beta)
+        if abs(o) > const.SURE_LAW * error > 0:
+            unit = result.sought.units[result.base.kept[own[0]]]
+            text = (
+                f"{F:.3g} {unit} with an offset of {o:.3g} at {name!r}, or {F + o:.3g} for dq > 0 "
+                f"and {F - o:.3g} for dq < 0"
+            )
+            yield OneSided(name, abs(o) / error, text, tuple(own))
+
+
+def _offset_or_friction(joints: Sequence[OneSided]) -> Iterator[Finding]:
+    """A finding on joints with two readings."""
+    if joints:
+        yield Finding(
+            "offset", tuple(x.joint for x in joints),
+            "no recording shows whether tau has an offset or friction differs by direction: "
+            f"Coulomb friction is {'; '.join(x.text for x in joints)}. offsets=True states the "
+            "first, offsets=False the second",
+        )  # fmt: skip
 
 
 def _uneven(result: Identification) -> Iterator[Finding]:
@@ -364,6 +440,12 @@ def correlation_times(result: Identification) -> Array:
 def _corrections(result: Identification) -> Iterator[Finding]:
     """Warnings of faults of the recording that were found and corrected: lag, offsets, gains."""
     lag, sought = result.lag, result.sought
+    if lag is not None and lag.constant > 0:
+        yield Finding(
+            "lag", (),
+            f"measured joint forces are smoothed with a time constant of about "
+            f"{1e3 * lag.constant:.3g} ms, which was removed",
+        )  # fmt: skip
     if lag is not None and lag.sure and lag.error > 0:
         later = "later" if lag.value > 0 else "earlier"
         yield Finding(
@@ -386,7 +468,7 @@ def _corrections(result: Identification) -> Iterator[Finding]:
         if rows:
             yield Finding(
                 "offset", tuple(x for x, _ in rows),
-                f"measured joint forces have offsets, which are no part of the robot: "
+                f"the fit has constant offsets of tau, which the robot found does not include: "
                 f"{', '.join(text for _, text in rows)}",
             )  # fmt: skip
     if result.gains is not None and result.gains.origin == "description":

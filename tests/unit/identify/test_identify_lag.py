@@ -7,6 +7,7 @@ import pytest
 from identified_robots import BARE as DESCRIBED
 from identified_robots import TRUE, arm_motion, covered
 
+import kinetree as kt
 from kinetree.identify import identify, make_recording, simulated_recording, unknowns
 from kinetree.identify.lag import find_lag, without_lag
 from kinetree.identify.spikes import without_spikes
@@ -15,11 +16,13 @@ MOTION = arm_motion(TRUE, 10, 0.004)
 SOUGHT = unknowns(DESCRIBED, "symmetric")
 
 
-def late(lag, seed=0, encoder=2e-5):
-    """A recording whose forces are those of a time earlier by `lag`."""
+def late(lag, seed=0, encoder=2e-5, constant=0.0, robot=TRUE):
+    """A recording whose forces are earlier by `lag` and pass a low-pass of a time constant, s."""
     rng = np.random.default_rng(seed)
-    tau = TRUE.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
+    tau = robot.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
     tau = np.stack([np.interp(MOTION.t - lag, MOTION.t, x) for x in tau.T], axis=1)
+    for k in range(1, len(tau) if constant else 0):
+        tau[k] += np.exp(-0.004 / constant) * (tau[k - 1] - tau[k])
     tau = tau + 0.1 * rng.normal(size=tau.shape)
     q = MOTION.q + encoder * rng.normal(size=MOTION.q.shape)
     return make_recording(DESCRIBED, MOTION.t, q, tau)
@@ -55,6 +58,30 @@ def test_identify_removes_the_lag_and_its_intervals_cover():
     assert np.nanmean(covered(found, TRUE)) > 0.8
     kept = identify(DESCRIBED, late(0.02, seed=3), friction="symmetric", folds=2, lag=0.0)
     assert np.all(found.error() < 0.8 * kept.error())
+
+
+@pytest.mark.parametrize(("constant", "lag"), [(0.008, 0.0), (0.03, 0.01)])
+def test_identify_removes_a_low_pass_of_the_forces_and_its_intervals_cover(constant, lag):
+    found = identify(DESCRIBED, late(lag, seed=4, constant=constant), folds=2)
+    assert found.lag.constant == pytest.approx(constant, rel=0.1)
+    assert found.lag.value == pytest.approx(lag, abs=1.5e-3)
+    assert found.verdict.word == "usable" and not found.sought.laws
+    assert np.nanmean(covered(found, TRUE)) > 0.8
+    text = next(x.text for x in found.warnings if x.kind == "lag")
+    assert "smoothed with a time constant" in text
+
+
+@pytest.mark.parametrize("sigmoid", [None, kt.Sigmoid(3.0, 8.0, 0.0)])
+def test_a_delay_is_no_low_pass_whatever_the_friction(sigmoid):
+    """Friction without a step is as smooth as that of a low-pass."""
+    robot = TRUE
+    if sigmoid is not None:
+        robot = TRUE.with_friction(
+            dict.fromkeys(TRUE.joint_names, kt.Friction(0.5, sigmoid=sigmoid))
+        )
+    found = identify(DESCRIBED, late(0.02, seed=5, robot=robot), folds=2)
+    assert found.lag.constant == 0 and found.lag.value == pytest.approx(0.02, abs=1e-3)
+    assert {x.kind for x in found.sought.laws} == ({"sigmoid"} if sigmoid else set())
 
 
 def test_shifted_forces_are_those_of_the_motion():

@@ -116,8 +116,18 @@ def test_a_sound_recording_is_usable_and_its_intervals_hold(plain):
 def test_the_size_of_a_fault_is_in_its_sentence():
     clock = wrong("clock 10 % slow").verdict.reasons[0].text
     assert abs(float(clock.split("runs ")[1].split("%")[0]) - 10) < 1 and "slow" in clock
+    assert "lengths or axes of the description look the same" in clock
+    lag = wrong("one joint late").verdict
+    assert any("later than that of the other joints, or is smoothed" in str(x) for x in lag.reasons)
     zero = wrong("encoder zero").verdict.reasons[0].text
     assert abs(float(zero.split("off: ")[1].split()[0]) + 0.1) < 0.01
+
+
+def test_positions_of_one_joint_that_are_late_are_named():
+    q = MOTION.q.copy()
+    q[:, 1] = np.interp(MOTION.t - 0.03, MOTION.t, q[:, 1])
+    verdict = found(q=q).verdict
+    assert verdict.word != "usable" and "q of another joint is later" in str(verdict), str(verdict)
 
 
 def test_a_scale_of_time_that_no_clock_has_is_a_misfit_without_a_cause():

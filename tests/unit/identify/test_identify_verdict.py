@@ -1,8 +1,10 @@
 """Verdicts: worse than the description, errors unlike noise, intervals withheld."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from identified_robots import ARM, DESCRIBED, TRUE, arm_motion, misjudged
 
 import kinetree as kt
@@ -137,6 +139,40 @@ def test_corrections_are_warnings_with_numbers():
     assert "ms (+- " in texts["lag"] and "later than the motion" in texts["lag"]
     assert abs(float(texts["lag"].split("are ")[1].split()[0]) - 40) < 2
     assert "bend 1.5" in texts["offset"] or "bend 1.4" in texts["offset"]
+
+
+def test_an_offset_and_friction_that_differs_by_direction_are_two_readings():
+    """0.7 more for dq > 0 is the same as 0.35 more in both directions and an offset of 0.35."""
+    tau = forces() + 0.7 * (MOTION.dq > 0) * [0, 0, 1] + noise(13, 0.05)
+    own = found(tau)
+    reason = next(x for x in own.verdict.reasons if x.kind == "offset")
+    assert own.verdict.word == "usable for" and reason.joints == ("bend",)
+    assert "bend" in next(x for x in own.verdict.undecided if x.kind == "offset").joints
+    numbers = [float(x) for x in re.findall(r"\d\.\d+", reason.text)]
+    np.testing.assert_allclose(numbers, [1.05, 0.35, 1.4, 0.7], atol=0.1)
+    touched = {x for x in own.withheld_names if x.endswith("[bend]")}
+    assert touched and touched == set(own.withheld_names)
+    assert not any(x.startswith("viscous") for x in touched)
+    chosen = found(tau, friction="directional")  # by the user, who sees the other reading
+    assert chosen.verdict.word == "usable" and "or 1.4 for dq > 0" in str(chosen.verdict)
+
+
+def test_a_sigmoid_that_is_not_odd_has_two_readings_as_well():
+    bent = np.tanh(4 * (MOTION.dq[:, 2] + 0.1)) - np.tanh(0.4)  # size 2: 0.62 up, 1.38 down
+    own = found(forces(ARM) + bent[:, None] * [0, 0, 1] + noise(14, 0.02), friction="sigmoid")
+    reason = next(x for x in own.verdict.undecided if x.kind == "offset")
+    text = reason.text.split("'bend', or")[1]
+    up, down = (float(x) for x in re.findall(r"\d\.\d+", text)[:2])
+    assert abs(up - 0.62) < 0.1 and abs(down - 1.38) < 0.1
+
+
+@pytest.mark.parametrize("offsets", [True, False, {"bend": True}])
+def test_a_statement_on_offsets_decides(offsets):
+    own = found(forces() + 0.7 * (MOTION.dq > 0) * [0, 0, 1] + noise(13, 0.05), offsets=offsets)
+    assert own.verdict.word == "usable" and not own.withheld
+    assert "bend" not in {y for x in own.verdict.undecided if x.kind == "offset" for y in x.joints}
+    names = [own.sought.names[k] for k in own.base.kept]
+    assert ("coulomb+[bend]" in names) == (offsets is False)
 
 
 def test_without_held_out_motion_there_is_no_test():

@@ -159,7 +159,7 @@ def test_disturbances_are_what_they_are_called():
     plain = twin("clean", 5)
     error = {
         kind: (twin(kind, 5).tau - twin(kind, 5).signals.tau) / plain.signals.noise
-        for kind in DISTURBANCES
+        for kind in (*DISTURBANCES, "torque_offsets")
     }
     for kind in ("clean", "late_torques", "stribeck_friction", "encoder_tone"):
         assert 0.9 < error[kind].std() < 1.1
