@@ -97,7 +97,7 @@ CASES, PUMA = cases()
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("speeds", ["limited", "free"])
+@pytest.mark.parametrize("speeds", ["limited", pytest.param("free", marks=pytest.mark.many)])
 def test_limits_hold_on_a_grid_ten_times_finer(name, speeds):
     robot, motion = CASES[name]
     bounds = [joint.limits for joint in robot.model.joints]
@@ -163,9 +163,15 @@ def wild(robot, seed):
     return motion, rng.uniform(1.1, 3) * (gravity + friction) + rng.uniform(0.1, 5)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.many)])
 @pytest.mark.parametrize(
-    "make", [kt.robots.puma_560, kt.robots.iiwa_14, kt.robots.double_pendulum, kt.robots.spatial_3r]
+    "make",
+    [
+        kt.robots.puma_560,
+        kt.robots.double_pendulum,
+        pytest.param(kt.robots.iiwa_14, marks=pytest.mark.many),
+        pytest.param(kt.robots.spatial_3r, marks=pytest.mark.many),
+    ],
 )
 def test_wild_paths_with_tight_limits_are_timed_within_them(make, seed):
     """Joints turn back, bends are sharp, friction changes its sign."""
