@@ -16,6 +16,7 @@ from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, SingularityError
+from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import FREE
 from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
@@ -83,14 +84,13 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
     found: dict[str, list[str]] = {}
     for joint in model.joints:
         choice, friction = choices.get(joint.name, "known"), joint.friction
-        parts = {"stribeck": friction.stribeck is not None, "sigmoid": friction.sigmoid is not None,
-                 "load": not is_zero(friction.load)}  # fmt: skip
-        for kind, present in parts.items():
-            if present and choice not in (kind, "known"):
+        kinds = [*smooth_laws(friction), *(["load"] if not is_zero(friction.load) else [])]
+        for kind in ["stribeck", *kinds] if friction.stribeck is not None else kinds:
+            if choice not in (kind, "known"):
                 found.setdefault(kind, []).append(joint.name)
     return [
-        f"the {PARTS[kind]} of {named(names)} is kept as described; to find it, choose the "
-        f"friction {kind!r}"
+        f"the {PARTS.get(kind, kind + ' friction')} of {named(names)} is kept as described"
+        + (f"; to find it, choose the friction {kind!r}" if kind in PARTS else "")
         for kind, names in found.items()
     ]
 

@@ -9,6 +9,7 @@ import pytest
 from kinetree.base.mathml import from_latex
 from kinetree.errors import InputError
 from kinetree.explain import words
+from kinetree.files.description.friction import SMOOTH
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -25,7 +26,13 @@ def equations() -> list[str]:
     tables = [part for table in words.EQUATIONS.values() for part in table.values()]
     pairs = [pair for part in tables for pair in part.values()]
     pairs += [*words.POSE.values(), *words.DRIVE.values(), words.TURNING_ARMATURE]
-    pairs += [words.STRIBECK, words.SIGMOID, words.LOAD, words.VISCOUS, words.OTHER]
+    pairs += [
+        words.STRIBECK,
+        *(x.formula for x in SMOOTH.values()),
+        words.LOAD,
+        words.VISCOUS,
+        words.OTHER,
+    ]
     pairs += [pair for symbol in words.SYMBOLS for pair in words.components(symbol)]
     return [latex for _, latex in pairs] + [latex for latex, *_ in words.SYMBOLS.values()]
 

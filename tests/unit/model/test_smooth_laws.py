@@ -49,3 +49,8 @@ def test_it_is_a_part_of_the_unfolded_torque(rubbing):
     torque = robot.explain([0, 0], [0.7, 0.3], [0, 0]).unfold(robot.model.joints[0].name)
     (part,) = [node for node in torque.leaves() if node.name == name]
     np.testing.assert_allclose(part.value, robot.friction_forces([0.7, 0])[0], rtol=1e-14)
+
+
+def test_every_number_of_every_law_has_a_symbol_of_its_own():
+    symbols = [x.metadata["symbol"] for law in SMOOTH.values() for x in fields(law)]
+    assert len({*symbols, "b", "f", "fs", "vs", "mu"}) == len(symbols) + 5

@@ -54,7 +54,11 @@ class SmoothLaw:
     formula: ClassVar[tuple[str, str]]
 
     def force(self, dq: Any) -> Any:
-        """b(dq) in N m or N, with the sign of dq, over any kind of scalar."""
+        """b(dq) in N m or N, with the sign of dq, over any kind of scalar.
+
+        Args:
+            dq: rate of the joint, rad/s or m/s.
+        """
         raise NotImplementedError
 
 
@@ -89,6 +93,9 @@ class Sigmoid(SmoothLaw):
 
     def force(self, dq: Any) -> Any:
         """b(dq) without overflow.
+
+        Args:
+            dq: rate of the joint, rad/s or m/s.
 
         1 / (1 + exp(-x)) is (1 + tanh(x/2)) / 2, and tanh(x) - tanh(y) is
         tanh(x - y) (1 - tanh(x) tanh(y)). Written like this, small rates lose no digits, and the
