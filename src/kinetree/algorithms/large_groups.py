@@ -1,12 +1,15 @@
-"""Large groups of joints in code that loops: their mass matrix and its factor, made of pieces.
+"""Forward dynamics of large groups of joints: their mass matrix and its factor, piece by piece.
 
-Rotors far from their joints can tie a hundred joints into one group (`grouping.py`). Written as
-single operations, its mass matrix takes seconds to record. Here every link is one piece, and so are
-the momenta that pass it, some at a time; the factor is made of tiles (`tiles.py`).
+Rotors far from their joints can tie a hundred joints into one group (`grouping.py`), whose joints
+are eliminated together. Written as single operations, the mass matrix of the group takes seconds
+to record. Here each step of the sum is a `piece`: a function that is recorded once and called for
+every link. The factor is made of tiles (`tiles.py`).
 
-The column of M of a degree of freedom is the momentum of its unit rate on its way to the carrier.
-It begins at the links that the degree of freedom moves and at the carriers of its rotors. Where it
-comes to the joint of the degree of freedom from beyond, it counts twice, as x^T M x does.
+The column of M of a degree of freedom e is the momentum of its unit rate, on its way from the links
+that e moves, and from the links that carry its rotors, to the base of the group (`group.carrier`).
+Every joint on the way takes the part of that momentum along its axes, an entry of M. The entry
+stands on both sides of the diagonal; where the momentum of a rotor of e passes the joint of e
+itself, the two are one entry, so that it gets the part twice.
 """
 
 from collections.abc import Sequence
@@ -39,11 +42,22 @@ Columns = dict[int, Array]  # momentum (n, f) by degree of freedom, (6,) each
 def large_group_inward(
     tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
 ) -> tuple[Joints, Body, Pair]:
-    """Eliminate the joints of a large group; as `articulated.group_inward`."""
+    """Eliminate the joints of a large group; `articulated.group_inward` does it for small ones.
+
+    Args:
+        tree: the robot at a position.
+        group: the joints, and the link that carries them all.
+        beyond: body and wrench that each link carries from joints that were eliminated before.
+        own: wrench of each link's own motion.
+        forces: joint forces less what is known of them, (n,).
+
+    Returns:
+        What the way outward needs of the joints, and the body and wrench that the carrier feels.
+    """
     place = {d: k for k, d in enumerate(group.dofs)}
     size, inside = len(place), set(group.links)
     M: list[list[Any]] = [[0] * size for _ in range(size)]
-    r = [forces[d] for d in group.dofs]
+    left = [forces[d] for d in group.dofs]  # forces less those of the bodies
     bodies: dict[int, tuple[Body, Pair]] = {i: (tree.links[i].body, own[i]) for i in group.links}
     columns: dict[int, Columns] = {i: {} for i in (group.carrier, *group.links)}
     for rotor in tree.rotors:
@@ -56,11 +70,11 @@ def large_group_inward(
     total: tuple[Body, Pair] | None = None
     for i in reversed(group.links):
         link, places = tree.links[i], [place[d] for d in tree.links[i].dofs]
-        if (there := beyond[i]) is not None:
-            bodies[i] = united(*there, *bodies[i])
+        if (carried := beyond[i]) is not None:
+            bodies[i] = united(*carried, *bodies[i])
         block, started, pushing = link_columns(link.A, *bodies[i])
         for a, row in enumerate(places):
-            r[row] = r[row] - pushing[a]
+            left[row] = left[row] - pushing[a]
             for b, column in enumerate(places):
                 M[row][column] = M[row][column] + block[a, b]
             M[row][row] = M[row][row] + armature(tree.model, i)
@@ -84,7 +98,7 @@ def large_group_inward(
                 bodies[link.parent] = united(*bodies[link.parent], *handed)
             else:
                 total = handed if total is None else united(*total, *handed)
-    return _eliminated(np.array(M, dtype=object), columns[group.carrier], np.array(r), total)
+    return _eliminated(np.array(M, dtype=object), columns[group.carrier], np.array(left), total)
 
 
 def _start(columns: Columns, e: int, momentum: Array) -> None:

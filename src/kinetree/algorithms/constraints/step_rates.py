@@ -16,8 +16,15 @@ joints together: then the matrix that leads from their friction to their acceler
 definite, as M is for a tree. Otherwise, as with friction in all three joints of a slider-crank,
 the sharing of friction among joints at rest is not known, and `check_dry_joints` refuses it.
 
-The end of a step is moved onto the constraints as with explicit methods (stepping.py). The record
-has the acceleration and the forces of the constraints now, without the step.
+The end of a step is moved onto the constraints as with explicit methods (stepping.py). What a
+simulation records beside the step is ddq and lambda of the state itself, and Phi, the errors of the
+constraints, (m,).
+
+`implicit_constrained_rate` is the rate of implicit methods, `dry_constrained_rate` that of explicit
+ones, and `constrained_in_mode` that of dop853, whose steps end where a joint stops or starts.
+In all of them, `items` are the constraints of the model that count, `way` says of each joint with
+dry friction whether it slides forward (1), backward (-1) or is held (0), and `goal`, (n,), is the
+acceleration that brings a held joint to rest (stiction.slide_or_hold).
 """
 
 from dataclasses import replace
@@ -60,7 +67,10 @@ class StepForces:
     def __init__(
         self, tree: Tree, items: Items, state: State, tau: Array, T: Scalar | None = None
     ) -> None:
-        """See `implicit_constrained_rate`."""
+        """The state (q, dq) of a tree under joint forces tau, (n,).
+
+        T: time constant in which errors of the constraints decay, s; None: they stay.
+        """
         self.model, (q, self.dq) = tree.model, state
         self.found = tree_constraints(tree, items, q, self.dq)
         self.kkt = Kkt(tree, self.found)
@@ -71,10 +81,7 @@ class StepForces:
         self.b = tau - tree_inverse_dynamics(smooth, self.dq, zeros(self.model.n))
 
     def in_way(self, way: dict[int, Any], goal: Array) -> tuple[Array, Array, Array]:
-        """ddq now, (n,), lambda of all rows, (m,), and friction by joint, for ways of sliding.
-
-        way, goal: as of `slide_or_hold`.
-        """
+        """ddq now, (n,), lambda of all rows, (m,), and friction by joint, for ways of sliding."""
         slide, n = self.dry.slide, self.model.n
         ddq, rest = solve_in(
             self.model, self.kkt.matrix, self.b, slide, way, goal, self.constraints
