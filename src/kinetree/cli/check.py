@@ -73,8 +73,7 @@ def check(
     kinetree simulate ur5e --limits record -o - | kinetree check ur5e - --json
     ```
     """
-    from kinetree.cli.rows import request_of
-    from kinetree.cli.trajectories import read_trajectory
+    from kinetree.cli.rows import read_trajectory, request_of
 
     loaded, degrees = find_robot(robot, options.reading), options.degrees
     motion = read_trajectory(

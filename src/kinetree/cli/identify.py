@@ -24,7 +24,7 @@ from kinetree.cli.arguments import (
     words_argument,
 )
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import check_output, print_json
+from kinetree.cli.output import PAGES, check_output, check_page, print_json
 from kinetree.cli.tables import Terminal, console
 from kinetree.errors import InputError, need
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kinetree.identify.laws import AutoChoices
 
 CHOICES = "auto, symmetric, directional, stribeck, sigmoid, load or known"
-PAGES = (".html", ".htm")
 URDF, MJCF = (".urdf",), (".xml", ".mjcf")
 
 
@@ -299,8 +298,7 @@ def _check_files(
 def check_report(path: Path) -> None:
     """Raise an error if the report cannot be written to that place."""
     if path.suffix.lower() in PAGES:
-        if path.is_dir() or not path.parent.is_dir():
-            raise InputError(f"--report is {path}; expected a file in an existing folder.")
+        check_page(path)
         return
     if path.exists() and not path.is_dir():
         raise InputError(f"--report is {path}, a file; expected a folder, or a name with .html.")

@@ -18,6 +18,7 @@ from kinetree.errors import InputError, visible
 from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
+PAGES = (".html", ".htm")
 SPINNER_DELAY_S = 0.5  # before a spinner is shown
 STARTED = time.monotonic() - time.process_time()  # of the program, imports included
 
@@ -83,6 +84,14 @@ def check_output(output: Path, source: str | None = None) -> None:
     if source is not None and output.exists() and os.path.exists(source):
         if os.path.samefile(source, output):
             raise InputError(f"-o is {output}, which is being read; choose another name.")
+
+
+def check_page(path: Path) -> None:
+    """Raise InputError if the page of --report cannot be written to that place."""
+    if path.suffix.lower() not in PAGES:
+        raise InputError(f"--report is {path}; expected a name that ends with .html.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"--report is {path}; expected a file in an existing folder.")
 
 
 def csv_line(cells: Sequence[str]) -> str:

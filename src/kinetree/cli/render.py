@@ -147,8 +147,7 @@ def render(
 
 def read_motion(robot: "Robot", data: str, recorded: Recorded, degrees: bool) -> "Trajectory":
     """Read the motion of a recording."""
-    from kinetree.cli.rows import request_of
-    from kinetree.cli.trajectories import read_trajectory
+    from kinetree.cli.rows import read_trajectory, request_of
 
     return read_trajectory(data, request_of(robot.model, recorded, degrees=degrees))
 

@@ -1,4 +1,4 @@
-"""States from the rows of a file or pipe, in blocks: checked, SI units, in the joints' order.
+"""States and motions in files and pipes: read in blocks or whole, checked, in SI units; written.
 
 The one reader of `kinetree.motion.recordings` reads them. Text is streamed, with memory that does
 not grow; other formats are read whole. Rates that a file with times lacks are differentiated, for
@@ -19,10 +19,12 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
 from kinetree.cli.messages import notify
+from kinetree.cli.output import Rows, csv_line, number_lines
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
+from kinetree.model.units import factors, units
 from kinetree.motion.recordings import OptionNames, ReadRequest, Table
 from kinetree.motion.recordings.read import (
     BAG,
@@ -32,9 +34,13 @@ from kinetree.motion.recordings.read import (
     kind_of,
     open_text,
     read_table,
+    trajectory_of,
     with_rates,
 )
 from kinetree.motion.recordings.text import TextTable
+from kinetree.motion.recordings.write import columns_of
+from kinetree.motion.trajectory import Trajectory
+from kinetree.robot import Robot
 
 RECORDING = "a recording: CSV, Parquet, NPZ or a ROS bag"
 PIECE = 4096  # rows of a file that is read whole, in one block
@@ -203,3 +209,51 @@ def existing_file(data: str, expected: str) -> Path:
     if not path.exists():
         raise InputError(f"there is no file {data}; expected {expected}, or - for standard input.")
     return path
+
+
+def read_trajectory(data: str, request: ReadRequest) -> Trajectory:
+    """Read the trajectory of a recording; missing rates are those of the spline through it.
+
+    Notes of the reader are printed.
+    """
+    with as_file(data) as path:
+        table = with_rates(read_table(path, request), request)
+    announce(path.name, table.notes, ())
+    return trajectory_of(table, request, path.name)
+
+
+def read_forces(data: str, request: ReadRequest) -> tuple[Array, Array]:
+    """Read times and joint forces, (T,) and (T, n), of a recording with t and tau:JOINT."""
+    with as_file(data) as path:
+        table = read_table(path, request)
+    announce(path.name, table.notes, ())
+    return table.values["t"], table.values["tau"]
+
+
+def in_users_units(motion: Trajectory, robot: Robot, degrees: bool) -> Trajectory:
+    """Convert a motion from SI to the user's units."""
+    if not degrees:
+        return motion
+    q, dq, ddq = (factors(robot.model, name, degrees) for name in ("q", "dq", "ddq"))
+    return motion.replace(q=motion.q / q, dq=motion.dq / dq, ddq=motion.ddq / ddq)
+
+
+def heads_of(motion: Trajectory, degrees: bool) -> list[str]:
+    """Names of the columns of a motion; angles in degrees have their unit in the name."""
+    heads = ["t"]
+    for quantity, joint in (key for key, _ in columns_of(motion, "a CSV file")):
+        names = motion.coordinate_names if quantity == "q" else motion.dof_names
+        unit = ""
+        if degrees and motion.model is not None:
+            unit = units(motion.model, quantity, degrees)[names.index(joint)]
+        heads.append(f"{quantity}:{joint} [{unit}]" if "deg" in unit else f"{quantity}:{joint}")
+    return heads
+
+
+def write_trajectory(motion: Trajectory, output: Path | None, degrees: bool) -> None:
+    """Write a motion in the user's units as CSV, to a file or to stdout."""
+    columns = columns_of(motion, "a CSV file")
+    table = np.column_stack([motion.t, *(x for _, x in columns)])
+    with Rows(output) as rows:
+        rows.write([csv_line(heads_of(motion, degrees))])
+        rows.write(number_lines(table.tolist()))

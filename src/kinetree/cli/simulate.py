@@ -257,8 +257,7 @@ def _forces(
     robot: Robot, tau: list[str] | None, forces: str | None, recorded: Recorded
 ) -> "Array | Signal | None":
     """The joint forces of --tau (constant) or of the file --forces."""
-    from kinetree.cli.rows import request_of
-    from kinetree.cli.trajectories import read_forces
+    from kinetree.cli.rows import read_forces, request_of
     from kinetree.simulate.core.signals import signal
 
     if forces is None:
@@ -310,8 +309,7 @@ class Control:
         return controllers.PD(goal, kp, kd, gravity=gravity)
 
     def _goal(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Array | Trajectory":
-        from kinetree.cli.rows import request_of
-        from kinetree.cli.trajectories import read_trajectory
+        from kinetree.cli.rows import read_trajectory, request_of
 
         if self.reference is not None and self.to:
             raise InputError("--to and --reference both give the goal; expected one of them.")
@@ -340,7 +338,7 @@ class Result:
 
     def write(self, output: Path | None, json: bool) -> None:
         """Write the motion to the output, a summary or JSON to stdout, messages to stderr."""
-        from kinetree.cli.trajectories import in_users_units, write_trajectory
+        from kinetree.cli.rows import in_users_units, write_trajectory
 
         shown = in_users_units(self.motion, self.robot, self.degrees)
         if json:

@@ -105,11 +105,7 @@ def closed_state(
 ) -> dict[str, Array]:
     """A state with entries that were not typed moved onto the constraints; reports on stderr.
 
-    Args:
-        robot: the robot.
-        state: q, dq, and ddq or tau or neither, in SI units.
-        given: their words, as typed.
-        degrees: whether angles are shown in degrees.
+    state: q, dq, and ddq or tau or neither, in SI units. given: their words, as typed.
     """
     closed = dict(state)
     if robot.model.constraints is None:
@@ -212,15 +208,10 @@ class ClosureWatch:
 def closed_start(
     robot: "Robot", state: tuple[Array, Array], given: tuple[Words, Words], degrees: bool
 ) -> tuple[Array, Array]:
-    """Move a state onto the constraints of a robot that has some, and report it on stderr.
+    """Move positions and rates onto the constraints of a robot, and report it on stderr.
 
-    Entries that were typed stay as they are; a vector that was typed as a whole is not changed.
-
-    Args:
-        robot: the robot.
-        state: positions and rates in SI units.
-        given: their words, as typed.
-        degrees: whether angles are shown in degrees.
+    Entries that were typed (`given`) stay as they are; a vector that was typed as a whole is not
+    changed.
     """
     if robot.model.constraints is None:
         return state
@@ -236,15 +227,7 @@ def closed_start(
 def closed_position(
     robot: "Robot", q: Array, words: Words, degrees: bool, option: str = "--q"
 ) -> Array:
-    """Return a position with entries that were not typed moved onto the constraints, and report it.
-
-    Args:
-        robot: the robot.
-        q: positions in SI units.
-        words: the positions, as typed.
-        degrees: whether angles are shown in degrees.
-        option: the name of the option, for the report.
-    """
+    """Move entries of q that were not typed onto the constraints, and report it for `option`."""
     if robot.model.constraints is None:
         return q
     model, typed = robot.model, typed_entries(robot.model, "q", words)
@@ -285,14 +268,7 @@ def _followed(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
 def closed_acceleration(
     robot: "Robot", state: tuple[Array, Array, Array], words: Words, degrees: bool
 ) -> Array:
-    """ddq with entries that were not typed chosen so that the constraints allow it.
-
-    Args:
-        robot: the robot.
-        state: positions, rates and accelerations in SI units.
-        words: the accelerations, as typed.
-        degrees: whether angles are shown in degrees.
-    """
+    """ddq of a state (q, dq, ddq), with entries that were not typed as the constraints allow."""
     q, dq, ddq = state
     if robot.model.constraints is None:
         return ddq

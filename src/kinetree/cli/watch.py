@@ -22,7 +22,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
-from kinetree.cli.output import check_output, compiling, print_json, waiting
+from kinetree.cli.output import check_page, compiling, print_json, waiting
 from kinetree.cli.states import units
 from kinetree.cli.tables import column_table, console, screen_table, unit_column
 from kinetree.errors import InputError
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kinetree.identify import Recording
     from kinetree.motion.recordings import ReadRequest
 
-PAGES = (".html", ".htm")
 UNEXPLAINED = 0.5  # of the joint forces: a robot that leaves more of them is not the recorded one
 UNUSED = "accelerations of"  # begin notes of the recording on numbers that are not used here
 HIGHEST = 0.4  # of the sampling frequency: the highest low-pass of rates
@@ -112,7 +111,7 @@ def watch(
     _check_above_zero(gain, "--gain", ", 1/s")
     _check_above_zero(false_alarms, "--false-alarms")
     if report is not None:
-        check_report(report)
+        check_page(report)
     loaded = find_robot(robot, options.reading)
     observer = MomentumObserver(loaded, gain)
     request = request_of(
@@ -218,15 +217,6 @@ def read_thresholds(
             "them, or --threshold JOINT=NUMBER for some joints."
         )
     return Chosen(whole, some)
-
-
-def check_report(path: Path) -> None:
-    """Raise InputError if the page cannot be written to that place."""
-    if path.suffix.lower() not in PAGES:
-        raise InputError(f"--report is {path}; expected a name that ends with .html.")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--report is {path}; expected a file in an existing folder.")
-    check_output(path)
 
 
 def _check_above_zero(x: float, name: str, unit: str = "") -> None:

@@ -94,7 +94,7 @@ def constraint_arrows(explanation: Explanation, length: float) -> list[Arrow]:
     T_si = np.asarray(explanation.recursion.T_si, float)
     poses = {WORLD: np.eye(4), **dict(enumerate(T_si))}
     largest = max((abs(float(x)) for x in carried.forces.values()), default=0.0)
-    found: list[tuple[Closure, Array, str, Array]] = []
+    vectors: list[tuple[Closure, Array, str, Array]] = []
     for item in closures(model):
         T_sa = poses[item.link_a] @ np.asarray(item.T_a, float)
         start = (poses[item.link_b] @ np.asarray(item.T_b, float))[:3, 3]
@@ -108,12 +108,12 @@ def constraint_arrows(explanation: Explanation, length: float) -> list[Arrow]:
             moment, force = (
                 (moment + vector, force) if half == "angular" else (moment, force + vector)
             )
-        found += [(item, start, "moment", moment), (item, start, "force", force)]
+        vectors += [(item, start, "moment", moment), (item, start, "force", force)]
     arrows: list[Arrow] = []
     for kind, unit in (("moment", "N m"), ("force", "N")):
-        own = [x for x in found if x[2] == kind and np.linalg.norm(x[3]) > 1e-9 * largest]
-        longest = max((float(np.linalg.norm(x[3])) for x in own), default=1.0)
-        for item, start, _, value in own:
+        alike = [x for x in vectors if x[2] == kind and np.linalg.norm(x[3]) > 1e-9 * largest]
+        longest = max((float(np.linalg.norm(x[3])) for x in alike), default=1.0)
+        for item, start, _, value in alike:
             tip = start + value * (length / longest)
             arrows.append(Arrow("lambda", item.name, unit, item.link_b, start, tip, value, LOOP))
     return arrows

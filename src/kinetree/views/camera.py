@@ -146,7 +146,7 @@ def _visible(
     to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)
     facing = np.einsum("ij,ij->i", normals, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
     drawn = (depth.min(axis=1) > 0) & (facing > 0)
-    found = []
+    marks = []
     for k in np.flatnonzero(drawn):
         light = 0.38 + 0.62 * min(float(facing[k]), 1.0)
         rgb = "#" + "".join(f"{int(c * light):02x}" for c in colour)
@@ -154,5 +154,5 @@ def _visible(
         # a stroke closes the gaps between triangles; half transparent ones would show its overlap
         edge = f'stroke="{rgb}"' if alpha == 1 else f'fill-opacity="{alpha}" stroke="none"'
         mark = f'<polygon points="{points}" fill="{rgb}" {edge}/>'
-        found.append((float(depth[k].mean()), mark))
-    return found
+        marks.append((float(depth[k].mean()), mark))
+    return marks

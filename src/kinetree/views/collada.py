@@ -68,12 +68,12 @@ def material_colours(root: Element) -> dict[str, tuple[int, int, int]]:
         for colour in _below(effect, ("profile_COMMON", "technique", None, "diffuse", "color")):
             r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in values(colour, float)[:3])
             effects[effect.attributes.get("id", "")] = r, g, b
-    found: dict[str, tuple[int, int, int]] = {}
+    colours: dict[str, tuple[int, int, int]] = {}
     for material in (x for part in root.all("library_materials") for x in part.all("material")):
         for use in material.all("instance_effect"):
             if _link(use, "url") in effects:
-                found[material.attributes.get("id", "")] = effects[_link(use, "url")]
-    return found
+                colours[material.attributes.get("id", "")] = effects[_link(use, "url")]
+    return colours
 
 
 def bound_materials(instance: Element) -> dict[str, str]:
@@ -84,10 +84,10 @@ def bound_materials(instance: Element) -> dict[str, str]:
 
 def _below(element: Element, tags: tuple[str | None, ...]) -> list[Element]:
     """Elements at the end of a path of tags; None stands for any tag."""
-    found = [element]
+    elements = [element]
     for tag in tags:
-        found = [c for x in found for c in x.children if tag is None or c.tag == tag]
-    return found
+        elements = [c for x in elements for c in x.children if tag is None or c.tag == tag]
+    return elements
 
 
 def asset(root: Element) -> tuple[float, str]:
@@ -147,18 +147,18 @@ def node_pose(node: Element) -> Array:
 
 def geometry(element: Element) -> list[tuple[Array, Array, str]]:
     """Corners (k, 3), triangles (m, 3) and material of the parts of a <geometry>, in its frame."""
-    found: list[tuple[Array, Array, str]] = []
+    parts: list[tuple[Array, Array, str]] = []
     for mesh in element.all("mesh"):
         positions = sources(mesh)
         for part in mesh.children:
             if part.tag in ("triangles", "polylist", "polygons"):
-                found.append((*primitive(part, positions), part.attributes.get("material", "")))
-    return found
+                parts.append((*primitive(part, positions), part.attributes.get("material", "")))
+    return parts
 
 
 def sources(mesh: Element) -> dict[str, Array]:
     """Arrays of positions by id, and by the id of the <vertices> that refer to them."""
-    found = {
+    positions = {
         source.attributes.get("id", ""): values(array, float)
         for source in mesh.all("source")
         for array in source.all("float_array")
@@ -167,8 +167,10 @@ def sources(mesh: Element) -> dict[str, Array]:
         for entry in vertices.all("input"):
             if entry.attributes.get("semantic") == "POSITION":
                 url = entry.attributes.get("source", "").removeprefix("#")
-                found[vertices.attributes.get("id", "")] = found[url] if url in found else found[""]
-    return {key: x[: len(x) // 3 * 3].reshape(-1, 3) for key, x in found.items()}
+                positions[vertices.attributes.get("id", "")] = (
+                    positions[url] if url in positions else positions[""]
+                )
+    return {key: x[: len(x) // 3 * 3].reshape(-1, 3) for key, x in positions.items()}
 
 
 def primitive(part: Element, positions: dict[str, Array]) -> tuple[Array, Array]:

@@ -64,16 +64,16 @@ class MeshFolder:
 
     def _materials(self, place: Path, data: bytes) -> dict[str, tuple[int, int, int]]:
         """Colours of the materials that an OBJ file may use; none if the library is not there."""
-        found: dict[str, tuple[int, int, int]] = {}
+        colours: dict[str, tuple[int, int, int]] = {}
         for line in data.splitlines():
             if line.startswith(b"mtllib "):
                 name = line[7:].decode("utf-8", "replace").strip().replace("\\", "/")
                 try:
                     library = self.find(str(place.parent / name))
-                    found |= read_materials(read_bytes(library, min(MAX_MATERIALS, self.left)))
+                    colours |= read_materials(read_bytes(library, min(MAX_MATERIALS, self.left)))
                 except (InputError, ValueError):
                     continue
-        return found
+        return colours
 
     def find(self, path: str) -> Path:
         """The real path of the file inside the folder."""
@@ -135,8 +135,8 @@ def read_stl(data: bytes, name: str) -> tuple[Array, Array, None]:
         corners = np.frombuffer(data, RECORD, count, 84)["corners"].reshape(-1, 3)
     elif data[:5].lower() == b"solid":
         lines = (line.split() for line in data.decode("latin-1").splitlines())
-        found = [line[1:4] for line in lines if line and line[0].lower() == "vertex"]
-        corners = np.array(found, float).reshape(-1, 3)
+        words = [line[1:4] for line in lines if line and line[0].lower() == "vertex"]
+        corners = np.array(words, float).reshape(-1, 3)
         corners = corners[: len(corners) // 3 * 3]
     else:
         raise ParseError(f"{name} is not an STL file: {len(data)} bytes for {count} triangles")
@@ -180,7 +180,7 @@ def read_materials(data: bytes) -> dict[str, tuple[int, int, int]]:
 
     A material with a texture is left out, because its colour alone would be another one.
     """
-    found: dict[str, tuple[int, int, int]] = {}
+    colours: dict[str, tuple[int, int, int]] = {}
     textured: set[str] = set()
     name = ""
     for line in data.decode("utf-8", "replace").splitlines():
@@ -189,10 +189,10 @@ def read_materials(data: bytes) -> dict[str, tuple[int, int, int]]:
             name = rest.strip()
         elif word == "Kd":
             r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in rest.split()[:3])
-            found[name] = r, g, b
+            colours[name] = r, g, b
         elif word == "map_Kd":
             textured.add(name)
-    return {key: colour for key, colour in found.items() if key not in textured}
+    return {key: colour for key, colour in colours.items() if key not in textured}
 
 
 def _corner(word: str, count: int) -> int:

@@ -198,9 +198,9 @@ def lzw(data: bytes) -> bytes:
     prefix = data[0]
     for symbol in data[1:]:
         key = prefix << 8 | symbol
-        found = table.get(key)
-        if found is not None:
-            prefix = found
+        code = table.get(key)
+        if code is not None:
+            prefix = code
             continue
         codes.append(prefix)
         widths.append(bits)
@@ -232,13 +232,13 @@ def packed(codes: Array, widths: Array) -> bytes:
 
 def ffmpeg() -> str:
     """Path of the program ffmpeg; InputError if it is not installed."""
-    found = shutil.which("ffmpeg")
-    if found is None:
+    program = shutil.which("ffmpeg")
+    if program is None:
         raise InputError(
             "an MP4 movie is written by the program ffmpeg, which is not installed or not on the "
             "path. Install it, or choose a name that ends with .gif, which needs no other program."
         )
-    return found
+    return program
 
 
 def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[int]) -> None:

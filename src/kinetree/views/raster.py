@@ -149,10 +149,10 @@ def clipped(layer: Layer, near: float) -> Layer:
         pieces = [(a, ab, ac)] if inside == 1 else [(ab, b, c), (ab, c, ac)]
         kept += [np.stack(piece, axis=1) for piece in pieces]
         origin += [np.flatnonzero(count == inside)] * len(pieces)
-    found, own = np.concatenate(kept), np.concatenate(origin)
-    normals = None if layer.normals is None else found[..., 3:]
-    alpha = None if layer.alpha is None else layer.alpha[own]
-    return Layer(found[..., :3], layer.colours[own], normals, alpha)
+    triangles, source = np.concatenate(kept), np.concatenate(origin)
+    normals = None if layer.normals is None else triangles[..., 3:]
+    alpha = None if layer.alpha is None else layer.alpha[source]
+    return Layer(triangles[..., :3], layer.colours[source], normals, alpha)
 
 
 def visible(corners: Array, view: View) -> tuple[Array, Array, Array]:
@@ -170,9 +170,9 @@ def visible(corners: Array, view: View) -> tuple[Array, Array, Array]:
         key = value.view(np.uint32).astype(np.uint64) << np.uint64(32)  # ordered like the numbers
         np.maximum.at(keys, y * view.width + x, key | triangle.astype(np.uint64))
     pixels = np.flatnonzero(keys)
-    found = keys[pixels]
-    depth = (found >> np.uint64(32)).astype(np.uint32).view(np.float32)
-    return pixels, (found & np.uint64(0xFFFFFFFF)).astype(np.int64), depth
+    nearest = keys[pixels]
+    depth = (nearest >> np.uint64(32)).astype(np.uint32).view(np.float32)
+    return pixels, (nearest & np.uint64(0xFFFFFFFF)).astype(np.int64), depth
 
 
 def planes(flat: Array, values: Array) -> tuple[Array, Array]:

@@ -221,15 +221,15 @@ def check_kind(file: Path, transparent: bool) -> str:
 
 def check_size(size: tuple[int, int], kind: str) -> tuple[int, int]:
     """Width and height as whole numbers; InputError if there are others."""
-    found = [int(x) for x in size if float(x) == int(x)]
-    if len(found) != 2 or len(size) != 2 or not all(SMALLEST <= x <= LARGEST for x in found):
+    whole = [int(x) for x in size if float(x) == int(x)]
+    if len(whole) != 2 or len(size) != 2 or not all(SMALLEST <= x <= LARGEST for x in whole):
         raise InputError(
             f"size is {' x '.join(map(str, size))}; expected width x height, whole numbers from "
             f"{SMALLEST} to {LARGEST}."
         )
-    if kind == ".mp4" and any(x % 2 for x in found):
-        raise InputError(f"size is {found[0]} x {found[1]}; .mp4 needs even numbers.")
-    return found[0], found[1]
+    if kind == ".mp4" and any(x % 2 for x in whole):
+        raise InputError(f"size is {whole[0]} x {whole[1]}; .mp4 needs even numbers.")
+    return whole[0], whole[1]
 
 
 def check_numbers(fps: float, speed: float, zoom: float, kind: str) -> None:

@@ -95,20 +95,20 @@ class Studio:
         """Solid parts, lines, the floor, and transparent inertia ellipsoids."""
         solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
         glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
-        found = [self.lit(solid, poses, camera)]
+        layers = [self.lit(solid, poses, camera)]
         for ends, colour, width in (
             (self.trace(poses, passed), TRACE, TRACE_WIDTH),
             (self.tie_lines(poses), LOOP, TIE_WIDTH),
         ):
             corners = ribbons(before_eye(camera, ends), self.view, width * self.stretch)
-            found.append(Layer(corners, _rows(colour, len(corners))))
+            layers.append(Layer(corners, _rows(colour, len(corners))))
         ends, alpha = self.floor()
         corners = ribbons(before_eye(camera, ends), self.view, GRID_WIDTH * self.stretch)
-        found.append(Layer(corners, _rows(GRID, len(corners)), None, np.tile(alpha, 2)))
+        layers.append(Layer(corners, _rows(GRID, len(corners)), None, np.tile(alpha, 2)))
         if glass:
             clear = self.lit(glass, poses, camera)
-            found.append(replace(clear, alpha=np.full(len(clear.corners), GLASS)))
-        return [layer for layer in found if len(layer.corners)]
+            layers.append(replace(clear, alpha=np.full(len(clear.corners), GLASS)))
+        return [layer for layer in layers if len(layer.corners)]
 
     def lit(self, parts: list[Part], poses: dict[int, Array], camera: Camera) -> Layer:
         """Triangles of parts, with normals in the frame of the camera."""

@@ -91,12 +91,12 @@ OWN_STYLE = """
 def _state(explanation: Explanation) -> str:
     """The state as a table that is closed at first."""
     model, given = explanation.model, explanation.arguments
-    found: list[str] = []
+    tables: list[str] = []
     for name, meaning in (("q", "position"), ("dq", "rate"), ("ddq", "acceleration")):
         pairs = zip(entry_names(model, name), units(model, name), given[name], strict=True)
         rows = [(entry, unit, float(x)) for entry, unit, x in pairs]
-        found.append(scroll_table((meaning, "unit", name), rows, text=2))
-    return f"<details class='state'><summary>State</summary>{''.join(found)}</details>"
+        tables.append(scroll_table((meaning, "unit", name), rows, text=2))
+    return f"<details class='state'><summary>State</summary>{''.join(tables)}</details>"
 
 
 def _masses(explanation: Explanation) -> dict[str, Node]:

@@ -147,8 +147,8 @@ def findings_section(stage: Stage) -> str:
         parts.append(
             f"<details><summary>{counted(len(model.notes), 'note')}</summary>{notes}</details>"
         )
-    found = "".join(parts)
-    return f"<section><h2>Findings</h2>{found}</section>" if found else ""
+    text = "".join(parts)
+    return f"<section><h2>Findings</h2>{text}</section>" if text else ""
 
 
 def joint_table(model: Model, degrees: bool = False) -> str:
@@ -261,7 +261,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
             "<code>robot.explain(q, dq, ddq)</code> shows every step of the recursion.</p>"
         )
     try:
-        found = closed_forms(robot, digits)
+        forms = closed_forms(robot, digits)
     except KinetreeError as error:  # sympy is not installed, or finds no exact form
         return f"<p>{escape(str(error))}</p>"
     lines = [
@@ -269,7 +269,7 @@ def equations(robot: Robot, digits: int = 4) -> str:
         f"<p>Numbers are rounded to {digits} digits; θ is in rad or m, in the order of the "
         "table of joints.</p>",
     ]
-    for name, markup in found.items():
+    for name, markup in forms.items():
         if len(markup) > MAX_MARKUP:
             lines.append(f"<p>{TITLES[name]} is too long to print here.</p>")
             continue

@@ -110,8 +110,8 @@ def sliders(stage: Stage) -> str:
     The forces of a robot with constraints are those of its motors, which scripts do not compute.
     """
     rows = []
-    found = handles(stage.model, stage.scene.extent, stage.q)
-    for handle, data in zip(found, handle_data(stage), strict=True):
+    listed = handles(stage.model, stage.scene.extent, stage.q)
+    for handle, data in zip(listed, handle_data(stage), strict=True):
         k, label = len(rows), escape(handle.label)
         bar = '<span class="bar"><i></i></span>' if data["effort"] else "<span></span>"
         held = data["dof"] is not None and stage.model.constraints is None
@@ -195,7 +195,7 @@ def part_data(part: Part) -> dict[str, Any]:
 def handle_data(stage: Stage) -> list[dict[str, Any]]:
     """Sliders, each with its entry of tau and the effort limit of that entry, if any."""
     effort, turns = bounds_of(stage.model).effort, wrapping(stage.model)
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for handle in handles(stage.model, stage.scene.extent, stage.q):
         dofs = stage.model.joints[handle.joint].dofs
         dof = dofs[0] if len(dofs) == 1 else None
@@ -203,8 +203,8 @@ def handle_data(stage: Stage) -> list[dict[str, Any]]:
         data = {name: getattr(handle, name) for name in ("coord", "turn", "unit", "start")}
         limited = np.isfinite(limit) and limit > 0
         data |= {"dof": dof, "effort": limit if limited else None}
-        found.append(data | {"wraps": handle.turn is None and handle.coord in turns})
-    return found
+        records.append(data | {"wraps": handle.turn is None and handle.coord in turns})
+    return records
 
 
 def _numbers(x: ArrayLike) -> list[float]:

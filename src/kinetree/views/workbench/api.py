@@ -3,7 +3,6 @@
 An answer depends on the request and on the robots that are open, and on nothing else.
 """
 
-import base64
 from collections.abc import Callable
 
 from kinetree import robots
@@ -160,9 +159,7 @@ def answer_save(shelf: Shelf, request: Request) -> Answer:
     """A motion or a robot as a file."""
     opened = shelf.find(text(request.get("robot"), "robot"))
     kind = text(request.get("kind"), "kind")
-    file = saved(opened, shelf.robot(request), kind, request.get("motion"), shelf.folder)
-    content = base64.b64encode(file.content).decode()
-    return {"name": file.name, "base64": content, "remarks": file.remarks}
+    return saved(opened, shelf.robot(request), kind, request.get("motion"), shelf.folder)
 
 
 def answer_recursion(shelf: Shelf, request: Request) -> Answer:

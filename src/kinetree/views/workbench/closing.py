@@ -93,12 +93,12 @@ def closure_words(state: State) -> str:
     robot = state.robot
     if robot.model.constraints is None:
         return ""
-    found = openness(robot, state.q)
-    if not found.closed:
-        name = max(found.errors, key=lambda x: found.errors[x])
+    open_by = openness(robot, state.q)
+    if not open_by.closed:
+        name = max(open_by.errors, key=lambda x: open_by.errors[x])
         return (
-            f"Constraint {name} is open by {found.errors[name]:.3g} (rad or m): no closed position "
-            "is found near these sliders. Forces are those of the open mechanism."
+            f"Constraint {name} is open by {open_by.errors[name]:.3g} (rad or m): no closed "
+            "position is found near these sliders. Forces are those of the open mechanism."
         )
     J = np.asarray(quantity(robot, "constraint_jacobian")(state.q), float)
     rates = np.abs(J @ state.dq).max(initial=0.0)

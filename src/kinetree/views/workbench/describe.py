@@ -78,10 +78,10 @@ def dof_data(model: Model) -> list[dict[str, object]]:
 def handle_records(opened: Opened) -> list[dict[str, object]]:
     """The sliders, with their labels and ranges."""
     stage = opened.stage
-    found = handles(stage.model, max(stage.scene.extent, 0.1), stage.q)
+    listed = handles(stage.model, max(stage.scene.extent, 0.1), stage.q)
     return [
         {"label": handle.label, "low": handle.low, "high": handle.high, **data}
-        for handle, data in zip(found, handle_data(stage), strict=True)
+        for handle, data in zip(listed, handle_data(stage), strict=True)
     ]
 
 
@@ -92,10 +92,10 @@ def note_data(note: Note) -> dict[str, object]:
 
 def warnings_of(opened: Opened) -> list[dict[str, object]]:
     """Warnings of the reader, and one entry for the visuals that could not be drawn."""
-    found: list[dict[str, object]] = [note_data(note) for note in opened.robot.model.warnings]
+    remarks: list[dict[str, object]] = [note_data(note) for note in opened.robot.model.warnings]
     for remark in grouped(opened.stage.scene.remarks):
-        found.append({"text": remark, "where": ""})
-    return found[:MAX_REMARKS]
+        remarks.append({"text": remark, "where": ""})
+    return remarks[:MAX_REMARKS]
 
 
 def grouped(remarks: Iterable[str]) -> list[str]:

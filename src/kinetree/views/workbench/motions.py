@@ -1,8 +1,8 @@
 """Motions of the page: as data to play and plot, from a file, recorded from sliders, and saved."""
 
+import base64
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -89,10 +89,10 @@ def read_trajectory(robot: Robot, given: object) -> Trajectory:
         raise InputError(f"the motion has {len(t)} samples; expected 2 to {MAX_SAMPLES}.")
 
     def rows(name: str, entries: Sequence[str]) -> Array:
-        found = sequence(motion.get(name), name)
-        if len(found) != len(t):
-            raise InputError(f"{name} of the motion has {len(found)} samples; t has {len(t)}.")
-        return np.array([numbers(row, f"{name} of the motion", entries) for row in found])
+        samples = sequence(motion.get(name), name)
+        if len(samples) != len(t):
+            raise InputError(f"{name} of the motion has {len(samples)} samples; t has {len(t)}.")
+        return np.array([numbers(row, f"{name} of the motion", entries) for row in samples])
 
     times = numbers(t, "t", [str(k) for k in range(len(t))])
     if not (np.diff(times) > 0).all():
@@ -134,17 +134,10 @@ def read_motion_file(robot: Robot, name: str, content: bytes, folder: Path) -> R
     return Run(trajectory, None, tuple(without_folder(x, private) for x in remarks))
 
 
-@dataclass(frozen=True)
-class Saved:
-    """A file to save: its name, its content, and remarks on what it leaves out."""
-
-    name: str
-    content: bytes
-    remarks: tuple[str, ...] = ()
-
-
-def saved(opened: Opened, robot: Robot, kind: str, motion: object, folder: Path) -> Saved:
-    """The robot or a motion of it as a file."""
+def saved(
+    opened: Opened, robot: Robot, kind: str, motion: object, folder: Path
+) -> dict[str, object]:
+    """The robot or a motion of it as a file: name, base64, and remarks on what it leaves out."""
     if kind not in TYPES:
         raise InputError(f"kind is {kind[:20]!r}; expected {', '.join(TYPES)}.")
     trajectory = None if motion is None else read_trajectory(robot, motion)
@@ -168,7 +161,8 @@ def saved(opened: Opened, robot: Robot, kind: str, motion: object, folder: Path)
             content = path.read_text(encoding="utf-8")
     stem = "".join(x if x.isalnum() or x in "-_" else "_" for x in opened.robot.name)[:60]
     name = f"{stem or 'robot'}{'' if trajectory is None else '_motion'}{TYPES[kind]}"
-    return Saved(name, content.encode("utf-8", "replace"), tuple(remarks))
+    data = base64.b64encode(content.encode("utf-8", "replace")).decode()
+    return {"name": name, "base64": data, "remarks": remarks}
 
 
 # recordings of sliders

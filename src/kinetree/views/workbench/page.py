@@ -45,9 +45,9 @@ def make_page(first: str, degrees: bool) -> Page:
         connect="'self'",
         formulas=True,
     )
-    found = POLICY.search(html)
-    assert found is not None
-    return Page(gzip.compress(html.encode()), f"{found[1]}; frame-ancestors 'none'")
+    policy = POLICY.search(html)
+    assert policy is not None
+    return Page(gzip.compress(html.encode()), f"{policy[1]}; frame-ancestors 'none'")
 
 
 def own(name: str) -> str:

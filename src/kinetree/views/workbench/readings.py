@@ -4,8 +4,7 @@ They answer within milliseconds, so that a slider can be dragged (see quantities
 large robot have no matrix and no ellipsoids, whose work grows with n^2 and n^3.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +38,10 @@ def readings(
     state = allowed_motion(state, kept)
     robot, q, dq = state.robot, state.q, state.dq
     name = robot.model.tool if frame is None else frame
-    found = torques(state)
     M = None if large else np.asarray(quantity(robot, "mass_matrix")(q), float)
     values = np.zeros(1) if M is None or not len(M) else np.linalg.eigvalsh(M)
-    ellipsoids = {} if large else frame_ellipsoids(state, name, size)
     return {
-        "tau": found.tau,
-        "parts": found.parts,
-        "limits": found.limits,
+        **torques(state),
         "M": M,
         "eigenvalues": None if large else [values[0], values[-1]],
         "left_out": left_out(robot.model) if large else None,
@@ -55,7 +50,7 @@ def readings(
             "potential": float(quantity(robot, "potential_energy")(q)),
         },
         "frame": {"name": name, "T": np.asarray(pose(robot.model, q, name), float).ravel()},
-        "ellipsoids": {kind: vars(x) for kind, x in ellipsoids.items()},
+        "ellipsoids": {} if large else frame_ellipsoids(state, name, size),
         "com": quantity(robot, "center_of_mass")(q) if has_mass(robot.model) else None,
         "dq": dq,
         "ddq": state.ddq,
@@ -71,20 +66,12 @@ def left_out(model: Model) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Torques:
-    """tau = M ddq + c + g + springs + b + external, (n,) each, N m or N; no limit is infinite.
+def torques(state: State) -> dict[str, Any]:
+    """Joint forces tau of the state, (n,), N m or N, the parts that add up to them, and limits.
 
-    A robot with constraints has one more part, and tau of joints without motors is zero.
+    tau = M ddq + c + g + springs + b + external. A robot with constraints has one more part, and
+    tau of joints without motors is zero.
     """
-
-    parts: Mapping[str, Array]
-    tau: Array
-    limits: Array
-
-
-def torques(state: State) -> Torques:
-    """The joint forces of the state."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     model = robot.model
     if model.constraints is not None:
@@ -99,10 +86,10 @@ def torques(state: State) -> Torques:
         loaded = inverse_dynamics(bare, q, dq, ddq, F_ext)
         parts["friction"] = tau - loaded
         parts["external"] = loaded - inverse_dynamics(bare, q, dq, ddq)
-    return Torques(parts, tau, effort_limits(model, dq, tau))
+    return {"tau": tau, "parts": parts, "limits": effort_limits(model, dq, tau)}
 
 
-def constrained_torques(state: State) -> Torques:
+def constrained_torques(state: State) -> dict[str, Any]:
     """The forces of the motors, with the part that the constraints carry."""
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     JT = np.asarray(quantity(robot, "constraint_jacobian")(q), float).T
@@ -119,7 +106,7 @@ def constrained_torques(state: State) -> Torques:
         F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
         tau, carried, tree = loads("loaded_constrained_inverse_dynamics", F_ext)
     parts = motion_parts(state) | {"external": tree - free[2], "constraints": -carried}
-    return Torques(parts, tau, effort_limits(robot.model, dq, tau))
+    return {"tau": tau, "parts": parts, "limits": effort_limits(robot.model, dq, tau)}
 
 
 def motion_parts(state: State) -> dict[str, Array]:
@@ -149,32 +136,26 @@ def effort_limits(model: Model, dq: Array, tau: Array) -> Array:
     return np.where(tau >= 0, most, -least)
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """An ellipsoid as drawn: R (9,) and semi-axes in m; `lengths` are the values that they show."""
-
-    R: Array
-    radii: Array
-    lengths: Array
-
-
-def frame_ellipsoids(state: State, frame: str | None, size: float) -> dict[str, Drawn]:
+def frame_ellipsoids(state: State, frame: str | None, size: float) -> dict[str, dict[str, Array]]:
     """Mass and force ellipsoid at a frame, the longest finite axis of each `size` long.
 
     They are not computed for robots with constraints.
     """
-    found: dict[str, Drawn] = {}
+    ellipsoids: dict[str, dict[str, Array]] = {}
     for kind in ELLIPSOIDS if state.robot.model.constraints is None and state.robot.n else ():
         try:
             ellipsoid = getattr(state.robot, f"{kind}_ellipsoid")(state.q, frame)
         except SingularityError:
             continue  # a link without mass: M has no inverse, and there is no ellipsoid
-        found[kind] = drawn(ellipsoid, size)
-    return found
+        ellipsoids[kind] = drawn(ellipsoid, size)
+    return ellipsoids
 
 
-def drawn(ellipsoid: Ellipsoid, size: float) -> Drawn:
-    """Scale an ellipsoid to `size`; an infinite axis, without mobility, is drawn 1.5 as long."""
+def drawn(ellipsoid: Ellipsoid, size: float) -> dict[str, Array]:
+    """An ellipsoid as drawn: R (9,), semi-axes in m, and `lengths`, the values that they show.
+
+    Its longest finite axis is `size`; an infinite one, without mobility, is 1.5 as long.
+    """
     lengths = np.asarray(ellipsoid.lengths, float)
     finite = lengths[np.isfinite(lengths)]
     scale = size / max(float(np.max(finite, initial=0.0)), 1e-12)
@@ -182,4 +163,4 @@ def drawn(ellipsoid: Ellipsoid, size: float) -> Drawn:
     R = np.array(ellipsoid.axes, float)
     if np.linalg.det(R) < 0:
         R[:, 0] = -R[:, 0]
-    return Drawn(R.ravel(), np.maximum(radii, 0.01 * size), lengths)
+    return {"R": R.ravel(), "radii": np.maximum(radii, 0.01 * size), "lengths": lengths}

@@ -103,7 +103,7 @@ def simulated(
     if law.preset.weightless:
         state = state.replace(robot=state.robot.with_gravity([0.0, 0.0, 0.0]))
     driven = [x.name for x in state.robot.model.joints if x.drive is not None]
-    found = stops_of(state) if stops and not driven else None
+    stops_acting = stops_of(state) if stops and not driven else None
     end = time.monotonic() + longest_run
 
     def ends() -> bool:
@@ -121,7 +121,7 @@ def simulated(
             duration=law.duration,
             dt=max(SAMPLE, law.duration / (MAX_SAMPLES - 100)),
             controller=controller(law, state),
-            tau=None if found is None else lambda t, q, dq: found.force(q, dq),
+            tau=None if stops_acting is None else lambda t, q, dq: stops_acting.force(q, dq),
             F_ext=steady(state.push, state.robot.model),
             limits="record",
             events=Halt(asked=ends),
@@ -137,9 +137,11 @@ def simulated(
             f"The run was stopped after {longest_run:g} s of computing, at t = "
             f"{number(trajectory.t[-1])} s of {law.duration:g} s."
         )
-    remarks += [*still_remark(trajectory), *limit_remarks(trajectory, found)]
+    remarks += [*still_remark(trajectory), *limit_remarks(trajectory, stops_acting)]
     return Run(
-        trajectory, None if found is None else stop_forces(found, trajectory), tuple(remarks)
+        trajectory,
+        None if stops_acting is None else stop_forces(stops_acting, trajectory),
+        tuple(remarks),
     )
 
 

@@ -319,12 +319,12 @@ def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
 def read_json(body: bytes) -> Request:
     """The record that a body has; InputError if it is another thing."""
     try:
-        found = json.loads(body, parse_constant=_no_number)
+        request = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"The request is not JSON: {str(error)[:200]}") from None
-    if not isinstance(found, dict):
+    if not isinstance(request, dict):
         raise InputError("The request is not a record with named entries.")
-    return found
+    return request
 
 
 def _no_number(word: str) -> None:
