@@ -28,8 +28,8 @@ import numpy as np
 import kinetree as kt
 from kinetree.engine.compiler.graph import OPERATIONS
 from kinetree.engine.export import TARGETS, ExportedCode
-from kinetree.engine.export.self_test import STATES
 from kinetree.engine.export.export import Dtype, TargetName
+from kinetree.engine.export.self_test import STATES
 from kinetree.engine.export.target_functions import ERRORS, FAR, FAR_ERROR, Writing, functions_text
 
 ROBOTS = ("panda", "ur5e", "humanoid")
