@@ -40,7 +40,7 @@ QUANTITIES = [
 def every_kernel_answers_first(monkeypatch):
     monkeypatch.setenv("KINETREE_BACKGROUND", "1")
     monkeypatch.setenv("KINETREE_CACHE", "off")
-    monkeypatch.setattr(background, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(background, "LONGEST_WAIT_S", 0.0)
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_the_environment_switches_the_background_off(monkeypatch):
 
 
 def test_small_kernels_are_compiled_at_once(monkeypatch):
-    monkeypatch.setattr(background, "LONGEST_WAIT", 0.4)
+    monkeypatch.setattr(background, "LONGEST_WAIT_S", 0.4)
     assert not chirp().compile("forward_dynamics")._compiled.is_first
 
 
@@ -253,7 +253,7 @@ ENDING = """
 import numpy as np
 import kinetree as kt
 from kinetree.engine import background
-background.LONGEST_WAIT = 0.0
+background.LONGEST_WAIT_S = 0.0
 kernel = kt.robots.panda().compile("forward_dynamics_derivatives")
 assert kernel._compiled.is_first
 print(np.isfinite(kernel(*(np.zeros(p.shape) for p in kernel.graph.inputs))[0]).all())

@@ -69,7 +69,7 @@ def test_layout_in_memory_changes_no_bit(model, kernel):
 
 
 def test_threads_change_no_bit(model, kernel, monkeypatch):
-    monkeypatch.setattr(dispatch, "WORK", 1)  # threads from the first state on
+    monkeypatch.setattr(dispatch, "THREADED_OPERATIONS", 1)  # threads from the first state on
     eager = compiled(model, Request(kernel.name))
     arrays = batch(model, kernel, 101)
     counts, call = [], dispatch.Batch.call

@@ -25,8 +25,8 @@ from kinetree.engine.llvm.programs import Programs
 
 log = logging.getLogger(__name__)
 
-NODE = 1.8e-4  # s of one core to compile a node of a graph
-LONGEST_WAIT = 0.4  # s that a kernel may take to be compiled before it has to answer first
+COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
+LONGEST_WAIT_S = 0.4  # s that a kernel may take to be compiled before it has to answer first
 
 
 class Job:
@@ -69,7 +69,7 @@ def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
     if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
         return False
-    return NODE * len(graph.nodes) / thread_count() > LONGEST_WAIT
+    return COMPILE_S_PER_NODE * len(graph.nodes) / thread_count() > LONGEST_WAIT_S
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:

@@ -163,8 +163,8 @@ def functions_text(
             arguments = LETTERS[: OPERATIONS[op][0]]
             wide = [f"x_{x}" for x in arguments]
             value = write(f, *wide)
-            given = ", ".join(f"{dtype} {x}" for x in arguments)
-            lines = [f"{linkage} {dtype} {name(op)}({given})", "{"]
+            parameters = ", ".join(f"{dtype} {x}" for x in arguments)
+            lines = [f"{linkage} {dtype} {name(op)}({parameters})", "{"]
             lines += [f"    const double {y} = {x};" for x, y in zip(arguments, wide, strict=True)]
             texts.append("\n".join([*lines, *f.lines, f"    return ({dtype}){value};", "}", ""]))
     return "\n".join(texts)

@@ -256,36 +256,36 @@ class Kernel:
 
 def _take_over(kernel: "weakref.ref[Kernel]") -> None:
     """Let a kernel that still lives run the code that was compiled in the background."""
-    own = kernel()
-    if own is not None:
-        own._renew()
+    alive = kernel()
+    if alive is not None:
+        alive._renew()
 
 
 def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
     """Return the inner loop over states; from now on calls with its number type enter the code."""
-    found = programs.loop(dtype)
-    plans.learn_code(plan, dtype, programs.one(dtype), found.address)
-    return found
+    loop = programs.loop(dtype)
+    plans.learn_code(plan, dtype, programs.one(dtype), loop.address)
+    return loop
 
 
 def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
     """Let calls with the further argument enter its kernel; behind a door, one behind the same."""
-    own = kernel()
-    if own is None or own._plan is None or not isinstance(larger, Kernel) or not larger._direct:
+    alive = kernel()
+    if alive is None or alive._plan is None or not isinstance(larger, Kernel) or not larger._direct:
         return
-    made = larger if own._door is None else larger.behind(own._door)
+    made = larger if alive._door is None else larger.behind(alive._door)
     # kept alive, and never replaced: another thread may be about to enter it by its address
-    plans.learn_larger(own._plan, vars(own).setdefault("_larger", made))
+    plans.learn_larger(alive._plan, vars(alive).setdefault("_larger", made))
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
     """Return the signature of a kernel with the inputs `names` and perhaps a further one."""
     kinds = inspect.Parameter
-    given = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
+    parameters = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in names]
     if extra is not None:
-        given.append(kinds(extra, kinds.POSITIONAL_OR_KEYWORD, default=None))
+        parameters.append(kinds(extra, kinds.POSITIONAL_OR_KEYWORD, default=None))
     out = kinds("out", kinds.KEYWORD_ONLY, default=None)
-    return inspect.Signature([*given, out, kinds("options", kinds.VAR_KEYWORD)])
+    return inspect.Signature([*parameters, out, kinds("options", kinds.VAR_KEYWORD)])
 
 
 def check_ports(graph: Graph, name: str) -> None:

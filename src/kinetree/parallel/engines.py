@@ -30,7 +30,7 @@ from kinetree.parallel.work import run_chunk
 # for Windows and macOS restricts it to one machine.
 LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 EngineName = Literal["threads", "processes", "ray", "dask"]
-STORE = 256 << 20  # bytes of Ray's shared memory; chunks are a few MB
+RAY_STORE_BYTES = 256 << 20  # bytes of Ray's shared memory; chunks are a few MB
 
 
 class Engine(Protocol):
@@ -288,7 +288,7 @@ def start_ray(ray: Any, workers: int) -> None:
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",
-            object_store_memory=STORE,
+            object_store_memory=RAY_STORE_BYTES,
             _node_ip_address="127.0.0.1",
         )
     address = ray.util.get_node_ip_address()

@@ -16,10 +16,10 @@ from kinetree.base.versions import warn_old
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 
-SHOWN = 40  # columns in a printed table
+MAX_PRINTED_COLUMNS = 40  # columns in a printed table
 MOMENT = re.compile(r"^F_ext\.([mn])([xyz])\b")
 NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not happen
-HEAD = 1 << 24  # most bytes of a NumPy file's header, which has the names of the columns
+MAX_NPY_HEADER = 1 << 24  # most bytes of a NumPy file's header, which has the names of the columns
 STATISTICS = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "inf", "NaN")
 
 
@@ -133,9 +133,10 @@ class Results:
             names: columns or groups; None: all.
         """
         chosen = self.columns[1:] if names is None else self._groups(names)
-        shown = chosen[:SHOWN]
+        shown = chosen[:MAX_PRINTED_COLUMNS]
         lines = [STATISTICS, *((name, *described(self._read([name])[0])) for name in shown)]
-        more = [f"... and {len(chosen) - SHOWN} more columns"] if len(chosen) > SHOWN else []
+        hidden = len(chosen) - len(shown)
+        more = [f"... and {hidden} more columns"] if hidden else []
         lost = len(self.lost(shown))
         warned = [f"{lost} of {self.samples} samples have NaN: results.lost()"] if lost else []
         return "\n".join([self._headline(), *warned, *text_table(lines), *more])
@@ -221,7 +222,7 @@ def _mapped(path: Path) -> Array:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise InputError(f"{path.name} does not begin as a study's NumPy file does.")
-    return np.load(path, mmap_mode="r", allow_pickle=False, max_header_size=HEAD)
+    return np.load(path, mmap_mode="r", allow_pickle=False, max_header_size=MAX_NPY_HEADER)
 
 
 def _csv_names(path: Path) -> list[str]:

@@ -42,12 +42,15 @@ from kinetree.parallel.work import (
 from kinetree.robot import Robot
 
 CHUNK = 8 << 20  # bytes that a chunk needs at most while it is computed, unless chunk= is given
-PATIENCE = 0.5  # s that a chunk may take: the progress bar moves, and Ctrl-C is handled, in between
+LONGEST_CHUNK_S = 0.5  # between two of them the progress bar moves, and Ctrl-C is handled
 LANES = 8  # samples that a core computes at a time, if their kernel allows it
 SAMPLES = "{task.completed}/{task.total}"  # in a progress bar
-MOST_CHECKED, SHARE = 3, 32  # samples computed again: one in 32, three at most, and the last one
+MAX_CHECKED, ONE_CHECKED_IN = (
+    3,
+    32,
+)  # samples computed again, and always the last one
 HERE = (None, "threads", "processes")  # executors whose workers run on this processor
-LONG = 20_000  # characters of settings that are still written out in the metadata
+LONGEST_SETTINGS = 20_000  # characters of settings that are still written out in the metadata
 
 
 class Options(TypedDict, total=False):
@@ -146,7 +149,7 @@ def _meta(name: str, robot: Robot, settings: Mapping[str, Any]) -> dict[str, str
         "study": name,
         "robot": robot.name,
         "robot_sha256": robot_hash(robot.model),
-        "settings": text if len(text) <= LONG else f"{len(text)} characters",
+        "settings": text if len(text) <= LONGEST_SETTINGS else f"{len(text)} characters",
         "settings_sha256": sha256(text.encode()).hexdigest(),
     }
 
@@ -199,7 +202,7 @@ def check_samples(study: Study, sink: Sink, samples: int, here: bool = True) -> 
             `here`, on this processor, bits that differ only cause a warning.
     """
     rng = np.random.default_rng()  # other samples every time
-    chosen = rng.choice(samples, min(MOST_CHECKED, -(-samples // SHARE)), replace=False)
+    chosen = rng.choice(samples, min(MAX_CHECKED, -(-samples // ONE_CHECKED_IN)), replace=False)
     for k in sorted({*chosen.tolist(), samples - 1}):
         rows = sink.written(k * study.rows, study.rows)
         with threads(1):
@@ -239,7 +242,7 @@ def _chunk(chosen: int | None, study: Study, samples: int, workers: int) -> int:
     if chosen is not None:
         return whole(chosen, "chunk", 1)
     fair = -(-samples // (4 * workers))
-    quick = max(LANES, int(PATIENCE / study.seconds))
+    quick = max(LANES, int(LONGEST_CHUNK_S / study.seconds))
     return max(1, min(CHUNK // study.size, quick, fair))
 
 

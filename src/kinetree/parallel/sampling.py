@@ -31,8 +31,8 @@ from kinetree.simulate.core.setup import check_quaternions
 
 POSITIVE = {"mass", "friction"}
 POSITIONS, RATES = ("q", "q0"), ("dq", "dq0", "ddq", "tau")
-FAR = 5  # standard deviations from the mean within which masses must stay positive
-METRES = 1.0  # largest distance of free and planar joints from the origin along each axis
+POSITIVE_DEVIATIONS = 5  # standard deviations from the mean within which masses must stay positive
+REACH_M = 1.0  # largest distance of free and planar joints from the origin along each axis
 AXES = ("x", "y", "z")
 PARTS = {  # columns of the data of one link, or of one spring
     "mass": ("",),
@@ -335,7 +335,7 @@ def _ranges(model: Model) -> list[tuple[float, float]]:
             ranges.append(_limits(joint))
         else:
             turns = [(-np.pi, np.pi)] if joint.type == PLANAR else [(0.0, 0.0)] * 4
-            ranges += turns + [(-METRES, METRES)] * (len(joint.coords) - len(turns))
+            ranges += turns + [(-REACH_M, REACH_M)] * (len(joint.coords) - len(turns))
     return ranges
 
 
@@ -368,7 +368,7 @@ def _extremes(value: Array | Draw, spread: float) -> Array | None:
 
 def _check_positive(name: str, value: Array | Draw) -> None:
     """Refuse data below zero that cannot be negative."""
-    lowest = _extremes(value, FAR)
+    lowest = _extremes(value, POSITIVE_DEVIATIONS)
     if lowest is not None and np.min(lowest) < 0:
         raise InputError(f"{name} of the study reaches {np.min(lowest):g}; expected 0 or more.")
 

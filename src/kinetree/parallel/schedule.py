@@ -9,7 +9,7 @@ from kinetree.errors import KinetreeError
 from kinetree.parallel.engines import Engine
 
 RETRIES = 3
-AHEAD = 2  # chunks for each worker that are computed or wait to be written
+CHUNKS_PER_WORKER = 2  # chunks for each worker that are computed or wait to be written
 
 
 class StudyError(KinetreeError, RuntimeError):
@@ -33,14 +33,14 @@ class Chunk:
 def results(engine: Engine, first: int, total: int, size: int) -> Iterator[tuple[int, bytes]]:
     """The samples from `first` on in order: the number in each chunk, and their bytes.
 
-    At most AHEAD chunks for each worker are under way. A chunk whose worker died is computed again,
-    RETRIES times at most; its result does not depend on where or when it is computed.
+    At most CHUNKS_PER_WORKER are under way for each worker. A chunk whose worker died is computed
+    again, RETRIES times at most; its result does not depend on where or when it is computed.
     """
     waiting: deque[Chunk] = deque()
     number, at = 0, first
     try:
         while waiting or at < total:
-            while at < total and len(waiting) < AHEAD * engine.workers:
+            while at < total and len(waiting) < CHUNKS_PER_WORKER * engine.workers:
                 chunk = Chunk(number, at, min(size, total - at))
                 waiting.append(chunk)
                 _begin(engine, chunk)

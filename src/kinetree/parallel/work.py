@@ -193,8 +193,8 @@ def _described(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case _:
-            own = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
-            fields = {name: _described(x) for name, x in own.items()}
+            values = {x.name: getattr(value, x.name) for x in dataclasses.fields(value) if x.init}
+            fields = {name: _described(x) for name, x in values.items()}
             return {"record": type(value).__name__, "fields": fields}
 
 

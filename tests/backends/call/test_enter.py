@@ -300,7 +300,7 @@ def test_a_larger_kernel_is_freed_with_its_kernel(states):
 
 
 def test_graphs_with_many_ports_are_left_to_the_general_call(general):
-    count = plans.MOST_PORTS
+    count = plans.MAX_PORTS
     ports = [Port(f"x{k}", (2,)) for k in range(count)]
     kernel = Kernel(trace(lambda *x: sum(x[1:], x[0]), ports, [("y", ())]), "sum")
     calls, x = general(kernel), np.ones(2)

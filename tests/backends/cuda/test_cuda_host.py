@@ -89,11 +89,6 @@ def test_functions_are_written_only_where_they_are_used():
     assert "kt_fn_exp" in emit(functions_graph()) and "kt_fn_exp" not in emit(arm_graph())
 
 
-@pytest.mark.parametrize("dtype", ["float32"])
-def test_nvcc_accepts_the_functions_without_a_warning(dtype, tmp_path):
-    compile_for_gpu(emit(functions_graph(), dtype, "functions"), tmp_path)
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_only_quotients_of_a_shared_zero_differ(dtype, tmp_path):
     """As docs/gpu.md says; elsewhere a shared divisor gives the CPU's bits."""
@@ -180,15 +175,11 @@ def test_large_angles_are_as_good(dtype, tmp_path):
     assert np.signbit(found[1, 4]) and not np.signbit(found[1, 3])
 
 
-@pytest.mark.parametrize("dtype", ["float64"])
-def test_nvcc_accepts_a_robot_without_a_warning(dtype, tmp_path):
+def test_nvcc_accepts_robots_functions_and_operations_without_a_warning(tmp_path):
     graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics", wrenches=True)
-    compile_for_gpu(emit(graph, dtype, "panda"), tmp_path)
-
-
-@pytest.mark.parametrize("arch", ["sm_75"])
-def test_nvcc_accepts_every_operation_on_old_and_new_gpus(arch, tmp_path):
-    compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, arch)
+    compile_for_gpu(emit(graph, "float64", "panda"), tmp_path)
+    compile_for_gpu(emit(functions_graph(), "float32", "functions"), tmp_path)
+    compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, "sm_75")
 
 
 def test_a_result_takes_the_place_of_an_input_that_was_read():

@@ -89,12 +89,11 @@ def test_few_values_are_left_in_registers_where_there_is_room(robot, quantity):
     assert visits and len(stored) == len(set(stored)), "a value is stored once"
 
 
-@pytest.mark.parametrize("dtype", ["float64"])
 @pytest.mark.parametrize(("robot", "quantity"), CASES[:2])
-def test_bits_do_not_change(robot, quantity, dtype, tmp_path):
+def test_bits_do_not_change(robot, quantity, tmp_path):
     graph = short_lived(graph_of(robot, quantity))
-    given = states(graph, dtype, 70)
-    found = run_on_host(graph, dtype, given, tmp_path, most=15, spare=4)
+    given = states(graph, "float64", 70)
+    found = run_on_host(graph, "float64", given, tmp_path, most=15, spare=4)
     np.testing.assert_array_equal(found[0], Kernel(graph)(*given))
 
 

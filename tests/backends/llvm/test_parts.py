@@ -17,10 +17,10 @@ def test_parts_do_not_change_a_bit(
     graph = chain(6, seed=3)
     rng = np.random.default_rng(8)
     inputs = [rng.normal(size=(21, *p.shape)).astype(dtype) for p in graph.inputs]
-    monkeypatch.setattr(parts, "PART", 10**6)
+    monkeypatch.setattr(parts, "PART_NODES", 10**6)
     whole = Compiled(graph, host(4, 8), dtype).states(*inputs)
-    monkeypatch.setattr(parts, "PART", length)
-    monkeypatch.setattr(parts, "WHOLE", length)
+    monkeypatch.setattr(parts, "PART_NODES", length)
+    monkeypatch.setattr(parts, "WHOLE_NODES", length)
     code = Compiled(graph, host(4, 8), dtype)
     assert all(map(same_bits, code.states(*inputs), whole))
     for k in range(0, 21, 5):
@@ -31,7 +31,7 @@ def test_parts_do_not_change_a_bit(
 def test_short_code_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = chain(2)
     assert "_part" not in emit(graph, host(4))
-    monkeypatch.setattr(parts, "PART", 10)
+    monkeypatch.setattr(parts, "PART_NODES", 10)
     text = emit(graph, host(4))
     assert "@kernel_one_part1(" in text
     assert "@kernel_block_part1(" not in text

@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError, ShapeError
 from kinetree.parallel import Anywhere, Grid, Noise, Normal, Spread, Uniform, rollouts
+from kinetree.parallel.run import SAMPLES, Progress
 from kinetree.simulate import signal
 
 PANDA = kt.robots.panda()
@@ -35,12 +36,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("every", [None, 1])
-def test_chunks_change_no_bit(case, every):
-    study = {"duration": 0.05, "every": every, **CASES[case]}
+def test_chunks_change_no_bit(case):
+    study = {"duration": 0.05, "every": 1, **CASES[case]}
     expected = rollouts(PANDA, 21, chunk=21, workers=1, **study)
     assert np.isfinite(expected["q"]).all()
-    for chunk in (1, 8, 13):
+    for chunk in (1, 13):
         found = rollouts(PANDA, 21, chunk=chunk, workers=2, **study)
         assert found.table.tobytes() == expected.table.tobytes()
 
@@ -188,3 +188,28 @@ def test_a_law_is_no_state_and_a_function_in_a_record_is_code():
     with pytest.raises(InputError, match=r"controller\.function is .*kinetree\.law\(f, robot\)"):
         law = kt.controllers.Law(lambda t, q, dq: -q)
         rollouts(robot, 1, q0=[0.1, 0.2], duration=0.1, controller=law)
+
+
+ROBOT = kt.robots.double_pendulum()
+STUDY = {"q0": Normal(0, 1), "duration": 0.01}
+
+
+def test_nothing_is_said_without_a_terminal(capfd):
+    rollouts(ROBOT, 10, **STUDY)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_on_request(capfd):
+    rollouts(ROBOT, 10, progress=True, chunk=3, **STUDY)
+    out, err = capfd.readouterr()
+    assert out == "" and f"rollouts of {ROBOT.name}" in err and "10/10" in err
+
+
+def test_a_bar_is_taken_away_when_a_study_ends(capfd):
+    try:
+        with Progress("study", 5, True, SAMPLES) as bar:
+            bar.update(2)
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    assert "2/5" in capfd.readouterr().err

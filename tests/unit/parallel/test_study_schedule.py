@@ -5,7 +5,7 @@ from concurrent.futures import CancelledError, Future
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.parallel.schedule import AHEAD, RETRIES, StudyError, results
+from kinetree.parallel.schedule import CHUNKS_PER_WORKER, RETRIES, StudyError, results
 
 
 class Lost(Exception):
@@ -58,7 +58,7 @@ EVERY = [(k, min(3, 40 - k)) for k in range(0, 40, 3)]
 def test_chunks_come_in_order_and_few_at_a_time():
     engine = FakeEngine()
     assert run(engine) == EVERY
-    assert engine.most <= AHEAD * engine.workers
+    assert engine.most <= CHUNKS_PER_WORKER * engine.workers
 
 
 def test_a_study_goes_on_from_where_it_was():

@@ -31,11 +31,8 @@ def described(value):
 
 
 MODELS = {
-    **{
-        name: getattr(kt.robots, name)().model
-        for name in ("panda", "puma_560", "quadruped", "hand", "cart_pole", "spatial_3r")
-    },
-    **{f"random {k}": random_model(k, 5, types=ALL_TYPES, mimic=True) for k in range(4)},
+    **{name: getattr(kt.robots, name)().model for name in ("panda", "quadruped", "cart_pole")},
+    **{f"random {k}": random_model(k, 5, types=ALL_TYPES, mimic=True) for k in range(2)},
 }
 
 

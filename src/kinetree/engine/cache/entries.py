@@ -58,10 +58,10 @@ def source_hash(*places: str) -> str:
     digest = hashlib.sha256()
     try:
         for place in places:
-            found = list(_modules(files("kinetree").joinpath(*place.split("/"))))
-            if not found:
+            modules = list(_modules(files("kinetree").joinpath(*place.split("/"))))
+            if not modules:
                 raise FileNotFoundError(f"{place} has no modules")
-            for module in found:
+            for module in modules:
                 for data in (module.name.encode(), module.read_bytes()):
                     digest.update(len(data).to_bytes(8, "little"))
                     digest.update(data)

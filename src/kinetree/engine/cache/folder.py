@@ -58,13 +58,13 @@ def read_own(path: Path) -> bytes:
 
 def shrink(folder: Path, limit: int) -> None:
     """Remove the entries used longest ago until the rest fits, and files of killed processes."""
-    found = sorted(files(folder), key=lambda item: item[1].st_mtime)
+    oldest_first = sorted(files(folder), key=lambda item: item[1].st_mtime)
     # measured against the newest file, not the clock: file systems may have clocks of their own
-    newest = max((status.st_mtime for _, status in found), default=0)
-    for path, status in found:
+    newest = max((status.st_mtime for _, status in oldest_first), default=0)
+    for path, status in oldest_first:
         if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:
             remove(path)
-    entries = [(path, status) for path, status in found if path.suffix == SUFFIX]
+    entries = [(path, status) for path, status in oldest_first if path.suffix == SUFFIX]
     size = sum(status.st_size for _, status in entries)
     for path, status in entries:
         if size <= limit:
@@ -75,7 +75,7 @@ def shrink(folder: Path, limit: int) -> None:
 
 def files(folder: Path) -> list[tuple[Path, os.stat_result]]:
     """Return the files of the cache in `folder`; those that vanish meanwhile are left out."""
-    found: list[tuple[Path, os.stat_result]] = []
+    entries_found: list[tuple[Path, os.stat_result]] = []
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -83,10 +83,10 @@ def files(folder: Path) -> list[tuple[Path, os.stat_result]]:
     for entry in entries:
         if entry.name.endswith(SUFFIX) or entry.name.startswith(ASIDE):
             try:
-                found.append((Path(entry.path), entry.stat()))
+                entries_found.append((Path(entry.path), entry.stat()))
             except OSError:
                 continue
-    return found
+    return entries_found
 
 
 def remove(path: Path) -> bool:

@@ -15,8 +15,8 @@ from kinetree.engine.call.plan import (
     GUARDED,
     LOOP32,
     LOOP64,
-    MOST_DIMS,
-    MOST_PORTS,
+    MAX_DIMS,
+    MAX_PORTS,
     NDIM,
     NIN,
     NOUT,
@@ -47,11 +47,11 @@ class Arguments:
         self.plain = f.variable("i1", "true")  # all arrays are contiguous
         self.loose = f.variable("i1", "false")  # an argument is a list or a number
         self.count = f.variable("i64", 1)
-        self.arrays = f.room(f"[{MOST_PORTS} x ptr]")
-        self.steps = f.room(f"[{MOST_PORTS * (1 + MOST_DIMS)} x i64]")
+        self.arrays = f.room(f"[{MAX_PORTS} x ptr]")
+        self.steps = f.room(f"[{MAX_PORTS * (1 + MAX_DIMS)} x i64]")
         self.inner = f.variable("i64", f.add(self.nin, self.nout))  # next inner step
-        self.lows = f.room(f"[{MOST_PORTS} x i64]")  # addresses that an array uses: first
-        self.highs = f.room(f"[{MOST_PORTS} x i64]")  # and behind the last
+        self.lows = f.room(f"[{MAX_PORTS} x i64]")  # addresses that an array uses: first
+        self.highs = f.room(f"[{MAX_PORTS} x i64]")  # and behind the last
 
     def read(self) -> None:
         """Check all arguments, choose the code, and collect the addresses of the numbers."""
@@ -146,8 +146,8 @@ class Arguments:
     def has_flags(self, x: str, flags: int) -> str:
         """Return whether an array has all the flags."""
         f = self.f
-        found = f.let(f"and i32 {f.load('i32', x, abi.FLAGS)}, {flags}")
-        return f.compare("eq", "i32", found, flags)
+        set_flags = f.let(f"and i32 {f.load('i32', x, abi.FLAGS)}, {flags}")
+        return f.compare("eq", "i32", set_flags, flags)
 
     def same_sizes(self, sizes: str, port: str, core: str) -> None:
         """Require that the core dimensions are those of the port."""
@@ -273,16 +273,16 @@ class Arguments:
         source, plain, double = items.get(), self.row("float"), self.row("double")
         with f.each(length) as k:
             item = f.item("ptr", source, k)
-            own = f.load("ptr", item, abi.TYPE)
+            item_type = f.load("ptr", item, abi.TYPE)
             where = f.at(place, k, "double")
             after = f.new_label()
             floats = f.either(
-                f.compare("eq", "ptr", own, plain), f.compare("eq", "ptr", own, double)
+                f.compare("eq", "ptr", item_type, plain), f.compare("eq", "ptr", item_type, double)
             )
             with f.when(floats):
                 f.put("double", f.let(f"load double, ptr {f.at(item, abi.NUMBER)}"), where)
                 f.go(after)
-            f.require(f.compare("eq", "ptr", own, self.row("int")))
+            f.require(f.compare("eq", "ptr", item_type, self.row("int")))
             fine = f.call("i1", "@whole", f"ptr {self.table}", f"ptr {item}", f"ptr {where}")
             f.require(fine)
             f.label(after)
@@ -292,9 +292,9 @@ class Arguments:
         """Steps of a contiguous result."""
         f = self.f
         f.put("i64", f.mul(f.item("i64", port, SIZE), self.bytes), self.steps, place)
-        own = f.at(port, STEPS, "i64")
+        port_steps = f.at(port, STEPS, "i64")
         with f.each(f.item("i64", port, NDIM)) as axis:
-            self.inner_step(f.mul(f.item("i64", own, axis), self.bytes))
+            self.inner_step(f.mul(f.item("i64", port_steps, axis), self.bytes))
 
 
 def emit_number() -> str:

@@ -13,6 +13,7 @@ registers. Every value is a name or a number as text, so nothing here knows what
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.target import Target
@@ -35,6 +36,11 @@ class Variable:
     def set(self, value: str | int) -> None:
         """Give it another value."""
         self.function.do(f"store {self.kind} {value}, ptr {self.place}")
+
+
+def instruction(template: str) -> Any:
+    """Make a method of `Function` that adds an instruction and returns the name of its value."""
+    return lambda self, *values: self.let(template.format(*values))
 
 
 class Function:
@@ -91,30 +97,14 @@ class Function:
         """Store an item of an array."""
         self.do(f"store {kind} {value}, ptr {self.at(base, index, kind)}")
 
-    def add(self, a: str | int, b: str | int) -> str:
-        """Return the sum of two words."""
-        return self.let(f"add i64 {a}, {b}")
-
-    def mul(self, a: str | int, b: str | int) -> str:
-        """Return the product of two words."""
-        return self.let(f"mul i64 {a}, {b}")
+    add, mul = instruction("add i64 {}, {}"), instruction("mul i64 {}, {}")
+    both, either = instruction("and i1 {}, {}"), instruction("or i1 {}, {}")
+    opposite = instruction("xor i1 {}, true")
 
     def compare(self, how: str, kind: str, a: str | int, b: str | int) -> str:
         """Return the truth of a comparison: "eq", "ne", "ult", "sgt" or "ogt", ..."""
         verb = "fcmp" if kind in ("float", "double") else "icmp"
         return self.let(f"{verb} {how} {kind} {a}, {b}")
-
-    def both(self, a: str, b: str) -> str:
-        """Return a and b."""
-        return self.let(f"and i1 {a}, {b}")
-
-    def either(self, a: str, b: str) -> str:
-        """Return a or b."""
-        return self.let(f"or i1 {a}, {b}")
-
-    def opposite(self, a: str) -> str:
-        """Return not a."""
-        return self.let(f"xor i1 {a}, true")
 
     def choose(self, test: str, kind: str, a: str | int, b: str | int) -> str:
         """Return a if the test is true, else b."""

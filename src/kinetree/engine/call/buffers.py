@@ -54,13 +54,13 @@ def remove(f: Function, index: str | int, size: str) -> None:
     """Remove a pair from the pool; those behind it move up."""
     count = f.let(f"sub i64 {f.item('i64', '%pool', COUNT)}, 1")
     place, following = slot(f, index), slot(f, f.add(index, 1))
-    rest = f.mul(f.let(f"sub i64 {count}, {index}"), 16)
+    bytes_behind = f.mul(f.let(f"sub i64 {count}, {index}"), 16)
     f.call(
         "void",
         "@llvm.memmove.p0.p0.i64",
         f"ptr {place}",
         f"ptr {following}",
-        f"i64 {rest}",
+        f"i64 {bytes_behind}",
         "i1 false",
     )
     f.put("i64", count, "%pool", COUNT)
@@ -117,9 +117,9 @@ def emit_return() -> str:
 
     def free(data: str, size: str) -> None:
         handler = f.item("ptr", "%pool", DEFAULT)
-        context, own = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
+        context, oldest_size = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
         block = f"ptr {f.item('ptr', data, -2)}"
-        f.call("void", own, f"ptr {context}", block, f"i64 {f.add(size, HEAD + ALIGN)}")
+        f.call("void", oldest_size, f"ptr {context}", block, f"i64 {f.add(size, HEAD + ALIGN)}")
 
     with f.when(f.compare("ugt", "i64", size, bound)):
         free("%data", size)
@@ -136,9 +136,9 @@ def emit_return() -> str:
             f.put("i64", total, "%pool", IDLE)
             f.go(kept)
         oldest = slot(f, 0)
-        data, own = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
-        remove(f, 0, own)
-        free(data, own)
+        data, oldest_size = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
+        remove(f, 0, oldest_size)
+        free(data, oldest_size)
     f.give()
     return f.text()
 
@@ -154,8 +154,8 @@ def emit_change() -> str:
     before = f.item("i64", "%data", -1)
     less = f.compare("ult", "i64", before, "%size")
     size = f.choose(less, "i64", before, "%size")
-    given = (f"ptr {made}", "ptr %data", f"i64 {size}", "i1 false")
-    f.call("void", "@llvm.memcpy.p0.p0.i64", *given)
+    arguments = (f"ptr {made}", "ptr %data", f"i64 {size}", "i1 false")
+    f.call("void", "@llvm.memcpy.p0.p0.i64", *arguments)
     f.call("void", "@pool_return", "ptr %pool", "ptr %data", f"i64 {before}")
     f.give(made)
     return f.text()
@@ -171,9 +171,9 @@ def emit_new() -> str:
 
     def array(data: str, flags: int) -> str:
         f.call("void", row("Py_IncRef"), "ptr %descr")  # taken over by the array
-        given = [f"ptr {row('ndarray')}", "ptr %descr", f"i32 {ndim}", "ptr %shape", "ptr null"]
+        arguments = [f"ptr {row('ndarray')}", "ptr %descr", f"i32 {ndim}", "ptr %shape", "ptr null"]
         made = row("PyArray_NewFromDescr")
-        return f.call("ptr", made, *given, f"ptr {data}", f"i32 {flags}", "ptr null")
+        return f.call("ptr", made, *arguments, f"ptr {data}", f"i32 {flags}", "ptr null")
 
     ndim = f.let("trunc i64 %ndim to i32")
     pool = row("pool")

@@ -157,9 +157,9 @@ def _dtypes_as_expected() -> bool:
     kinds = [np.dtype(code) for code in np.typecodes["AllFloat"] + np.typecodes["AllInteger"]]
     kinds += [kind.newbyteorder() for kind in kinds] + [np.dtype("S8"), np.dtype("M8[s]")]
     return all(
-        _marked(kind, number) == (kind == np.dtype(own))
+        _marked(kind, number) == (kind == np.dtype(float_type))
         for kind in kinds
-        for number, own in ((FLOAT64, np.float64), (FLOAT32, np.float32))
+        for number, float_type in ((FLOAT64, np.float64), (FLOAT32, np.float32))
         if kind.char != "g"
     )
 
@@ -178,10 +178,10 @@ def handlers_as_expected() -> bool:
     if np.ndarray.__basicsize__ < HANDLER + 8:
         return False
     arrays = [np.zeros(1), np.zeros(9999), np.zeros(3)[1:]]  # a view has no memory and no handler
-    found = [ctypes.c_void_p.from_address(id(array) + HANDLER).value for array in arrays]
+    handlers = [ctypes.c_void_p.from_address(id(array) + HANDLER).value for array in arrays]
     capsule = id(_handler_now())
     name = ctypes.string_at(default_handler())
-    return found == [capsule, capsule, None] and name == b"default_allocator"
+    return handlers == [capsule, capsule, None] and name == b"default_allocator"
 
 
 def _handler_now() -> object:

@@ -39,7 +39,7 @@ def explain(
     shapes: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:
-            shape = shape_of(array)
+            shape = tuple(np.shape(cast("Array", array)))
         except ValueError as ragged:
             return ShapeError(
                 f"{port.name} of {usage(name, graph)} is not a regular array: {ragged}. "
@@ -117,8 +117,8 @@ def miscounted(graph: Graph, out: object) -> str:
     """Return what `out` is if it is not one array for each result, or "" if it is, or is None."""
     count = len(graph.outputs)
     if isinstance(out, tuple):
-        found = len(cast("tuple[object, ...]", out))
-        return "" if found == count else f"a tuple of length {found}"
+        length = len(cast("tuple[object, ...]", out))
+        return "" if length == count else f"a tuple of length {length}"
     if out is None or count == 1:
         return ""
     return "one array" if isinstance(out, np.ndarray) else f"{out!r:.40}"
@@ -144,8 +144,3 @@ def usage(name: str, graph: Graph) -> str:
 def wanted(port: Port) -> str:
     """Return the shape of a port with room for a batch: "(..., 7)"."""
     return f"({', '.join(['...', *map(str, port.shape)])})"
-
-
-def shape_of(array: object) -> tuple[int, ...]:
-    """Return the shape of an array, list or number; ValueError where a list is ragged."""
-    return tuple(np.shape(cast("Array", array)))

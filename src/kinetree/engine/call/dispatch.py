@@ -23,14 +23,14 @@ FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
 # Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
 # moving a number in or out of memory as much as some operations.
-WORK = 8_000_000
-MOVE = 10
+THREADED_OPERATIONS = 8_000_000
+OPERATIONS_PER_NUMBER = 10
 
 # names along the axis of each input (None: it has none), and along the axes of each output
 Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
 
 SIZED = (np.ndarray, np.generic)
-PLAIN = (*SIZED, list, tuple, int, float)
+NUMPY_TYPES = (*SIZED, list, tuple, int, float)
 NUMBERS = (int, float, np.float64)
 ADAPTING = (int, float, bool)  # numbers of Python, which take the type of the arrays beside them
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
@@ -85,7 +85,9 @@ class Dispatch:
         self._nin = len(graph.inputs)
         self.renew()
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
-        self._states = math.ceil(WORK / (graph.operations + MOVE * numbers + 1))
+        self._states = math.ceil(
+            THREADED_OPERATIONS / (graph.operations + OPERATIONS_PER_NUMBER * numbers + 1)
+        )
         # a batch whose arrays are all below this size is not large
         self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
 
@@ -161,8 +163,8 @@ class Dispatch:
         if absent:
             raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
         named = tuple(options[name] for name in missing)
-        rest = {key: value for key, value in options.items() if key not in missing}
-        return (*arrays, *named), rest
+        options_left = {key: value for key, value in options.items() if key not in missing}
+        return (*arrays, *named), options_left
 
     def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
         """Return the gufunc with the loop of a call: float32 where all arrays are, else float64.
@@ -172,7 +174,7 @@ class Dispatch:
         """
         if len(self.dtypes) == 1 or not LOOPS_BY_HAND.isdisjoint(options):
             return self.gufunc
-        if not all(isinstance(array, PLAIN) for array in arrays):
+        if not all(isinstance(array, NUMPY_TYPES) for array in arrays):
             return self.gufunc  # an unknown type may override the gufunc and needs all its loops
         kinds = {
             array.dtype.char if isinstance(array, SIZED) else np.asarray(array).dtype.char
@@ -183,10 +185,10 @@ class Dispatch:
 
     def _of_type(self, dtype: str) -> np.ufunc:
         """Return the gufunc with one loop; that of float32 is compiled at its first use."""
-        found = self._single.get(dtype)
-        if found is None:
-            found = self._single[dtype] = self._make((dtype,))
-        return found
+        gufunc = self._single.get(dtype)
+        if gufunc is None:
+            gufunc = self._single[dtype] = self._make((dtype,))
+        return gufunc
 
     def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
         """Compute on several threads; None where a single call of NumPy has to do it.

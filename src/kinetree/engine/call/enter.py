@@ -25,8 +25,8 @@ from kinetree.engine.call.plan import (
     DIMS,
     EXTRA,
     LARGER,
-    MOST_DIMS,
-    MOST_PORTS,
+    MAX_DIMS,
+    MAX_PORTS,
     NDIM,
     SIZE,
 )
@@ -101,8 +101,8 @@ class Enter:
         if names == "null":
             f.require(f.compare("ne", "ptr", self.given.address(EXTRA), "null"))
             with f.when(f.compare("eq", "ptr", last, self.given.row("None"))):
-                own = f.load("ptr", "%self", ENTRY)
-                f.pass_on(own, "ptr %self", "ptr %args", f"i64 {self.given.nin}", "ptr null")
+                entry = f.load("ptr", "%self", ENTRY)
+                f.pass_on(entry, "ptr %self", "ptr %args", f"i64 {self.given.nin}", "ptr null")
         kernel = self.given.address(LARGER)
         f.require(f.compare("ne", "ptr", kernel, "null"))
         code = f.load("ptr", kernel, ENTRY)
@@ -118,12 +118,12 @@ class Enter:
             f.go(done)
         number = f.room("i64")
         f.put("i64", self.given.states, number)
-        given = [f"ptr {x}" for x in (self.given.arrays, number, self.given.steps, "null")]
+        arguments = [f"ptr {x}" for x in (self.given.arrays, number, self.given.steps, "null")]
         with f.when(f.compare("sle", "i64", self.given.states, self.given.word(BRIEF))):
-            f.call("void", self.given.loop, *given)
+            f.call("void", self.given.loop, *arguments)
             f.go(done)
         thread = f.call("ptr", self.given.row("PyEval_SaveThread"))
-        f.call("void", self.given.loop, *given)
+        f.call("void", self.given.loop, *arguments)
         f.call("void", self.given.row("PyEval_RestoreThread"), f"ptr {thread}")
         f.label(done)
 
@@ -131,9 +131,9 @@ class Enter:
         """Make arrays for the results, compute, and return one object or a tuple."""
         f = self.f
         f.label("new")
-        made = f.room(f"[{MOST_PORTS} x ptr]")
-        numbers = f.room(f"[{MOST_PORTS} x double]")
-        shape = f.room(f"[{1 + MOST_DIMS} x i64]")
+        made = f.room(f"[{MAX_PORTS} x ptr]")
+        numbers = f.room(f"[{MAX_PORTS} x double]")
+        shape = f.room(f"[{1 + MAX_DIMS} x i64]")
         with f.each(self.given.nout) as k:
             f.put("ptr", "null", made, k)
         leading = f.let(f"zext i1 {self.given.batched.get()} to i64")
@@ -142,18 +142,18 @@ class Enter:
             place = f.add(self.given.nin, k)
             port = self.given.port(place)
             core = f.item("i64", port, NDIM)
-            own, sizes = f.at(shape, leading, "i64"), f.at(port, DIMS, "i64")
+            core_shape, sizes = f.at(shape, leading, "i64"), f.at(port, DIMS, "i64")
             with f.each(core) as axis:
-                f.put("i64", f.item("i64", sizes, axis), own, axis)
+                f.put("i64", f.item("i64", sizes, axis), core_shape, axis)
             self.given.result_steps(place, port)
             ndim = f.add(core, leading)
             number = f.at(numbers, k, "double")
             f.put("ptr", number, self.given.arrays, place)
             with f.when(f.compare("ne", "i64", ndim, 0)):
                 size = f.mul(f.mul(f.item("i64", port, SIZE), self.given.states), self.given.bytes)
-                given = [f"ptr {self.given.table}", f"ptr {self.given.descr}"]
-                given += [f"i64 {ndim}", f"ptr {shape}", f"i64 {size}"]
-                array = f.call("ptr", "@new_array", *given)
+                arguments = [f"ptr {self.given.table}", f"ptr {self.given.descr}"]
+                arguments += [f"i64 {ndim}", f"ptr {shape}", f"i64 {size}"]
+                array = f.call("ptr", "@new_array", *arguments)
                 self.or_undo(array)
                 f.put("ptr", array, made, k)
                 f.put("ptr", f.load("ptr", array, abi.DATA), self.given.arrays, place)

@@ -49,13 +49,13 @@ def foreign_call(kind: type) -> ForeignCall | None:
 
 def call_for(arrays: Arguments) -> ForeignCall | None:
     """Return the function for a call: labels come first, then the first package of tensors."""
-    found = None
+    first_call = None
     for array in arrays:
         call = foreign_call(type(array))
         if call is call_by_name or (type(array) in (list, tuple) and has_labels(array)):
             return call_by_name
-        found = found or call
-    return found
+        first_call = first_call or call
+    return first_call
 
 
 def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
@@ -72,11 +72,11 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     if len(arrays) != len(names):
         raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
     alignment = Alignment(list(zip(arrays, axes[0], names, strict=True)))
-    found = dispatch.call(*alignment.values, **options)
-    results = found if isinstance(found, tuple) else (found,)
+    computed = dispatch.call(*alignment.values, **options)
+    results = computed if isinstance(computed, tuple) else (computed,)
     ports = zip(results, axes[1], graph.outputs, strict=True)
-    labelled = tuple(alignment.label(x, own, port.name) for x, own, port in ports)
-    return labelled if isinstance(found, tuple) else labelled[0]
+    labelled = tuple(alignment.label(x, names_along, port.name) for x, names_along, port in ports)
+    return labelled if isinstance(computed, tuple) else labelled[0]
 
 
 def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:

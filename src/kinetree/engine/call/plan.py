@@ -16,11 +16,11 @@ NIN, NOUT, WORDS, GUARDED, BRIEF = range(5)
 ONE64, LOOP64, ONE32, LOOP32, LARGER, EXTRA = range(5, 11)
 FIRST = 12  # the ports follow
 NDIM, SIZE, DIMS = 0, 1, 2  # words of a port; the distances between elements follow its sizes
-MOST_DIMS, MOST_PORTS = 6, 24
-STEPS = DIMS + MOST_DIMS
-PORT = STEPS + MOST_DIMS
+MAX_DIMS, MAX_PORTS = 6, 24
+STEPS = DIMS + MAX_DIMS
+PORT = STEPS + MAX_DIMS
 
-WORK = 20_000  # operations up to which a loop keeps the GIL; letting it go costs as much as 1,000
+GIL_OPERATIONS = 20_000  # up to which a loop keeps the GIL; letting it go costs as much as 1,000
 
 Plan = ctypes.Array[ctypes.c_ssize_t]
 
@@ -28,12 +28,12 @@ Plan = ctypes.Array[ctypes.c_ssize_t]
 def make_plan(graph: Graph) -> Plan | None:
     """Return the plan of a graph, without addresses; None for too many ports or dimensions."""
     ports = (*graph.inputs, *graph.outputs)
-    if len(ports) > MOST_PORTS or any(len(port.shape) > MOST_DIMS for port in ports):
+    if len(ports) > MAX_PORTS or any(len(port.shape) > MAX_DIMS for port in ports):
         return None
     plan = (ctypes.c_ssize_t * (FIRST + PORT * len(ports)))()
     plan[NIN], plan[NOUT] = len(graph.inputs), len(graph.outputs)
     plan[WORDS] = sum(port.size for port in graph.inputs)
-    plan[BRIEF] = WORK // (graph.operations + 1)
+    plan[BRIEF] = GIL_OPERATIONS // (graph.operations + 1)
     for k, port in enumerate(ports):
         start = FIRST + PORT * k
         plan[start + NDIM], plan[start + SIZE] = len(port.shape), port.size
@@ -68,11 +68,11 @@ def learn_larger(plan: Plan, kernel: object) -> None:
 
 def strides(port: Port, size: int = 8) -> list[int]:
     """Return the bytes between neighbours along each dimension of contiguous numbers of a size."""
-    found, step = list[int](), size
+    reversed_strides, step = list[int](), size
     for length in reversed(port.shape):
-        found.append(step)
+        reversed_strides.append(step)
         step *= length
-    return found[::-1]
+    return reversed_strides[::-1]
 
 
 def emit_one(graph: Graph, name: str = "kernel") -> str:

@@ -224,17 +224,17 @@ class Batch:
     def new_outputs(self, gufunc: np.ufunc, make: Make) -> list[Array]:
         """Return new arrays for the results, of the dtypes that NumPy would choose."""
         ports = self.graph.outputs
-        given = [array.dtype for array in self.arrays]
-        kinds = gufunc.resolve_dtypes((*given, *[None] * len(ports)))[len(given) :]
+        input_types = [array.dtype for array in self.arrays]
+        kinds = gufunc.resolve_dtypes((*input_types, *[None] * len(ports)))[len(input_types) :]
         pairs = zip(ports, kinds, strict=True)
         return [make(self.shape + port.shape, kind) for port, kind in pairs]
 
     def take(self, array: Array, leading: tuple[int, ...], axis: int, part: slice) -> Array:
         """Return a part of `array` along an axis of the batch; all of it where it is broadcast."""
-        own = axis - (len(self.shape) - len(leading))
-        if own < 0 or leading[own] == 1:
+        array_axis = axis - (len(self.shape) - len(leading))
+        if array_axis < 0 or leading[array_axis] == 1:
             return array
-        return array[(slice(None),) * own + (part,)]
+        return array[(slice(None),) * array_axis + (part,)]
 
 
 def given_outputs(

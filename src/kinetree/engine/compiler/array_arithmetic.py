@@ -157,8 +157,8 @@ def sincos_value(x: Array | float) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         small = size <= LIMIT[dtype]
         usual = np.where(small, size, 0.0)
-        found = sincos(NumpyArithmetic(), wide, usual, np.asarray(small), dtype)
-        sine, cosine = (np.array(value) for value in found)
+        pair = sincos(NumpyArithmetic(), wide, usual, np.asarray(small), dtype)
+        sine, cosine = (np.array(value) for value in pair)
         for k in map(tuple, np.argwhere(~small)):
             sine[k], cosine[k] = sine_and_cosine(float(wide[k]), dtype)
         return sine.astype(angles.dtype)[()], cosine.astype(angles.dtype)[()]

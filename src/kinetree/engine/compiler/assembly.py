@@ -177,10 +177,10 @@ class Assembly:
 
     def _by_variant(self, calls: Sequence[Call], order: Iterable[int] | None = None) -> "ByVariant":
         """The calls of each variant, in their order."""
-        found: ByVariant = {}
+        groups: ByVariant = {}
         for k in range(len(calls)) if order is None else order:
-            found.setdefault(calls[k].variant, []).append(k)
-        return found
+            groups.setdefault(calls[k].variant, []).append(k)
+        return groups
 
     def program(self) -> Program:
         """Order the calls, give them slots, and write the tables."""
@@ -302,9 +302,9 @@ class Assembly:
 
     def _made(self, call: int, result: int) -> int:
         """The node of a result of a call."""
-        own = self.calls[call]
-        pair = self.pairs.get(own.first)  # a sine and its cosine need not be neighbours
-        return own.first + result if pair is None else pair[result]
+        noted = self.calls[call]
+        pair = self.pairs.get(noted.first)  # a sine and its cosine need not be neighbours
+        return noted.first + result if pair is None else pair[result]
 
     def _spots(self, nodes: Array, places: "Places") -> tuple[Array, Array]:
         """The space and the place of nodes."""
@@ -325,12 +325,12 @@ class Assembly:
     ) -> None:
         """Append the runs that copy the results to the outputs, one for each kind of source."""
         numbers = [self.builder.numbers[node] for node in self.wanted]
-        found = [k for k, x in enumerate(numbers) if x is None]
-        spaces, spots = self._spots(np.array([self.wanted[k] for k in found], int), places)
+        computed = [k for k, x in enumerate(numbers) if x is None]
+        spaces, spots = self._spots(np.array([self.wanted[k] for k in computed], int), places)
         for space in (WORK, INPUTS):
             start = len(table)
-            for k, own, spot in zip(found, spaces.tolist(), spots.tolist(), strict=True):
-                if own == space:
+            for k, source, spot in zip(computed, spaces.tolist(), spots.tolist(), strict=True):
+                if source == space:
                     table += [spot, k]
             if len(table) > start:
                 runs.append([len(bodies), (len(table) - start) // 2, start, len(constants)])
@@ -361,8 +361,8 @@ class Places:
 
 def _runs(calls: Sequence[Call], order: Sequence[int]) -> Iterator[tuple[Variant, list[int]]]:
     """Calls of one variant that follow one another."""
-    for variant, found in groupby(order, key=lambda k: calls[k].variant):
-        yield variant, list(found)
+    for variant, run in groupby(order, key=lambda k: calls[k].variant):
+        yield variant, list(run)
 
 
 def long_runs(calls: Sequence[Call], maker: Sequence[int]) -> list[int]:
@@ -401,16 +401,16 @@ def bundled(spaces: Array, spots: Array) -> tuple[Bundle, ...]:
     `spaces` has INPUTS or WORK for each call and argument, `spots` the place of each in its
     space.
     """
-    found: list[tuple[int, list[tuple[int, int]]]] = []
+    bundles: list[tuple[int, list[tuple[int, int]]]] = []
     for j in range(spots.shape[1]):
-        for head, offsets in found:
+        for head, offsets in bundles:
             apart = spots[:, j] - spots[:, head]
             if spaces[0, j] == spaces[0, head] and (apart == apart[0]).all():
                 offsets.append((j, int(apart[0])))
                 break
         else:
-            found.append((j, [(j, 0)]))
-    return tuple(Bundle(int(spaces[0, head]), tuple(offsets)) for head, offsets in found)
+            bundles.append((j, [(j, 0)]))
+    return tuple(Bundle(int(spaces[0, head]), tuple(offsets)) for head, offsets in bundles)
 
 
 def _one_operation(ops: tuple[str, ...], varies: Sequence[bool]) -> Variant:

@@ -222,14 +222,14 @@ def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
     # sparse: a node has entries only for the directions that it depends on
     slopes: list[Slopes] = []
     for node, partials in zip(run.graph.nodes, run.partials, strict=True):
-        own: Slopes = {}
+        node_slopes: Slopes = {}
         if node.op == "input":
-            own = dict(seeds.get(node.place, {}))
+            node_slopes = dict(seeds.get(node.place, {}))
         elif partials is not None:
             for arg, partial in zip(node.args, partials, strict=True):
                 for k, slope in slopes[arg].items():
-                    add(own, k, partial * slope)
-        slopes.append(own)
+                    add(node_slopes, k, partial * slope)
+        slopes.append(node_slopes)
     return slopes
 
 
@@ -238,17 +238,17 @@ def reverse(run: Replay, seeds: Mapping[int, Slope]) -> dict[Element, Slope]:
     # Nodes from the last to the first: when a node comes up, all that use it have added their
     # share, so its slope is complete and can be dropped.
     slopes: Slopes = dict(seeds)
-    found: dict[Element, Slope] = {}
+    input_slopes: dict[Element, Slope] = {}
     for i in reversed(range(len(run.graph.nodes))):
         slope, node = slopes.pop(i, None), run.graph.nodes[i]
         if slope is None:
             continue
         if node.op == "input":
-            add(found, node.place, slope)
+            add(input_slopes, node.place, slope)
         for arg, partial in zip(node.args, run.partials[i] or (), strict=True):
             if run.graph.nodes[arg].op != "const":
                 add(slopes, arg, partial * slope)
-    return found
+    return input_slopes
 
 
 def add(slopes: dict[Key, Slope], key: Key, slope: Slope) -> None:
@@ -289,24 +289,24 @@ def _by_reverse(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
     rows: Rows = {(out, p): [] for out in range(len(run.graph.results)) for p in ports}
     for out, result in enumerate(run.graph.results):
         for node in result:
-            found = reverse(run, {node: 1})
+            input_slopes = reverse(run, {node: 1})
             for p, basis in zip(ports, bases, strict=True):
                 row: Slopes = {}
                 for element, weights in enumerate(basis):
                     for k, x in enumerate(weights):
-                        add(row, k, found.get((p, element), 0) * x)
+                        add(row, k, input_slopes.get((p, element), 0) * x)
                 rows[out, p].append([row.get(k, 0) for k in range(len(basis[0]))])
     return rows
 
 
-def _pair(output: Port, given: Port, count: int, along: Along) -> Port:
+def _pair(output: Port, argument: Port, count: int, along: Along) -> Port:
     """Return the port of d output/d given; letters where both have them."""
-    name = f"d{output.name}_d{given.name}"
-    if given.name in along:
+    name = f"d{output.name}_d{argument.name}"
+    if argument.name in along:
         return Port(name, (*output.shape, count))
-    lettered = len(output.dims) == len(output.shape) and len(given.dims) == len(given.shape)
-    dims = (*output.dims, *given.dims) if lettered else ()
-    return Port(name, (*output.shape, *given.shape), dims)
+    lettered = len(output.dims) == len(output.shape) and len(argument.dims) == len(argument.shape)
+    dims = (*output.dims, *argument.dims) if lettered else ()
+    return Port(name, (*output.shape, *argument.shape), dims)
 
 
 def find_ports(graph: Graph, wrt: Sequence[str] | None) -> list[int]:
@@ -337,10 +337,10 @@ def _more(graph: Graph, like: Sequence[Port], letter: str) -> list[Port]:
     return ports
 
 
-def _gathered(graph: Graph, ports: list[int], found: dict[Element, Slope]) -> Outputs:
+def _gathered(graph: Graph, ports: list[int], input_slopes: dict[Element, Slope]) -> Outputs:
     outputs: Outputs = []
     for p in ports:
-        given = graph.inputs[p]
-        values = [found.get((p, element), 0) for element in range(given.size)]
-        outputs.append((Port(f"d_d{given.name}", given.shape, given.dims), values))
+        argument = graph.inputs[p]
+        values = [input_slopes.get((p, element), 0) for element in range(argument.size)]
+        outputs.append((Port(f"d_d{argument.name}", argument.shape, argument.dims), values))
     return outputs

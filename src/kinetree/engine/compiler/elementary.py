@@ -196,8 +196,8 @@ def exp(f: Arithmetic[X], x: X) -> X:
 
 def log(f: Arithmetic[X], x: X) -> X:
     """Natural logarithm: -infinity at 0, NaN below it."""
-    given = f.bits(x)
-    tiny = f.on_bits("icmp ugt", f.integer(FRACTION + 1), given)  # 0 and subnormal numbers
+    argument_bits = f.bits(x)
+    tiny = f.on_bits("icmp ugt", f.integer(FRACTION + 1), argument_bits)  # 0 and subnormal numbers
     large = f.mul(f.select(tiny, x, f.number(1.0)), f.number(2.0**54))
     bits = f.bits(f.select(tiny, large, x))
     half = bits_of(SQRT_HALF)
@@ -221,8 +221,8 @@ def log(f: Arithmetic[X], x: X) -> X:
     head, left = fast_two_sum(f, f.mul(k, f.number(LN2[0])), big)
     value = f.add(head, f.add(left, f.fma(k, f.number(LN2[1]), small)))
     nan = f.select(f.unordered(x, x), x, f.number(float("nan")))
-    value = f.select(f.on_bits("icmp ugt", given, f.integer(INFINITY)), nan, value)
-    value = f.select(f.on_bits("icmp eq", given, f.integer(INFINITY)), x, value)
+    value = f.select(f.on_bits("icmp ugt", argument_bits, f.integer(INFINITY)), nan, value)
+    value = f.select(f.on_bits("icmp eq", argument_bits, f.integer(INFINITY)), x, value)
     zero = f.on_bits("icmp eq", magnitude(f, x), f.integer(0))
     return f.select(zero, f.number(float("-inf")), value)
 

@@ -42,13 +42,13 @@ def factor(graph: Graph) -> Graph:
 def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
     """Return the sums that have common factors, with these taken out."""
     inner = inner_nodes(graph)
-    found: dict[int, list[Product]] = {}
+    brackets: dict[int, list[Product]] = {}
     for i, node in enumerate(graph.nodes):
         if node.op in SUMS and not inner[i]:
             grouped = group(products(graph, inner, i))
             if grouped is not None:
-                found[i] = grouped
-    return found
+                brackets[i] = grouped
+    return brackets
 
 
 def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
@@ -89,7 +89,7 @@ def inner_nodes(graph: Graph) -> list[bool]:
 
 def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
     """Return the sum at `root` as signed products, from left to right."""
-    found: list[Product] = []
+    terms: list[Product] = []
     stack = [(root, False)]
     nodes = graph.nodes
     while stack:
@@ -100,13 +100,13 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
             if len(args) == 2:
                 stack.append((args[0], negative))
         else:
-            found.append(Product(negative, factors(graph, inner, i) if inner[i] else (i,)))
-    return found
+            terms.append(Product(negative, factors(graph, inner, i) if inner[i] else (i,)))
+    return terms
 
 
 def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
     """Return the factors of a product that has no other use, from left to right."""
-    found: list[int] = []
+    leaves: list[int] = []
     stack = [i]
     while stack:
         i = stack.pop()
@@ -114,8 +114,8 @@ def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
         if node.op == "mul" and inner[i]:
             stack.extend(reversed(node.args))
         else:
-            found.append(i)
-    return tuple(found)
+            leaves.append(i)
+    return tuple(leaves)
 
 
 def group(terms: list[Product]) -> list[Product] | None:
@@ -155,8 +155,8 @@ def has(product: Product, shared: int) -> bool:
 def without(product: Product, shared: int, negative: bool) -> Product:
     """Return the product without one occurrence of the factor, signed relative to the bracket."""
     k = product.factors.index(shared)
-    rest = product.factors[:k] + product.factors[k + 1 :]
-    return Product(product.negative != negative, rest)
+    others = product.factors[:k] + product.factors[k + 1 :]
+    return Product(product.negative != negative, others)
 
 
 def build_sum(builder: Builder, terms: list[Product] | tuple[Product, ...], new: list[int]) -> int:

@@ -63,17 +63,17 @@ def exact_fma(a: float, b: float, c: float) -> float:
 
 def chosen_fma() -> Fused:
     """Return `math.fma` where Python has one that rounds rightly, otherwise `whole_fma`."""
-    own: Fused | None = getattr(math, "fma", None)
-    if own is None:
+    platform_fma: Fused | None = getattr(math, "fma", None)
+    if platform_fma is None:
         return whole_fma
     for case in HARD:
         try:
-            found, right = own(*case), whole_fma(*case)
+            result, right = platform_fma(*case), whole_fma(*case)
         except TROUBLE:
             return whole_fma
-        if _DOUBLE.pack(found) != _DOUBLE.pack(right):
+        if _DOUBLE.pack(result) != _DOUBLE.pack(right):
             return whole_fma
-    return own
+    return platform_fma
 
 
 fma = chosen_fma()

@@ -186,9 +186,9 @@ def select(graph: Graph, order: list[int]) -> Graph:
     """
     position = dict(zip(order, range(len(order)), strict=True))
     nodes: list[Node] = []
-    given = graph.nodes
+    old_nodes = graph.nodes
     for old in order:
-        op, args, value = node = given[old]
+        op, args, value = node = old_nodes[old]
         nodes.append(node_of((op, tuple([position[arg] for arg in args]), value)) if args else node)
     results = tuple(tuple(position[node] for node in result) for result in graph.results)
     return graph.with_nodes(nodes, results)

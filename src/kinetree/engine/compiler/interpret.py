@@ -27,7 +27,7 @@ from kinetree.errors import ShapeError
 Meaning = dict[str, Callable[..., Any]]
 
 STATES_AS_FLOATS = 32  # states of float64 that are computed one by one
-MANY = 4096  # states from which values are forgotten early: a million would fill the memory
+FORGETFUL_STATES = 4096  # from which values are forgotten early: a million would fill the memory
 
 ARITHMETIC: Meaning = {
     "add": operator.add,
@@ -113,7 +113,7 @@ def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
         if dtype.hasobject:
             values = run(graph, columns, ANY_KIND, exact_constant(inputs))
         else:
-            values = run(graph, columns, FLOATS, dtype.type, forget=count > MANY)
+            values = run(graph, columns, FLOATS, dtype.type, forget=count > FORGETFUL_STATES)
     return tuple(
         gather(port, part, batch, dtype)
         for port, part in zip(graph.outputs, parted(graph.outputs, values), strict=True)
@@ -124,17 +124,17 @@ def one_by_one(graph: Graph, batch: tuple[int, ...], inputs: list[Array]) -> tup
     """The outputs for a few states of float64, on Python floats."""
     count = prod(batch)
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, -1) for x in inputs]
-    found = np.empty((count, sum(port.size for port in graph.outputs)))
+    outputs = np.empty((count, sum(port.size for port in graph.outputs)))
     for i in range(count):
         try:
-            found[i] = run(graph, [row[i].tolist() for row in rows], SINGLE, float)
+            outputs[i] = run(graph, [row[i].tolist() for row in rows], SINGLE, float)
         except TROUBLE:
             with np.errstate(all="ignore"):
-                found[i] = run(graph, [list(row[i]) for row in rows], FLOATS, np.float64)
+                outputs[i] = run(graph, [list(row[i]) for row in rows], FLOATS, np.float64)
     ends = np.cumsum([port.size for port in graph.outputs])[:-1]
     return tuple(
         np.ascontiguousarray(part).reshape((*batch, *port.shape))
-        for port, part in zip(graph.outputs, np.split(found, ends, axis=1), strict=True)
+        for port, part in zip(graph.outputs, np.split(outputs, ends, axis=1), strict=True)
     )
 
 
@@ -184,7 +184,7 @@ def run_program(
     constant: Callable[[float], Any],
 ) -> list[Any]:
     """The same for a program: its calls, one after the other, over one list of slots."""
-    given = [x for port in inputs for x in port]
+    flat_inputs = [x for port in inputs for x in port]
     work: list[Any] = [None] * program.slots
     out: list[Any] = [None] * sum(port.size for port in program.outputs)
     places, constants = program.places.tolist(), program.constants.tolist()
@@ -194,13 +194,13 @@ def run_program(
         values: list[Any] = [None] * body.graph.inputs[0].size
         for _ in range(calls):
             for bundle in body.bundles:
-                source = given if bundle.space == INPUTS else work
+                source = flat_inputs if bundle.space == INPUTS else work
                 for argument, offset in bundle.offsets:
                     values[argument] = source[places[place] + offset]
                 place += 1
-            own = [constant(x) for x in constants[first : first + body.constants]]
+            call_constants = [constant(x) for x in constants[first : first + body.constants]]
             first += body.constants
-            results = run(body.graph, (values, own), meaning, constant)
+            results = run(body.graph, (values, call_constants), meaning, constant)
             for sheaf in body.sheaves:
                 for at, k in enumerate(sheaf):
                     target[places[place] + at] = results[k]
@@ -221,9 +221,9 @@ def prepare(
     if len(arrays) != len(graph.inputs):
         names = ", ".join(port.name for port in graph.inputs)
         raise ShapeError(f"{len(arrays)} arrays given for {len(graph.inputs)} inputs: {names}.")
-    given = [np.asarray(array) for array in arrays]
+    inputs = [np.asarray(array) for array in arrays]
     leading: list[tuple[int, ...]] = []
-    for port, array in zip(graph.inputs, given, strict=True):
+    for port, array in zip(graph.inputs, inputs, strict=True):
         lead = port.leading(array.shape)
         if lead is None:
             raise ShapeError(
@@ -231,10 +231,10 @@ def prepare(
                 "of states before it."
             )
         leading.append(lead)
-    dtype = element_type(given)
+    dtype = element_type(inputs)
     flat = [
         array.astype(dtype, copy=False).reshape((*lead, port.size))
-        for port, array, lead in zip(graph.inputs, given, leading, strict=True)
+        for port, array, lead in zip(graph.inputs, inputs, leading, strict=True)
     ]
     return np.broadcast_shapes(*leading), dtype, flat
 

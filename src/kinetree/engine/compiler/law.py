@@ -67,20 +67,20 @@ class TracedLaw:
 
     def __call__(self, *args: Any) -> Any:
         """Return what the function returns: a number, an array, or a tuple of these."""
-        found = [x[()] if x.ndim == 0 else x for x in self.parts(*args)]
-        return tuple(found) if self.several else found[0]
+        results = [x[()] if x.ndim == 0 else x for x in self.parts(*args)]
+        return tuple(results) if self.several else results[0]
 
     def parts(self, *args: Any) -> tuple[Array, ...]:
         """Return the results as arrays, in the arithmetic of the arguments."""
-        given = [x if isinstance(x, float | np.ndarray) else _boxed(x) for x in args]
-        if not any(isinstance(x, np.ndarray) and x.dtype == object for x in given):
-            return interpret(self.graph, *given)
-        arrays = [np.asarray(x, object) for x in given]
+        boxes = [x if isinstance(x, float | np.ndarray) else _boxed(x) for x in args]
+        if not any(isinstance(x, np.ndarray) and x.dtype == object for x in boxes):
+            return interpret(self.graph, *boxes)
+        arrays = [np.asarray(x, object) for x in boxes]
         rows = [x.ravel().tolist() for x in arrays]
         values = run(self.graph, rows, ANY_KIND, exact_constant(arrays))
         return self._shaped(values, object)
 
-    def compare(self, found: Sequence[Array], *args: Any) -> bool:
+    def compare(self, results: Sequence[Array], *args: Any) -> bool:
         """Return True if results for floats are those of the graph, up to rounding.
 
         Rounding grows with the largest intermediate number, not with the result, which may be a
@@ -97,7 +97,7 @@ class TracedLaw:
         if not math.isfinite(largest):
             return True
         traced = self._shaped([values[node] for node in self.graph.roots()], float)
-        return not differs(found, traced, AGREE, ROUNDING * largest)
+        return not differs(results, traced, AGREE, ROUNDING * largest)
 
     @cached_property
     def _everything(self) -> Graph:
@@ -106,13 +106,13 @@ class TracedLaw:
 
     def _shaped(self, values: Sequence[Any], dtype: type) -> tuple[Array, ...]:
         """The elements of all results as arrays."""
-        found: list[Array] = []
+        arrays: list[Array] = []
         for port, part in zip(self.graph.outputs, parted(self.graph.outputs, values), strict=True):
             flat = np.empty(port.size, dtype)
             for k, value in enumerate(part):
                 flat[k] = value
-            found.append(flat.reshape(port.shape))
-        return tuple(found)
+            arrays.append(flat.reshape(port.shape))
+        return tuple(arrays)
 
 
 def _boxed(x: Any) -> Array:
@@ -130,9 +130,9 @@ def traced_law(function: Callable[..., Any], ports: Sequence[Port], name: str = 
 
     def parts(*args: Any) -> Any:
         nonlocal several
-        found = function(*map(guarded, args))
-        several = isinstance(found, tuple)
-        return found
+        returned = function(*map(guarded, args))
+        several = isinstance(returned, tuple)
+        return returned
 
     graph = trace(parts, ports)
     return TracedLaw(graph, name or law_name(function), several)
@@ -144,15 +144,15 @@ def law_name(function: object) -> str:
 
 
 def differs(
-    found: Sequence[Array], expected: Sequence[Array], agree: float, rounding: float
+    results: Sequence[Array], expected: Sequence[Array], agree: float, rounding: float
 ) -> bool:
     """Return True if results differ by more than `agree` of the largest, and than `rounding`.
 
     NaN and infinity equal themselves.
     """
-    if len(found) != len(expected):
+    if len(results) != len(expected):
         return True
-    for x, y in zip(found, expected, strict=True):
+    for x, y in zip(results, expected, strict=True):
         x, y = np.asarray(x, float), np.asarray(y, float)
         if x.shape != y.shape:
             return True

@@ -12,7 +12,7 @@ from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.schedule import schedule
 from kinetree.engine.compiler.verify import verify
 
-MANY = 4  # divisions by one number from which its reciprocal pays
+MIN_SHARED_DIVISIONS = 4  # divisions by one number from which its reciprocal pays
 ONE = Node("const", (), 1.0)
 Key = tuple[str, tuple[int, ...], object]
 
@@ -44,7 +44,7 @@ def reciprocals(graph: Graph) -> Graph:
     place instead of 0.5.
     """
     counts = Counter(node.args[1] for node in graph.nodes if node.op == "div")
-    many = {divisor for divisor, count in counts.items() if count >= MANY}
+    many = {divisor for divisor, count in counts.items() if count >= MIN_SHARED_DIVISIONS}
     if not many:
         return graph
     nodes: list[Node] = [ONE]

@@ -100,9 +100,9 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """A hash of everything that decides what the program computes."""
-        found = hashlib.sha256(repr((self.inputs, self.outputs, self.slots)).encode())
+        hashed = hashlib.sha256(repr((self.inputs, self.outputs, self.slots)).encode())
         for body in self.bodies:
-            found.update(digest(body.graph).encode() + repr((body.bundles, body.sheaves)).encode())
+            hashed.update(digest(body.graph).encode() + repr((body.bundles, body.sheaves)).encode())
         for table in (self.runs, self.places, self.constants):
-            found.update(np.ascontiguousarray(table).tobytes())
-        return found.hexdigest()
+            hashed.update(np.ascontiguousarray(table).tobytes())
+        return hashed.hexdigest()

@@ -17,7 +17,7 @@ from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.trace import TracedScalar, read_results, trace, traced_array
 
 VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
-PLAIN = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
+SHORTENING = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
 NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
 
 
@@ -49,10 +49,10 @@ def record(
         try:
             arrays = [traced_array(recorder.builder, k, port) for k, port in enumerate(inputs)]
             with recording(recorder):
-                found = function(*arrays)
+                returned = function(*arrays)
         except Again:
             continue
-        ports, results = read_results(recorder.builder, found, outputs)
+        ports, results = read_results(recorder.builder, returned, outputs)
         nodes = [node for result in results for node in result]
         return Assembly(
             recorder.builder, recorder.calls, tuple(inputs), tuple(ports), nodes
@@ -86,7 +86,7 @@ class PieceRecorder:
             for x in numbers
         ]
         kind = (function, form)
-        seen: dict[int | float, int | str] = dict(PLAIN)
+        seen: dict[int | float, int | str] = dict(SHORTENING)
         heads = tuple([seen.setdefault(x, k) for k, x in enumerate(flat)])
         like = (kind, heads, tuple(map(type, flat)))
         if like in self._known:
@@ -99,10 +99,10 @@ class PieceRecorder:
             variant = self._variants.get((kind, pattern))
             if variant is None:
                 variant = self._variants[kind, pattern] = _traced(function, form, pattern)
-            own = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
-            chosen = [k for k in own if not pattern[k][2]]
+            heads_of_pattern = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
+            chosen = [k for k in heads_of_pattern if not pattern[k][2]]
             if all(type(flat[k]) is int for k in chosen):
-                self._known[like] = variant, chosen, [k for k in own if pattern[k][2]]
+                self._known[like] = variant, chosen, [k for k in heads_of_pattern if pattern[k][2]]
         builder = self.builder
         first = builder.given(-1 - len(self.calls), variant.graph.outputs[0].size)
         self.calls.append(Call(variant, values, constants, first))
@@ -132,9 +132,9 @@ class PieceRecorder:
     def _number(self, x: Any) -> float:
         """A number, or a traced scalar that turned out to be one."""
         if isinstance(x, TracedScalar):
-            found = self.builder.numbers[x.node]
-            assert found is not None
-            return found
+            number = self.builder.numbers[x.node]
+            assert number is not None
+            return number
         return float(x)
 
     def _pattern(self, kind: Any, flat: Sequence[int | float]) -> tuple[Any, ...]:
@@ -142,21 +142,21 @@ class PieceRecorder:
         seen: dict[Any, int] = {}
         pattern: list[Any] = []
         for k, x in enumerate(flat):
-            if type(x) is float and x in PLAIN:
+            if type(x) is float and x in SHORTENING:
                 pattern.append(x)
             else:
                 pattern.append(("=", seen.setdefault((type(x), x), k), type(x) is float))
-        found = tuple(pattern)
+        whole_pattern = tuple(pattern)
         shared = self.common.get(kind)
         if shared is None:
             known = self._patterns.setdefault(kind, [])
-            if found not in known:
-                known.append(found)
+            if whole_pattern not in known:
+                known.append(whole_pattern)
                 if len(known) > VARIANTS:
                     self.common[kind] = _shared(known)
                     raise Again
-            return found
-        if (merged := _shared([shared, found])) != shared:
+            return whole_pattern
+        if (merged := _shared([shared, whole_pattern])) != shared:
             self.common[kind] = merged
             raise Again
         return shared
@@ -178,26 +178,28 @@ def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) 
     """Trace a piece for a pattern of its arguments."""
     builder = Builder()
     heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
-    own: dict[int, TracedScalar] = {}
+    scalar_of: dict[int, TracedScalar] = {}
     counts = [0, 0]
     for k in heads:
         port = int(pattern[k][2])
-        own[k] = TracedScalar(builder, builder.input(port, counts[port]))
+        scalar_of[k] = TracedScalar(builder, builder.input(port, counts[port]))
         counts[port] += 1
-    numbers = [x if type(x) is float else own[x[1]] for x in pattern]
+    numbers = [x if type(x) is float else scalar_of[x[1]] for x in pattern]
     with recording(None):
-        found = function(*put_together(form, iter(numbers)))
+        piece_result = function(*put_together(form, iter(numbers)))
     returned: list[Any] = []
-    shape = take_apart(found, returned)
-    given = {own[k].node: j for j, k in enumerate(k for k in heads if not pattern[k][2])}
+    shape = take_apart(piece_result, returned)
+    value_number = {
+        scalar_of[k].node: j for j, k in enumerate(k for k in heads if not pattern[k][2])
+    }
     outputs: dict[int, int] = {}
     results: list[Any] = []
     for x in returned:
         number = builder.numbers[x.node] if isinstance(x, TracedScalar) else float(x)
         if number is not None:
             results.append(number)
-        elif x.node in given:
-            results.append(("in", given[x.node]))
+        elif x.node in value_number:
+            results.append(("in", value_number[x.node]))
         else:
             results.append(("out", outputs.setdefault(x.node, len(outputs))))
     ports = [Port("values", (counts[0],)), Port("constants", (counts[1],))]

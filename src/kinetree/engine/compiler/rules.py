@@ -42,23 +42,17 @@ class Term:
     def __add__(self, other: "Term | int") -> "Term":
         return Term("add", (self, term(other)))
 
-    def __radd__(self, other: int) -> "Term":
-        return term(other) + self
-
     def __sub__(self, other: "Term | int") -> "Term":
         return Term("sub", (self, term(other)))
-
-    def __rsub__(self, other: int) -> "Term":
-        return term(other) - self
 
     def __mul__(self, other: "Term | int") -> "Term":
         return Term("mul", (self, term(other)))
 
-    def __rmul__(self, other: int) -> "Term":
-        return term(other) * self
-
     def __truediv__(self, other: "Term | int") -> "Term":
         return Term("div", (self, term(other)))
+
+    def __rsub__(self, other: int) -> "Term":
+        return term(other) - self
 
     def __rtruediv__(self, other: int) -> "Term":
         return term(other) / self
@@ -66,62 +60,26 @@ class Term:
     def __neg__(self) -> "Term":
         return Term("neg", (self,))
 
+    def __radd__(self, other: int) -> "Term":
+        return term(other) + self
+
+    def __rmul__(self, other: int) -> "Term":
+        return term(other) * self
+
 
 def term(x: Term | int) -> Term:
     """Return a number as a term, a term as it is."""
     return x if isinstance(x, Term) else Term("number", value=x)
 
 
-def sin(angle: Term) -> Term:
-    """Sine, in a rule."""
-    return Term("sin", (angle,))
+def function(op: str) -> Callable[..., Term]:
+    """Return the function that writes an operation of the graph in a rule."""
+    return lambda *args: Term(op, args)
 
 
-def cos(angle: Term) -> Term:
-    """Cosine, in a rule."""
-    return Term("cos", (angle,))
-
-
-def sign(number: Term) -> Term:
-    """Sign, in a rule."""
-    return Term("sign", (number,))
-
-
-def where(test: Term, positive: Term, other: Term) -> Term:
-    """Choice by the sign of a test, in a rule."""
-    return Term("select", (test, positive, other))
-
-
-def exp(number: Term) -> Term:
-    """Power of e, in a rule."""
-    return Term("exp", (number,))
-
-
-def log(number: Term) -> Term:
-    """Natural logarithm, in a rule."""
-    return Term("log", (number,))
-
-
-def tanh(number: Term) -> Term:
-    """Hyperbolic tangent, in a rule."""
-    return Term("tanh", (number,))
-
-
-def absolute(number: Term) -> Term:
-    """Magnitude, in a rule."""
-    return Term("abs", (number,))
-
-
-def minimum(first: Term, second: Term) -> Term:
-    """The smaller number, in a rule."""
-    return Term("min", (first, second))
-
-
-def maximum(first: Term, second: Term) -> Term:
-    """The larger number, in a rule."""
-    return Term("max", (first, second))
-
-
+sin, cos, sign, where = map(function, ("sin", "cos", "sign", "select"))
+exp, log, tanh, absolute = map(function, ("exp", "log", "tanh", "abs"))
+minimum, maximum = map(function, ("min", "max"))
 x, y = Term("any", value="x"), Term("any", value="y")
 a, b, c = (Term("constant", value=name) for name in "abc")
 
@@ -177,6 +135,9 @@ FOLD: dict[str, Callable[..., float]] = {
 }
 
 
+POSITIVE = {"sqrt": "square root", "log": "logarithm"}  # of numbers that are not negative
+
+
 def fold(op: str, numbers: Sequence[float | None]) -> float | None:
     """Compute `op` of numbers that are known while tracing; None where it must be computed later.
 
@@ -190,14 +151,10 @@ def fold(op: str, numbers: Sequence[float | None]) -> float | None:
         )
     if None in numbers or op not in FOLD:
         return None
-    if op == "sqrt" and numbers[0] is not None and numbers[0] < 0:
+    known = numbers[0]
+    if op in POSITIVE and known is not None and known < 0:
         raise GraphError(
-            f"the traced function takes the square root of the constant {numbers[0]!r}, which is "
-            "negative. Look for the constants of the model that lead to it."
-        )
-    if op == "log" and numbers[0] is not None and numbers[0] < 0:
-        raise GraphError(
-            f"the traced function takes the logarithm of the constant {numbers[0]!r}, which is "
+            f"the traced function takes the {POSITIVE[op]} of the constant {known!r}, which is "
             "negative. Look for the constants of the model that lead to it."
         )
     value = float(FOLD[op](*numbers))
@@ -205,19 +162,14 @@ def fold(op: str, numbers: Sequence[float | None]) -> float | None:
 
 
 class Nodes(Protocol):
-    """The part of `Builder` that rules read and use."""
+    """The part of `Builder` that rules read and use: nodes of numbers and of operations."""
 
     ops: list[str]
     args: list[tuple[int, ...]]
     numbers: list[float | None]
 
-    def constant(self, value: float) -> int:
-        """Return the node of a number."""
-        ...
-
-    def apply(self, op: str, args: tuple[int, ...]) -> int:
-        """Return the node of `op` applied to nodes."""
-        ...
+    def constant(self, value: float) -> int: ...  # noqa: D102
+    def apply(self, op: str, args: tuple[int, ...]) -> int: ...  # noqa: D102
 
 
 Simplifier = Callable[[Nodes, Sequence[int]], int | None]
@@ -324,9 +276,9 @@ class RuleWriter:
         self.lines.append("    " * self._depth + text)
 
     def _let(self, expression: str) -> str:
-        self._names += 1
-        self._line(f"n{self._names} = {expression}")
-        return f"n{self._names}"
+        name = self._name()
+        self._line(f"{name} = {expression}")
+        return name
 
     def _only_if(self, test: str) -> None:
         """Open a block; the rule ends, without a result, where its test fails."""

@@ -21,9 +21,9 @@ Order = list[int]
 
 def schedule(graph: Graph) -> Graph:
     """Return the graph in the order with the fewest reloads, then the shortest live ranges."""
-    args, given = computed(graph)
+    args, as_traced = computed(graph)
     roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
-    orders = (given, greedy_order(args, given), depth_first_order(args, given, roots))
+    orders = (as_traced, greedy_order(args, as_traced), depth_first_order(args, as_traced, roots))
     best = min(orders, key=lambda order: (reloads(args, order), sum(waiting(args, order))))
     return select(graph, with_leaves(graph, best))
 
@@ -37,9 +37,9 @@ def short_lived(graph: Graph) -> Graph:
     the next; a node that uses up as many values as it makes is computed as soon as possible. A
     robot of 44 joints then has a third of the values alive at once.
     """
-    args, given = computed(graph)
+    args, as_traced = computed(graph)
     roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
-    orders = [given, *(depth_first_order(args, given, list(x)) for x in (roots, reversed(roots)))]
+    orders = [as_traced, *(depth_first_order(args, as_traced, x) for x in (roots, roots[::-1]))]
     orders += [eager_order(args, order) for order in orders]
     best = min(orders, key=lambda order: most(args, order))
     whole = Graph(graph.nodes, graph.inputs, graph.outputs, graph.results)
@@ -100,29 +100,29 @@ def live_values(graph: Graph) -> list[int]:
     return waiting(*computed(graph))
 
 
-def greedy_order(args: Args, given: Order) -> Order:
+def greedy_order(args: Args, order_before: Order) -> Order:
     """Take at each step the node that frees most registers, the first such in the given order."""
     users: list[list[int]] = [[] for _ in args]
-    for i in given:
+    for i in order_before:
         for arg in args[i]:
             users[arg].append(i)
-    missing = [len(found) for found in args]  # arguments of each node that are still to come
-    unused = [len(found) for found in users]  # uses of each value that are still to come
+    missing = [len(nodes) for nodes in args]  # arguments of each node that are still to come
+    unused = [len(nodes) for nodes in users]  # uses of each value that are still to come
     done = [False] * len(args)
 
     def growth(i: int) -> int:
         """Return by how much the number of live values grows if node i is next."""
-        found = 1 if users[i] else 0
+        nodes = 1 if users[i] else 0
         for arg in args[i]:
-            found -= unused[arg] == 1
-        return found
+            nodes -= unused[arg] == 1
+        return nodes
 
     order: Order = []
     # A heap of (growth, node) as one number: growth times the number of nodes, plus the node.
     # Entries are never updated: a node whose growth falls is pushed again, and the older entry is
     # skipped when it comes up.
     total = len(args)
-    ready = [growth(i) * total + i for i in given if not args[i]]
+    ready = [growth(i) * total + i for i in order_before if not args[i]]
     heapify(ready)
     while ready:
         i = heappop(ready) % total
@@ -143,9 +143,9 @@ def greedy_order(args: Args, given: Order) -> Order:
     return order
 
 
-def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
+def depth_first_order(args: Args, order_before: Order, roots: list[int]) -> Order:
     """Go from the outputs down to the inputs, the argument that needs more registers first."""
-    need = registers_needed(args, given)
+    need = registers_needed(args, order_before)
     done = [False] * len(args)
     order: Order = []
     for root in roots:
@@ -162,10 +162,10 @@ def depth_first_order(args: Args, given: Order, roots: list[int]) -> Order:
     return order
 
 
-def registers_needed(args: Args, given: Order) -> list[int]:
+def registers_needed(args: Args, order_before: Order) -> list[int]:
     """Return the registers that each value needs if nothing is shared (Sethi and Ullman)."""
     need = [0] * len(args)
-    for i in given:
+    for i in order_before:
         parts = [need[arg] for arg in args[i]]
         if len(parts) < 2:
             need[i] = parts[0] if parts else 1
@@ -183,15 +183,15 @@ def most(args: Args, order: Order) -> int:
     return max(waiting(args, order), default=0)
 
 
-def eager_order(args: Args, given: Order) -> Order:
+def eager_order(args: Args, order_before: Order) -> Order:
     """Return the given order, but with a node that adds no live value as early as possible."""
     users: list[list[int]] = [[] for _ in args]
-    for i in given:
+    for i in order_before:
         for arg in args[i]:
             users[arg].append(i)
-    rank = {i: k for k, i in enumerate(given)}
-    missing = [len(found) for found in args]  # arguments of each node that are still to come
-    unused = [len(found) for found in users]  # uses of each value that are still to come
+    rank = {i: k for k, i in enumerate(order_before)}
+    missing = [len(nodes) for nodes in args]  # arguments of each node that are still to come
+    unused = [len(nodes) for nodes in users]  # uses of each value that are still to come
     done = [False] * len(args)
     order: Order = []
     ready: list[tuple[int, int, int]] = []
@@ -213,7 +213,7 @@ def eager_order(args: Args, given: Order) -> Order:
             if unused[arg] == 1:  # its one remaining use now frees it
                 offer(next(user for user in users[arg] if not done[user]))
 
-    for i in given:
+    for i in order_before:
         if not done[i]:
             take(i)
         while ready:

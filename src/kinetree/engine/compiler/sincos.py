@@ -16,6 +16,8 @@ Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = 
 minimax polynomials, lowest power first. `tools/sincos_coefficients.py` derives and prints them.
 """
 
+from collections.abc import Sequence
+
 from kinetree.engine.compiler.elementary import (
     MAGNITUDE,
     ROUNDER,
@@ -168,6 +170,20 @@ def sincos(f: Arithmetic[X], x: X, size: X, small: X, dtype: str) -> tuple[X, X]
     return turn(f, sine, cosine, n, odd, x)
 
 
+def times_half_pi(f: Arithmetic[X], pieces: Sequence[X]) -> tuple[X, X]:
+    """The product t + low of pi/2 and the sum of four numbers, the largest first."""
+    hi, lo = fast_two_sum(f, pieces[0], pieces[1])
+    lo, left = fast_two_sum(f, lo, pieces[2])
+    left = f.add(left, pieces[3])
+    hi, lo = fast_two_sum(f, hi, lo)
+    hi, lo = fast_two_sum(f, hi, f.add(lo, left))
+    first, rest = f.number(HALF_PI[0]), f.number(HALF_PI_REST)
+    t = f.mul(hi, first)
+    low = f.fma(hi, first, f.neg(t))
+    low = f.fma(lo, first, f.fma(hi, rest, low))
+    return fast_two_sum(f, t, low)
+
+
 def large_angle(f: Arithmetic[float], x: float, dtype: str) -> tuple[float, float]:
     """Sine and cosine of one finite |x| beyond LIMIT, as `backends.llvm.careful` computes them.
 
@@ -194,15 +210,7 @@ def large_angle(f: Arithmetic[float], x: float, dtype: str) -> tuple[float, floa
         for value, scale in ((high, 1.0), (rest, 2.0**-64))
         for half, weight in ((value >> 32, scale * 2.0**32), (value % 2**32, scale))
     ]
-    hi, lo = fast_two_sum(f, pieces[0], pieces[1])
-    lo, left = fast_two_sum(f, lo, pieces[2])
-    left = f.add(left, pieces[3])
-    hi, lo = fast_two_sum(f, hi, lo)
-    hi, lo = fast_two_sum(f, hi, f.add(lo, left))
-    t = f.mul(hi, HALF_PI[0])
-    low = f.fma(hi, HALF_PI[0], -t)
-    low = f.fma(lo, HALF_PI[0], f.fma(hi, HALF_PI_REST, low))
-    t, low = fast_two_sum(f, t, low)
+    t, low = times_half_pi(f, pieces)
     sign = -unit if negative else unit
     sine, cosine = EVALUATE[dtype](f, f.mul(t, sign), f.mul(low, sign))
     if n % 2:

@@ -132,10 +132,10 @@ def _watch(stepping: Stepping, run: Run, values: dict[str, Array], number: int) 
     x = values["x"]
     (w,) = interpret(stepping.watch, x, values["k"], values["y"])
     wrong = np.concatenate([~np.isfinite(x), np.broadcast_to(w < 0, (len(x), w.shape[-1]))], -1)
-    found = np.concatenate([x, np.broadcast_to(w, (len(x), w.shape[-1]))], -1)
+    watched = np.concatenate([x, np.broadcast_to(w, (len(x), w.shape[-1]))], -1)
     new = wrong & (run.first == NEVER)
     run.first[new] = number
-    run.amount[new] = found[new]
+    run.amount[new] = watched[new]
 
 
 class Composition:
@@ -171,7 +171,7 @@ class Composition:
 
     def graph(self, outputs: Sequence[Port], results: Sequence[Values]) -> Graph:
         """The whole as a graph: equal nodes once, unused ones removed, well ordered."""
-        found = Graph(tuple(self.nodes), self.inputs, tuple(outputs), tuple(map(tuple, results)))
-        found = schedule(prune(share(found)))
-        verify(found, after="composition")
-        return found
+        whole = Graph(tuple(self.nodes), self.inputs, tuple(outputs), tuple(map(tuple, results)))
+        whole = schedule(prune(share(whole)))
+        verify(whole, after="composition")
+        return whole

@@ -102,8 +102,8 @@ class StoredGraph(Graph):
 
 def digest(graph: Graph) -> str:
     """Return a hash of everything in a graph or program, the same in every process."""
-    own = getattr(graph, "digest", None)
-    return sha256(encode(graph)).hexdigest() if own is None else own
+    known = getattr(graph, "digest", None)
+    return sha256(encode(graph)).hexdigest() if known is None else known
 
 
 def _ports(rows: Sequence[Sequence[object]]) -> tuple[Port, ...]:
@@ -126,10 +126,10 @@ def _nodes(
     for op in ops:
         end = at + ARITY[op]
         name = NAMES[op]
-        found = None
+        leaf_value = None
         if end == at:
-            found = next(value) if name == "const" else next(entry)
-        nodes.append(node_of((name, tuple(args[at:end]), found)))
+            leaf_value = next(value) if name == "const" else next(entry)
+        nodes.append(node_of((name, tuple(args[at:end]), leaf_value)))
         at = end
     ends = np.cumsum([0, *(port.size for port in outputs)]).tolist()
     split = tuple(tuple(results[a:b]) for a, b in pairwise(ends))

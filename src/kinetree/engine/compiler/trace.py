@@ -26,7 +26,7 @@ from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
 
 NUMBERS = (float, int, np.floating, np.integer)
-WHOLE = 1024  # greatest whole exponent of a power
+MAX_WHOLE_EXPONENT = 1024  # greatest whole exponent of a power
 
 
 def unary_method(op: str) -> Any:
@@ -181,8 +181,8 @@ class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
-        found = numpy_function(ufunc, method, *args, **options)
-        return guarded(found)
+        result = numpy_function(ufunc, method, *args, **options)
+        return guarded(result)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.where and len(args) == 3 and not kwargs:
@@ -333,13 +333,10 @@ def reflected(op: str, x: TracedScalar, other: object) -> Any:
 
 def reflected_difference(x: TracedScalar, other: object) -> Any:
     """Return `other - x` for a number or a traced scalar."""
-    found = binary("sub", x, other)
-    return found if found is NotImplemented else operand_of(x, other) - x
-
-
-def operand_of(x: TracedScalar, other: object) -> TracedScalar:
-    """Return a number or a traced scalar as a traced scalar of the trace of x."""
-    return TracedScalar(x.builder, operand(x.builder, other))
+    difference = binary("sub", x, other)
+    if difference is NotImplemented:
+        return difference
+    return TracedScalar(x.builder, operand(x.builder, other)) - x
 
 
 def compared(difference: TracedScalar) -> Any:
@@ -376,9 +373,9 @@ def power(x: TracedScalar, exponent: object) -> TracedScalar:
         raise GraphError(remember(x, text))
     if exponent < 0:
         return reciprocal(power(x, -exponent))
-    if exponent == int(exponent) and exponent <= WHOLE:
+    if exponent == int(exponent) and exponent <= MAX_WHOLE_EXPONENT:
         return whole_power(x, int(exponent))
-    if 2 * exponent == int(2 * exponent) and exponent <= WHOLE:
+    if 2 * exponent == int(2 * exponent) and exponent <= MAX_WHOLE_EXPONENT:
         root = x.sqrt()
         return root * whole_power(x, int(exponent)) if exponent > 1 else root
     return (float(exponent) * x.log()).exp()
@@ -474,18 +471,20 @@ def trace(
     """
     with stage("trace"):
         builder = Builder()
-        found = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+        returned = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
         if builder.refused:
             raise GraphError(f"{builder.refused} The function caught this error and went on.")
-        ports, results = read_results(builder, found, outputs)
+        ports, results = read_results(builder, returned, outputs)
         return prune(builder.graph(inputs, ports, results))
 
 
 def read_results(
-    builder: Builder, found: Any, outputs: Sequence[tuple[str, tuple[str, ...]]] | None
+    builder: Builder, returned: Any, outputs: Sequence[tuple[str, tuple[str, ...]]] | None
 ) -> tuple[list[Port], list[list[int]]]:
     """Return the ports of what a traced function returned, and the nodes of each."""
-    arrays = [np.asarray(item) for item in (found if isinstance(found, tuple) else (found,))]
+    arrays = [
+        np.asarray(item) for item in (returned if isinstance(returned, tuple) else (returned,))
+    ]
     if outputs is None:
         outputs = [(f"out{k}", ()) for k in range(len(arrays))]
     if len(outputs) != len(arrays):

@@ -93,22 +93,22 @@ def check_devices(name: str, labels: Sequence[str], arrays: Sequence[CudaArray])
     """Check that all arrays are on one GPU: no kernel reads the memory of another."""
     devices = [x.data.device_id for x in arrays]
     if len(set(devices)) > 1:
-        found = ", ".join(f"{x} is on {k}" for x, k in zip(labels, devices, strict=True))
+        places = ", ".join(f"{x} is on {k}" for x, k in zip(labels, devices, strict=True))
         raise InputError(
-            f"the arrays of {name} lie on different GPUs: {found}; expected one. Move them with "
+            f"the arrays of {name} lie on different GPUs: {places}; expected one. Move them with "
             "cupy.asarray(...) under `with cupy.cuda.Device(number)`."
         )
 
 
 def lead(name: str, port: Port, array: CudaArray) -> tuple[int, ...]:
     """The axes of states before those of the port."""
-    found = port.leading(array.shape)
-    if found is None:
+    leading = port.leading(array.shape)
+    if leading is None:
         raise ShapeError(
             f"{port.name} of {name} has shape {array.shape}; {port.shape} is expected, with any "
             "axes of states before it."
         )
-    return found
+    return leading
 
 
 def number_type(name: str, dtypes: Sequence[np.dtype[Any]]) -> str:
@@ -125,12 +125,12 @@ def targets(
     cp: ModuleType, name: str, ports: Sequence[Port], batch: Batch, out: object
 ) -> list[CudaArray]:
     """Return an array for each output: the user's where the kernel may write into it, else new."""
-    given = out if isinstance(out, tuple) else (out,)
+    outs = out if isinstance(out, tuple) else (out,)
     if out is None:
-        given = (None,) * len(ports)
-    if len(given) != len(ports):
-        raise ShapeError(f"out of {name} has {len(given)} arrays, expected {len(ports)}.")
-    return [target(cp, name, p, batch, x) for p, x in zip(ports, given, strict=True)]
+        outs = (None,) * len(ports)
+    if len(outs) != len(ports):
+        raise ShapeError(f"out of {name} has {len(outs)} arrays, expected {len(ports)}.")
+    return [target(cp, name, p, batch, x) for p, x in zip(ports, outs, strict=True)]
 
 
 def target(cp: ModuleType, name: str, port: Port, batch: Batch, out: CudaArray) -> CudaArray:

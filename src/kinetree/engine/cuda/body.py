@@ -207,9 +207,9 @@ def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
     order in which they are needed. Any other angle is a group of its own.
     """
     angles = dict.fromkeys(node.args[0] for node in graph.nodes if node.op in ("sin", "cos"))
-    given = [i for i in angles if graph.nodes[i].op == "input"]
+    input_angles = [i for i in angles if graph.nodes[i].op == "input"]
     groups = {i: [i] for i in angles}
-    for k in range(0, len(given), size):
-        group = given[k : k + size]
+    for k in range(0, len(input_angles), size):
+        group = input_angles[k : k + size]
         groups |= dict.fromkeys(group, group)
     return groups

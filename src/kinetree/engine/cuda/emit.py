@@ -70,11 +70,11 @@ def state(
 
 def signature(graph: Graph) -> str:
     """The arrays by name and shape, for readers of the code."""
-    given, made = [
+    arguments, made = [
         ", ".join(f"{port.name}{list(port.shape)}" for port in ports)
         for ports in (graph.inputs, graph.outputs)
     ]
-    return f"{given} -> {made}"
+    return f"{arguments} -> {made}"
 
 
 def tiles(layout: Layout) -> str:
@@ -134,15 +134,15 @@ def place(row: Row, array: str) -> str:
 
 def parameters(layout: Layout) -> str:
     """The arrays as parameters."""
-    given = [f"const real *p{k}" for k in range(len(layout.inputs))]
-    return ", ".join(given + [f"real *r{k}" for k in range(len(layout.outputs))])
+    arrays = [f"const real *p{k}" for k in range(len(layout.inputs))]
+    return ", ".join(arrays + [f"real *r{k}" for k in range(len(layout.outputs))])
 
 
 def kernel(layout: Layout, name: str) -> str:
     """The entry point: 32 states for each warp."""
     arrays = [f"p{k}" for k in range(len(layout.inputs))]
     arrays += [f"r{k}" for k in range(len(layout.outputs))]
-    given = f"tile, first, count, lane, {', '.join(arrays)}"
+    arguments = f"tile, first, count, lane, {', '.join(arrays)}"
     return f"""\
 #if defined(__CUDACC__)
 {bounds()}
@@ -153,11 +153,11 @@ kt_{name}(long long states, {parameters(layout)}) {{
     if (first >= states) return;
     const int count = states - first < KT_WARP ? (int)(states - first) : KT_WARP;
     real *tile = (real *)memory + warp * {layout.tile};
-    kt_enter({given});
+    kt_enter({arguments});
     kt_arrived();
-    kt_compute({given});
+    kt_compute({arguments});
     __syncwarp();
-    kt_leave({given});
+    kt_leave({arguments});
 }}
 #endif
 """

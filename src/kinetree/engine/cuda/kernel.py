@@ -155,13 +155,13 @@ class CudaKernel:
         """More sines side by side, and as many registers as that takes."""
         layout = plan(self.graph, ITEMSIZE[dtype], self._budget)
         source = emit(self.graph, dtype, self._label, layout=layout, group=FEW_GROUP)
-        found = load_with(source, f"kt_{self._label}", layout.warp_bytes, 0)
-        return self._loaded.on_this_gpu(dtype) if found.spills else found
+        launch = load_with(source, f"kt_{self._label}", layout.warp_bytes, 0)
+        return self._loaded.on_this_gpu(dtype) if launch.spills else launch
 
     def __call__(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         """The outputs, on the GPU of the first array; arguments may be named."""
-        if not named and (found := self.again(arrays, out)) is not None:
-            return found
+        if not named and (repeated_results := self.again(arrays, out)) is not None:
+            return repeated_results
         return self._call(*arrays, out=out, **named)
 
     def prepare(self, dtype: str, count: int) -> Prepared:
@@ -176,8 +176,8 @@ class CudaKernel:
         A call is like another if its arrays have the same types, shapes, order and device.
         """
         key = described(arrays)
-        found = None if key is None else self._ready.get(key)
-        return None if found is None else found(arrays, out)
+        repeat = None if key is None else self._ready.get(key)
+        return None if repeat is None else repeat(arrays, out)
 
     def _compute(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:
         cp = require_device()
@@ -238,8 +238,8 @@ def in_order(name: str, ports: Sequence[Port], named: dict[str, CudaArray]) -> l
 
 def device_of(cp: ModuleType, arrays: tuple[CudaArray, ...]) -> Any:
     """The GPU of the first array, to be made current."""
-    found = next((x.device for x in arrays if isinstance(x, cp.ndarray)), None)
-    return found or cp.cuda.Device()
+    device = next((x.device for x in arrays if isinstance(x, cp.ndarray)), None)
+    return device or cp.cuda.Device()
 
 
 def keep(made: CudaArray, wanted: CudaArray) -> CudaArray:

@@ -24,7 +24,7 @@ BLOCKS = (128, 64, 32)  # threads in a block, the preferred number first
 QUARTER = 512  # registers for each of the 32 lanes of a quarter of a multiprocessor
 STEP = 8  # registers come in eights
 CAREFUL_BYTES = 64  # of slow memory that the sines of large angles take
-MOST_WARPS = 16  # on a quarter
+MAX_WARPS = 16  # on a quarter
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def load(source: str, name: str, shared: int) -> Launch:
     best = load_with(source, name, shared, 0)
     if best.spills:
         return best
-    for warps in range(most_warps(best.registers) + 1, MOST_WARPS + 1):
+    for warps in range(most_warps(best.registers) + 1, MAX_WARPS + 1):
         tight = load_with(source, name, shared, warps)
         if tight.local > best.local or tight.resident <= best.resident:
             break
@@ -143,13 +143,13 @@ def require_device() -> Any:
     """Return CuPy if there is a GPU to run on, otherwise raise CompileError."""
     module = cupy()
     try:
-        found = module.cuda.runtime.getDeviceCount()
+        gpus = module.cuda.runtime.getDeviceCount()
     except module.cuda.runtime.CUDARuntimeError as problem:
         raise CompileError(
             f"CUDA kernels need an NVIDIA GPU and its driver: {problem}. Robots compute on the CPU "
             "without either."
         ) from problem
-    if not found:
+    if not gpus:
         raise CompileError("CUDA kernels need an NVIDIA GPU; CUDA finds no GPU on this machine.")
     return module
 

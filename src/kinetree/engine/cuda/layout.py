@@ -86,16 +86,16 @@ def in_place(graph: Graph) -> dict[int, int]:
     for i, node in enumerate(graph.nodes):
         if node.op == "input":
             reads[node.place] = i
-    found: dict[int, int] = {}
+    input_of: dict[int, int] = {}
     for output, result in enumerate(graph.results):
         for port in range(len(graph.inputs)):
-            fits = graph.inputs[port].size == len(result) and port not in found.values()
+            fits = graph.inputs[port].size == len(result) and port not in input_of.values()
             used = any((port, element) in reads for element in range(len(result)))
             before = all(reads.get((port, k), -1) <= i for k, i in enumerate(result))
             if fits and used and before:
-                found[output] = port
+                input_of[output] = port
                 break
-    return found
+    return input_of
 
 
 def padded(width: int, itemsize: int) -> int:

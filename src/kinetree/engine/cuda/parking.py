@@ -69,7 +69,7 @@ class _Parking:
         inputs = len(graph.inputs)
         staged = [row.start is not None for row in (*layout.inputs, *layout.outputs)]
         read = {node.place for node in graph.nodes if node.op == "input"}
-        own = in_place(graph)
+        input_of = in_place(graph)
         for k, row in enumerate(layout.inputs):
             if staged[k]:
                 places = [(k, e) for e in range(row.width) if (k, e) not in read]
@@ -77,7 +77,7 @@ class _Parking:
                 if any(port == k for port, _ in read):
                     self.slots.free |= {x: self.written.get(x, NEVER) for x in places}
         for k, row in enumerate(layout.outputs):
-            if staged[inputs + k] and k not in own:
+            if staged[inputs + k] and k not in input_of:
                 places = [(inputs + k, e) for e in range(row.width)]
                 self.slots.free |= {x: self.written.get(x, NEVER) for x in places}
         ports = inputs + len(graph.outputs)
@@ -86,7 +86,7 @@ class _Parking:
 
     def plan(self) -> dict[int, Visit]:
         """Visits by node; nodes without one are left out."""
-        found: dict[int, Visit] = {}
+        visits: dict[int, Visit] = {}
         for i, node in enumerate(self.nodes):
             if node.op in LEAVES:  # inputs are read where they are first used
                 continue
@@ -102,8 +102,8 @@ class _Parking:
                 self.inside[i] = None
             stores = list(self._leave(set(args) | {i}))
             if stores or loads:
-                found[i] = Visit(tuple(stores), tuple(loads))
-        return found
+                visits[i] = Visit(tuple(stores), tuple(loads))
+        return visits
 
     def _inputs(self, args: Sequence[int]) -> None:
         """Inputs lie in their rows from the start."""
@@ -144,10 +144,10 @@ class _Parking:
 
 def _written(graph: Graph, layout: Layout) -> dict[Place, int]:
     """When a result is written into each place; results may lie where an input lay."""
-    own, inputs = in_place(graph), len(graph.inputs)
-    found: dict[Place, int] = {}
+    input_of, inputs = in_place(graph), len(graph.inputs)
+    written_at: dict[Place, int] = {}
     for output, result in enumerate(graph.results):
-        port = own[output] if output in own else inputs + output
+        port = input_of[output] if output in input_of else inputs + output
         for element, node in enumerate(result):
-            found[port, element] = node
-    return found
+            written_at[port, element] = node
+    return written_at

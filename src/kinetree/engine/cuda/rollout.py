@@ -142,10 +142,10 @@ class CudaRollout:
 
         The arrays of the run that stay (table, times, h and rows) have to be kept by the caller.
         """
-        own = arguments_of(run)
+        arguments = arguments_of(run)
         new = {id(x) for x in (run.state, run.params, run.first, run.amount, *run.records)}
-        values = [int(x) if isinstance(x, np.integer) else int(x.data.ptr) for x in own]
-        places = [1 + k for k, x in enumerate(own) if id(x) in new]
+        values = [int(x) if isinstance(x, np.integer) else int(x.data.ptr) for x in arguments]
+        places = [1 + k for k, x in enumerate(arguments) if id(x) in new]
         launch = self.launch(str(run.state.dtype))
         return Prepared(cp, launch, len(run.state), [len(run.state), *values], places)
 

@@ -51,23 +51,23 @@ def on_devices(
             if ready is not None:  # the arguments may still be under way on their own stream
                 cp.cuda.get_current_stream().wait_event(ready)
             ports = kernel.graph.inputs
-            own = [_moved(cp, x, p.shape, part) for x, p in zip(arrays, ports, strict=True)]
-            found = kernel(*own)
+            moved = [_moved(cp, x, p.shape, part) for x, p in zip(arrays, ports, strict=True)]
+            results = kernel(*moved)
             done = cp.cuda.get_current_stream().record()
-            parts.append((part, done, found if isinstance(found, tuple) else (found,)))
+            parts.append((part, done, results if isinstance(results, tuple) else (results,)))
     made = [_gathered(cp, home, k, states, parts) for k in range(len(kernel.graph.outputs))]
     return made[0] if len(made) == 1 else tuple(made)
 
 
 def check_devices(cp: Any, name: str, devices: Sequence[int] | None) -> list[int]:
     """The numbers of the GPUs; InputError for one that there is not, or that is named twice."""
-    found = int(cp.cuda.runtime.getDeviceCount())
-    chosen = list(range(found)) if devices is None else [int(x) for x in devices]
-    wrong = [x for x in chosen if not 0 <= x < found]
+    gpus = int(cp.cuda.runtime.getDeviceCount())
+    chosen = list(range(gpus)) if devices is None else [int(x) for x in devices]
+    wrong = [x for x in chosen if not 0 <= x < gpus]
     if wrong or not chosen or len(set(chosen)) < len(chosen):
         raise InputError(
             f"devices of {name} is {list(devices or [])}; expected different numbers of GPUs from "
-            f"0 to {found - 1}. None takes all of them."
+            f"0 to {gpus - 1}. None takes all of them."
         )
     return chosen
 
@@ -131,15 +131,15 @@ def _gathered(
     shape = (states, *first.shape[1:])
     if home is None:
         whole = np.empty(shape, first.dtype)
-        for part, _, found in parts:
-            with found[output].device:
-                whole[part] = found[output].get()
+        for part, _, results in parts:
+            with results[output].device:
+                whole[part] = results[output].get()
         return whole
     with home:
         stream = cp.cuda.get_current_stream()
         whole = cp.empty(shape, first.dtype)
-        for part, done, found in parts:
+        for part, done, results in parts:
             stream.wait_event(done)
-            piece = found[output]
+            piece = results[output]
             whole[part].data.copy_from_device_async(piece.data, piece.nbytes)
     return whole

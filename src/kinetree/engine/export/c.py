@@ -34,7 +34,8 @@ def write_c(program: Program) -> str:
     lines += ["", "#include <float.h>", "#include <math.h>"]
     lines += ["#include <string.h>", ""] if reads_bits(program) else [""]
     lines += [*rounding_guard(program.dtype), ""]
-    lines += [*helper_texts(program), *c_function(program)]
+    body = statements(program, c_spelling(program))
+    lines += [*helper_texts(program), *function_text(program, *body)]
     return "\n".join(lines) + "\n"
 
 
@@ -63,11 +64,11 @@ def c_spelling(program: Program, prefix: str = "") -> Spelling:
     """How C and C++ write operations."""
     dtype, helper = program.dtype, f"{program.name}_sincos"
     library = partial(library_name, dtype, prefix=prefix)
-    own = library if program.libm else partial(function_name, program.name)
+    kernel_function = library if program.libm else partial(function_name, program.name)
     literal = partial(c_literal, dtype=dtype)
     pair = f"    {dtype} {{sin}}, {{cos}};\n    {helper}({{}}, &{{sin}}, &{{cos}});"
     return Spelling(
-        operations=Dialect(literal, library, own).operations,
+        operations=Dialect(literal, library, kernel_function).operations,
         literal=literal,
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
@@ -111,13 +112,11 @@ def own_functions(program: Program) -> bool:
     return not program.libm and any(count[op] for op in FUNCTIONS)
 
 
-def c_function(program: Program) -> list[str]:
-    """The function; results are written last, so that they may overwrite arguments."""
-    return function_text(program, *statements(program, c_spelling(program)))
-
-
 def function_text(program: Program, body: list[str], results: list[list[str]]) -> list[str]:
-    """The function with the statements of its body, and the names of its results."""
+    """The function with the statements of its body, and the names of its results.
+
+    Results are written last, so that they may overwrite arguments.
+    """
     lines = [prototype(program), "{"]
     lines += [f"    (void){port.name};" for port in program.unread]
     lines += body

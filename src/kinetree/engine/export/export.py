@@ -140,10 +140,11 @@ def export(
         _check_target(target, language, dtype, libm=libm, driver=driver)
     program = _program(model, request, traced_graph(model, request), spoken, name)
     if target is not None:
-        found = find_target(target)
+        target_facts = find_target(target)
         if name is None:
             program = renamed(program, short_name(program.name))
-        return write_target(replace(program, dtype=dtype or found.dtypes[0]), model, found, target)
+        program = replace(program, dtype=dtype or target_facts.dtypes[0])
+        return write_target(program, model, target_facts, target)
     program = replace(program, dtype=dtype or "double", libm=libm)
     text = spoken.write(program)
     return text + write_driver(program, model) if driver else text
@@ -153,7 +154,7 @@ def _check_target(
     target: str, language: str, dtype: str | None, *, libm: bool, driver: bool
 ) -> None:
     """Raise an error if a target does not go with the other arguments."""
-    found = find_target(target)
+    target_facts = find_target(target)
     if ALIASES.get(language, language) != "c":
         raise InputError(
             f"targets are written in C only, not in {language!r}; leave out the language or the "
@@ -164,17 +165,17 @@ def _check_target(
             f"{'libm' if libm else 'driver'} does not apply to the target {target!r}, which has "
             "functions and a self-test of its own; leave it out."
         )
-    if dtype is not None and dtype not in found.dtypes:
+    if dtype is not None and dtype not in target_facts.dtypes:
         raise InputError(
-            f"dtype is {dtype!r}, but {target!r} is the {found.about}; "
-            f"expected {' or '.join(map(repr, found.dtypes))}."
+            f"dtype is {dtype!r}, but {target!r} is the {target_facts.about}; "
+            f"expected {' or '.join(map(repr, target_facts.dtypes))}."
         )
 
 
 def renamed(program: Program, name: str) -> Program:
     """The program under another name, also in the first line of its comment."""
-    title, *rest = program.header
-    return replace(program, name=name, header=(title.replace(program.name, name, 1), *rest))
+    title, *lines = program.header
+    return replace(program, name=name, header=(title.replace(program.name, name, 1), *lines))
 
 
 def _program(
@@ -208,14 +209,14 @@ def _program(
 
 def _lettered(port: Port, letter: str, graph: Graph) -> Port:
     """Name the output by its letter, or keep its name if an argument has that letter."""
-    taken = {given.name for given in graph.inputs}
+    taken = {argument.name for argument in graph.inputs}
     return replace(port, name=letter if letter not in taken else port.name)
 
 
 def _language(name: str) -> Language:
-    found = LANGUAGES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
-    if found is None:
+    language = LANGUAGES.get(ALIASES.get(name, name)) if isinstance(name, str) else None
+    if language is None:
         raise NameLookupError(
             f"there is no language {name!r}; expected one of {', '.join(LANGUAGES)}."
         )
-    return found
+    return language

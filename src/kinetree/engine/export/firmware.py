@@ -175,8 +175,12 @@ def size_names(program: Program) -> dict[str, str]:
 
 def dialect(program: Program, about: CodeFigures) -> Dialect:
     """How the target writes operations: with the kernel's functions, its own, or the library's."""
-    own = Writing(program.name, program.dtype, fused=about.target != "c99").dialect
-    return replace(own, own=partial(function_name, program.name)) if about.kernel_bits else own
+    target_dialect = Writing(program.name, program.dtype, fused=about.target != "c99").dialect
+    return (
+        replace(target_dialect, own=partial(function_name, program.name))
+        if about.kernel_bits
+        else target_dialect
+    )
 
 
 def source_text(program: Program, about: CodeFigures) -> str:
@@ -218,8 +222,8 @@ def without_unread(body: list[str], results: list[list[str]]) -> list[str]:
     lines = [line for text in body for line in text.split("\n")]
     read = Counter(re.findall(r"\w+", " ".join([*lines, *(x for row in results for x in row)])))
     part = re.compile(r"    const \w+ (\w+) = \w+_pair\.(?:sine|cosine);")
-    found = ((line, part.fullmatch(line)) for line in lines)
-    return [line for line, match in found if match is None or read[match[1]] > 1]
+    matched = ((line, part.fullmatch(line)) for line in lines)
+    return [line for line, match in matched if match is None or read[match[1]] > 1]
 
 
 def helpers(program: Program, about: CodeFigures) -> str:

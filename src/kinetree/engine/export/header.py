@@ -103,17 +103,17 @@ def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
 
 def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
     """Entries of joint vectors: index, name, unit; one table if q and dq are alike."""
-    own = [joint for joint in model.joints if joint.follows is None]
+    leaders = [joint for joint in model.joints if joint.follows is None]
     named = {port.name for port in graph.inputs}
     if "q" in named:
         yield "Entries of q"
-        names = [name for joint in own for name in coordinate_names(joint)]
-        units = [unit for joint in own for unit in coordinate_units(joint)]
+        names = [name for joint in leaders for name in coordinate_names(joint)]
+        units = [unit for joint in leaders for unit in coordinate_units(joint)]
         yield from _rows(names, units, first)
     if named & {"dq", "ddq", "tau", "dq_r", "ddq_r"} or model.nq != model.n:
         yield "Entries of dq, ddq and tau"
-        names = [name for joint in own for name in rate_names(joint)]
-        units = [unit for joint in own for unit in rate_units(joint)]
+        names = [name for joint in leaders for name in rate_names(joint)]
+        units = [unit for joint in leaders for unit in rate_units(joint)]
         yield from _rows(names, units, first)
     for joint in model.joints:
         if joint.follows is not None:
@@ -121,24 +121,26 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
             yield f"Joint {plain(joint.name)} follows {plain(joint.follows)}: {rule}"
 
 
-def constraint_table(model: Model, given: Constraints, graph: Graph, about: About) -> Iterator[str]:
+def constraint_table(
+    model: Model, constraints: Constraints, graph: Graph, about: About
+) -> Iterator[str]:
     """Names of the constraints, entries of their vectors, motors, and the meaning of residuals."""
-    names = ", ".join(plain(name) for name in given.given)
+    names = ", ".join(plain(name) for name in constraints.given)
     quantity = about.quantity
     if not (honours(quantity) or quantity.step or quantity.name in CONSTRAINED):
         yield f"Of the tree of joints; the constraints ({names}) are not part of it."
         return
     yield f"Constraints Phi(q) = 0 ({names}): equations, units of Phi and of forces"
-    units = [unit for item in given.items for unit in row_units(model, item)]
-    loose = [row not in given.basis for row in range(len(units))]
+    units = [unit for item in constraints.items for unit in row_units(model, item)]
+    loose = [row not in constraints.basis for row in range(len(units))]
     units = [f"{x}, redundant" if y else x for x, y in zip(units, loose, strict=True)]
-    yield from _rows(list(given.row_names), units, about.first)
+    yield from _rows(list(constraints.row_names), units, about.first)
     if quantity.name in ("inverse_dynamics", "constrained_inverse_dynamics"):
-        yield f"Motors: {_dofs(model, given.actuated)}; tau of other joints is zero."
+        yield f"Motors: {_dofs(model, constraints.actuated)}; tau of other joints is zero."
     if quantity.name == "reduced_dynamics":
-        yield f"Independent rates dy: {_dofs(model, given.independent)}"
+        yield f"Independent rates dy: {_dofs(model, constraints.independent)}"
     has_forces = any(result.letter in ("lam", "impulse") for result in quantity.results)
-    if has_forces and any(isinstance(item, Closure) for item in given.items):
+    if has_forces and any(isinstance(item, Closure) for item in constraints.items):
         yield "Forces of a loop are in the axes of its first frame and act on the second one."
     solved = quantity.name.removeprefix("constrained_") in HONOURING
     if solved:

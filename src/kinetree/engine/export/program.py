@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
 
 WIDTH = 96  # characters of a line of parameters
@@ -88,7 +88,7 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
         if node.op == "input":
             port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
             value = spelling.element(port, k)
-            name = entry_name(port, k) if spelling.load else value
+            name = "_".join([port.name, *map(str, indices(port, k))]) if spelling.load else value
         elif spelling.pair and node.op in ("sin", "cos"):
             (angle,) = node.args
             if angle not in pairs:
@@ -99,16 +99,12 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
             name = value = next(fresh)
             lines.append(spelling.choices[node.op].format(name, *(names[a] for a in node.args)))
         else:
-            name, value = next(fresh), formula(node, [names[arg] for arg in node.args], spelling)
+            arguments = [names[arg] for arg in node.args]
+            name, value = next(fresh), spelling.operations[node.op].format(*arguments)
         names.append(name)
         if name != value:
             lines.append(spelling.assign.format(name, value))
     return lines, [[names[k] for k in result] for result in program.graph.results]
-
-
-def formula(node: Node, args: list[str], spelling: Spelling) -> str:
-    """The right-hand side of a statement."""
-    return spelling.operations[node.op].format(*args)
 
 
 def temporaries(program: Program) -> Iterator[str]:
@@ -121,18 +117,13 @@ def temporaries(program: Program) -> Iterator[str]:
         k += 1
 
 
-def entry_name(port: Port, k: int) -> str:
-    """Name of one entry of an input: q_3, F_ext_0_5."""
-    return "_".join([port.name, *map(str, indices(port, k))])
-
-
 def indices(port: Port, k: int) -> list[int]:
     """The indices of entry k of a port, in row-major order."""
-    found: list[int] = []
+    reversed_indices: list[int] = []
     for length in reversed(port.shape):
         k, index = divmod(k, length)
-        found.append(index)
-    return found[::-1]
+        reversed_indices.append(index)
+    return reversed_indices[::-1]
 
 
 def join(parameters: list[str], used: int) -> str:

@@ -108,8 +108,8 @@ def write_casadi(program: Program) -> str:
     for port, result in zip(program.outputs, results, strict=True):
         lines.append(f"    {port.name} = ca.SX({_casadi_size(port)})")
         lines += [f"    {_casadi_element(port, k)} = {name}" for k, name in enumerate(result)]
-    given, found = ([port.name for port in ports] for ports in (program.inputs, program.outputs))
-    arguments = f"[{', '.join(given)}], [{', '.join(found)}], {given!r}, {found!r}"
+    inputs, outputs = ([port.name for port in ports] for ports in (program.inputs, program.outputs))
+    arguments = f"[{', '.join(inputs)}], [{', '.join(outputs)}], {inputs!r}, {outputs!r}"
     lines += ["    return ca.Function(", f"        {program.name!r}, {arguments}", "    )"]
     return "\n".join(lines) + "\n"
 

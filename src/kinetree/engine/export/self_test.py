@@ -29,7 +29,7 @@ STATES = 8
 ATTEMPTS = 100  # to draw states with finite results
 EPSILON = {"double": "DBL_EPSILON", "float": "FLT_EPSILON"}
 TURNED = (22.0, 50.0, 88.0)  # rad, added to the angles of the last states
-OTHER = 8.0  # allowed eps of an entry, and as many times the error of the same operations
+ALLOWED_EPS = 8.0  # allowed eps of an entry, and as many times the error of the same operations
 
 
 def write_driver(program: Program, model: Model) -> str:
@@ -91,18 +91,18 @@ def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bo
     same_bits: the results should have the bits of the kernel in the program's type. fused:
     multiply-adds have one rounding.
     """
-    given = turned(program, model, states(program, model)[0])
-    arguments = given if same_bits else [x.astype(float) for x in given]
+    stored = turned(program, model, states(program, model)[0])
+    arguments = stored if same_bits else [x.astype(float) for x in stored]
     expected = several(Kernel(program.graph, program.name)(*arguments))
     graph = program.graph if fused else unfused(program.graph)
-    allowed = None if same_bits else rounding(program, graph, given, expected)
+    allowed = None if same_bits else rounding(program, graph, stored, expected)
     kind, name = program.dtype, program.name
     precision = kind if same_bits else "double"
     lines = [f"/* Self-test of {name}: {STATES} states with results of the kernel in {precision}."]
     lines += [" * Define KINETREE_SELF_TEST_MAIN for a program that prints the verdict. */", ""]
     lines += [f'#include "{name}.h"', "", "#include <float.h>", "#include <math.h>"]
     lines += ["#include <stdbool.h>", ""]
-    for port, values in zip(program.inputs, given, strict=True):
+    for port, values in zip(program.inputs, stored, strict=True):
         lines += table(program, port, values, "given")
     for port, values in zip(program.outputs, expected, strict=True):
         lines += table(program, port, values, "expected")
@@ -114,26 +114,26 @@ def self_test_text(program: Program, model: Model, *, same_bits: bool, fused: bo
     return "\n".join(lines) + "\n"
 
 
-def turned(program: Program, model: Model, given: list[Array]) -> list[Array]:
+def turned(program: Program, model: Model, stored: list[Array]) -> list[Array]:
     """The states, of which the last have angles of several turns: they need a correct reduction.
 
     Positions of robots with constraints stay as they are.
     """
     if model.constraints is not None:
-        return given
+        return stored
     angles = [
         joint.coords[0]
         for joint in model.joints
         if joint.follows is None and joint.screw is not None and joint.type != PRISMATIC
     ]
-    found: list[Array] = []
-    for port, values in zip(program.inputs, given, strict=True):
+    arguments: list[Array] = []
+    for port, values in zip(program.inputs, stored, strict=True):
         if port.name == "q":
             shift = np.zeros(values.shape)
             shift[-len(TURNED) :, angles] = np.array(TURNED)[:, None]
             values = (values + shift).astype(values.dtype)
-        found.append(values)
-    return found
+        arguments.append(values)
+    return arguments
 
 
 def eps_of(program: Program, values: Array) -> Array:
@@ -148,16 +148,16 @@ def eps_of(program: Program, values: Array) -> Array:
 
 
 def rounding(
-    program: Program, graph: Graph, given: list[Array], expected: tuple[Array, ...]
+    program: Program, graph: Graph, arguments: list[Array], expected: tuple[Array, ...]
 ) -> list[Array]:
     """Allowed difference of each entry, from the error of the same operations in its type."""
     allowed: list[Array] = []
     with np.errstate(all="ignore"):
-        found = interpret(graph, *given)
-        for x, y in zip(found, expected, strict=True):
+        results = interpret(graph, *arguments)
+        for x, y in zip(results, expected, strict=True):
             error = np.abs(np.asarray(x, float) - y)
             error = np.where(np.isfinite(error), error, 0.0).reshape(STATES, -1)
-            allowed.append(OTHER * (eps_of(program, y) + error.max(0)))
+            allowed.append(ALLOWED_EPS * (eps_of(program, y) + error.max(0)))
     return allowed
 
 

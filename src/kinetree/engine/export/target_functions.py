@@ -76,8 +76,8 @@ class Writing:
     @property
     def dialect(self) -> Dialect:
         """How operations are written; in double, exp and its like are those of the library."""
-        own = self.own if self.dtype == FLOAT else self.library
-        return Dialect(self.number, self.library, own, self.fused)
+        function_names = self.own if self.dtype == FLOAT else self.library
+        return Dialect(self.number, self.library, function_names, self.fused)
 
     def multiply_add(self, a: str, b: str, c: str) -> str:
         """Expression for a b + c."""
@@ -85,8 +85,8 @@ class Writing:
 
     def series(self, coefficients: tuple[float, ...], z: str) -> str:
         """Expression for c[0] + c[1] z + ..., by Horner's rule."""
-        *rest, last = map(self.number, coefficients)
-        for c in reversed(rest):
+        *lower, last = map(self.number, coefficients)
+        for c in reversed(lower):
             last = self.multiply_add(z, last, c)
         return last
 

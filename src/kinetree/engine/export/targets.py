@@ -127,10 +127,10 @@ TARGETS = {
 
 def find_target(name: str) -> Target:
     """Return the target with this name; NameLookupError lists them."""
-    found = TARGETS.get(name) if isinstance(name, str) else None
-    if found is None:
+    target = TARGETS.get(name) if isinstance(name, str) else None
+    if target is None:
         raise NameLookupError(f"there is no target {name!r}; expected one of {', '.join(TARGETS)}.")
-    return found
+    return target
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def traffic(graph: Graph, registers: int) -> Traffic:
     roots = dict.fromkeys(graph.roots())
     for root in roots:
         uses[root].append(len(graph.nodes))
-    for found in uses:
-        found.reverse()  # the next use is last
+    for later in uses:
+        later.reverse()  # the next use is last
     held: set[int] = set()
     stored: set[int] = set()
     loads = stores = 0

@@ -224,7 +224,9 @@ def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
         for x in request.wrt or ()
     ]
     pairs = zip(outputs, graph.outputs, strict=True)
-    fitting = tuple(own if _fits(own, port) else (None,) * len(port.shape) for own, port in pairs)
+    fitting = tuple(
+        axes if _fits(axes, port) else (None,) * len(port.shape) for axes, port in pairs
+    )
     return port_axes(model, graph)[0], fitting
 
 

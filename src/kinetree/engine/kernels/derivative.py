@@ -34,8 +34,8 @@ KINDS: dict[str, Callable[..., Graph]] = {
 }
 
 MODES = ("auto", "forward", "reverse")
-RECENT = 64  # derivatives that are remembered
-_recent: Recent[Kernel] = Recent(RECENT)
+MAX_REMEMBERED = 64  # derivatives that are remembered
+_recent: Recent[Kernel] = Recent(MAX_REMEMBERED)
 
 
 def derivative(
@@ -77,16 +77,18 @@ def derivative(
 
     def made() -> Kernel:
         make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
-        found = optimise(make(graph, names))
-        axes = slope_axes(function, kind, found, names) if isinstance(function, Kernel) else None
-        return Kernel(found, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
+        derived = optimise(make(graph, names))
+        axes = slope_axes(function, kind, derived, names) if isinstance(function, Kernel) else None
+        return Kernel(derived, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
 
-    own = function if isinstance(function, Kernel) else digest(graph)
+    identity = function if isinstance(function, Kernel) else digest(graph)
     chosen = None if names is None else tuple(names)
-    return _recent.find((own, name, chosen, kind, mode), made)
+    return _recent.find((identity, name, chosen, kind, mode), made)
 
 
-def slope_axes(function: Kernel, kind: str, found: Graph, wrt: Sequence[str] | None) -> Axes | None:
+def slope_axes(
+    function: Kernel, kind: str, derived: Graph, wrt: Sequence[str] | None
+) -> Axes | None:
     """Return the names along the axes of a derivative, from those of the kernel."""
     if function.axes is None:
         return None
@@ -99,17 +101,17 @@ def slope_axes(function: Kernel, kind: str, found: Graph, wrt: Sequence[str] | N
         k: (inputs[k],) if len(ports[k].shape) == 1 else (None,) * len(ports[k].shape)
         for k in chosen
     }
-    only = [own[0] if len(own) == 1 else None for own in outputs]
+    only = [axes[0] if len(axes) == 1 else None for axes in outputs]
     more = {"vjp": only, "jvp": [inputs[k] for k in chosen]}
     more["hessian_vector"] = more["jvp"]
     like = [by[k] for k in chosen]
     results = {
-        "jacobian": [(*own, *x) for own in outputs for x in like],
+        "jacobian": [(*axes, *x) for axes in outputs for x in like],
         "jvp": list(outputs),
         "hessian": [(*x, *y) for x in like for y in like],
     }.get(kind, like)
     made = (*inputs, *more.get(kind, ())), tuple(results)
-    sizes = [len(port.shape) for port in found.outputs]
+    sizes = [len(port.shape) for port in derived.outputs]
     return made if [len(x) for x in results] == sizes else None
 
 

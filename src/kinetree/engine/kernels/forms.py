@@ -22,9 +22,11 @@ FORWARD = "forward_dynamics"
 STEP = "step_"  # before the names of methods
 
 INVERSE = 165  # operations of inverse dynamics for one generic link
-ZEROS = 4  # zeros in the matrix of a turn about one axis
-PLAIN = 0.65  # share of these of a link that is turned about one axis of its parent, or not at all
-STRAIGHT = 15_000  # estimated operations up to which code is straight-line
+ZEROS_OF_ONE_AXIS = 4  # zeros in the matrix of a turn about one axis
+ONE_AXIS_SHARE = (
+    0.65  # of these operations, for a link turned about one axis of its parent, or none
+)
+LONGEST_STRAIGHT = 15_000  # estimated operations up to which code is straight-line
 
 
 def is_looped(model: Model, name: str) -> bool:
@@ -34,10 +36,10 @@ def is_looped(model: Model, name: str) -> bool:
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False
-    if operations <= STRAIGHT or model.constraints is not None:
+    if operations <= LONGEST_STRAIGHT or model.constraints is not None:
         return False
-    plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS
-    return operations * (1 - (1 - PLAIN) * float(plain.mean())) > STRAIGHT
+    plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS_OF_ONE_AXIS
+    return operations * (1 - (1 - ONE_AXIS_SHARE) * float(plain.mean())) > LONGEST_STRAIGHT
 
 
 def _is_explicit_step(name: str) -> bool:

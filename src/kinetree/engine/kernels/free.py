@@ -80,12 +80,12 @@ def check_free(model: Model, name: str, values: Array) -> None:
 
     Numbers that the robot has already are accepted: it may be unphysical by choice.
     """
-    own = free_values(model, name)
-    rows = values.reshape(-1, *own.shape)
+    robot_values = free_values(model, name)
+    rows = values.reshape(-1, *robot_values.shape)
     for row, i in np.argwhere(_suspect(name, rows)):
         value = rows[row, i].tolist()
         try:
-            if value == own[i].tolist():
+            if value == robot_values[i].tolist():
                 continue
             if name == "mass":
                 check_physical(value, [0] * 3, np.zeros((3, 3)), f"link {model.link_names[i]!r}")
@@ -97,7 +97,7 @@ def check_free(model: Model, name: str, values: Array) -> None:
                 friction = Friction(tuple(value[:2]), tuple(value[2:]))
                 joint_friction(friction, model.joints[i].name, None)
         except KinetreeError as problem:
-            at = [int(k) for k in np.unravel_index(row, values.shape[: -own.ndim])]
+            at = [int(k) for k in np.unravel_index(row, values.shape[: -robot_values.ndim])]
             raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None
 
 
@@ -126,10 +126,10 @@ def free_values(model: Model, name: str) -> Array:
     if name == "springs":
         pairs = [(spring.stiffness, spring.rest) for spring in model.springs]
         return np.array(pairs, float).reshape(-1, 2)
-    found = {
+    data = {
         "mass": model.m,
         "com": model.com,
         "inertia": model.I_com,
         "gravity": model.gravity[3:],
     }
-    return np.asarray(found[name], float)
+    return np.asarray(data[name], float)

@@ -74,10 +74,10 @@ def quantity_help(quantity: Quantity) -> str:
 
 def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | None = None) -> str:
     """Return the documentation of a kernel, compiled for a robot; `extra`: a further argument."""
-    given = [port.name for port in graph.inputs] + ([extra] if extra else [])
+    arguments = [port.name for port in graph.inputs] + ([extra] if extra else [])
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     letters |= {"l"} if extra else set()
-    text = _text(quantity, _arguments(given) | OPTIONS, _kinds(letters))
+    text = _text(quantity, _arguments(arguments) | OPTIONS, _kinds(letters))
     if model.constraints is not None and quantity.name not in CONSTRAINED:
         remark = HONOURED if honours(quantity) else OF_THE_TREE
         remark = STEPPED if quantity.step else remark

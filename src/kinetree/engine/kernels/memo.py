@@ -51,19 +51,19 @@ class Recent(Generic[Form]):
     def get(self, key: Hashable) -> Form | None:
         """Return the form for a key, which counts as a use of it; None if there is none."""
         with self._lock:
-            found = self._forms.get(key)
-            if found is not None:
+            form = self._forms.get(key)
+            if form is not None:
                 self._forms.move_to_end(key)
-            return found
+            return form
 
     def put(self, key: Hashable, form: Form) -> Form:
         """Keep a form, unless there is one for the key; return the one that is kept."""
         with self._lock:
-            found = self._forms.setdefault(key, form)
+            kept = self._forms.setdefault(key, form)
             self._forms.move_to_end(key)
             while len(self._forms) > self.most:
                 self._forms.popitem(last=False)
-            return found
+            return kept
 
     def find(
         self,
@@ -72,12 +72,12 @@ class Recent(Generic[Form]):
         keep: Callable[[Form], bool] = lambda form: True,
     ) -> Form:
         """Return the form for a key, or make it; `keep` decides whether a new one is kept."""
-        found = self.get(key)
-        if found is None:
-            found = make()
-            if keep(found):
-                found = self.put(key, found)
-        return found
+        form = self.get(key)
+        if form is None:
+            form = make()
+            if keep(form):
+                form = self.put(key, form)
+        return form
 
 
 @overload

@@ -66,8 +66,8 @@ def gain_names(method: Method) -> tuple[str, ...]:
 
 def method_of(name: str) -> tuple[Method, tuple[str, ...]]:
     """The method of a quantity such as "step_rk4", and its arguments between dt and F_ext."""
-    own, _, kind = name.removeprefix(PREFIX).partition("_with_")
-    method, kind = METHODS[own], f"_with_{kind}"
+    method_name, _, kind = name.removeprefix(PREFIX).partition("_with_")
+    method, kind = METHODS[method_name], f"_with_{kind}"
     more = {CONTROLS: ("controls",), ACTIVATION: ("controls", "activation")}
     return method, gain_names(method) if kind == GAINS else more.get(kind, ())
 
@@ -91,21 +91,15 @@ def step_name(
     return f"{PREFIX}{method}{GAINS if gains else ''}"
 
 
-def given_gains(given: Mapping[str, Array]) -> Gains | None:
-    """Gains of each joint from their vectors, (n,) each; None without any."""
-    kp, kd = given.get("kp"), given.get("kd")
-    return None if kp is kd is None else Gains.of_joints(kp, kd)
-
-
 def state_space(
     model: Model, method: Method, names: Sequence[str], dry: Sequence[int]
 ) -> StateSpace:
     """The states of a step with these arguments: q, dq and activations."""
-    own = len(model.activation_names) if "activation" in names else 0
+    activations = len(model.activation_names) if "activation" in names else 0
     if method.sampled:
-        return StateSpace(model, own, tuple(dry), registers=own)
-    ranges = activation_ranges(model) if own else ()
-    return StateSpace(model, own, tuple(dry), ranges=ranges)
+        return StateSpace(model, activations, tuple(dry), registers=activations)
+    ranges = activation_ranges(model) if activations else ()
+    return StateSpace(model, activations, tuple(dry), ranges=ranges)
 
 
 def check_step(
@@ -137,7 +131,7 @@ def joint_forces(
     method: Method,
     x: tuple[Array, Array, Array],
     tau: Array,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
 ) -> tuple[Array, Gains | None, Array]:
     """Joint forces of a state x = (q, dq, a), their slopes, and the activations after the step.
 
@@ -145,9 +139,10 @@ def joint_forces(
     or the gains that were given. Drives limit the sum of all forces.
     """
     q, dq, a = x
-    h, gains = given["h"], given_gains(given)
-    if "controls" in given:
-        u = given["controls"]
+    h, kp, kd = arguments["h"], arguments.get("kp"), arguments.get("kd")
+    gains = None if kp is kd is None else Gains.of_joints(kp, kd)
+    if "controls" in arguments:
+        u = arguments["controls"]
         at_work = actuate(model, q, dq, u, a, h if method.sampled else None)
         tau = tau + at_work.tau
         across = method.positions  # "implicitfast" is that of MuJoCo
@@ -174,16 +169,16 @@ def whole_step(
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
-            q: Array, dq: Array, tau: Array, dt: Scalar, *rest: Array
+            q: Array, dq: Array, tau: Array, dt: Scalar, *more: Array
         ) -> tuple[Array, ...]:
-            given: dict[str, Any] = dict(zip(names, rest, strict=False))
-            given["h"] = dt
-            F_ext = rest[len(names) :]
+            arguments: dict[str, Any] = dict(zip(names, more, strict=False))
+            arguments["h"] = dt
+            F_ext = more[len(names) :]
 
             def rate(x: Array) -> Array:
                 q, dq, a = space.split(x)
                 tree = lean_tree(lean, q, *F_ext)
-                acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+                acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
                 stop = method.braking / dt
                 if items:
                     at = items, (q, dq)
@@ -192,7 +187,7 @@ def whole_step(
                     k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
 
-            start = [q, dq, given["activation"]] if space.extra else [q, dq]
+            start = [q, dq, arguments["activation"]] if space.extra else [q, dq]
             end = take_stages(method, space, dt, np.concatenate(start), rate, close)
             if items:
                 end = end * closed_start(lean_tree(lean, q), items, q, dq)
@@ -221,10 +216,10 @@ def step_graph(
     whole = Composition(inputs)
     at = whole.places
     x, (h,) = at["q"] + at["dq"] + at.get("activation", []), at["dt"]
-    given = {**at, "h": [h], "stop": [whole.ratio(method.braking, h)]}
+    places = {**at, "h": [h], "stop": [whole.ratio(method.braking, h)]}
     reached, ks = x, list[list[int]]()
     for i in range(len(method.stages)):
-        arguments = [reached if port.name == "x" else given[port.name] for port in rate.inputs]
+        arguments = [reached if port.name == "x" else places[port.name] for port in rate.inputs]
         ks.append(whole.place(rate, *arguments)[0])
         (reached,) = whole.place(stage_graph(space, method, i), [h], x, *ks)
     if model.constraints is not None:
@@ -255,19 +250,19 @@ def rate_graph(
     ports += [*data, Port("stop", ()), Port("h", ())]
     ports += [Port(name, (n,)) for name in names if name in ("kp", "kd")]
 
-    def rate(x: Array, tau: Array, *rest: Array) -> tuple[Array, Array]:
-        given = dict(zip([port.name for port in ports[2:]], rest, strict=True))
-        changed = with_free(model, free, [given[port.name] for port in data])
+    def rate(x: Array, tau: Array, *others: Array) -> tuple[Array, Array]:
+        arguments = dict(zip([port.name for port in ports[2:]], others, strict=True))
+        changed = with_free(model, free, [arguments[port.name] for port in data])
         q, dq, a = space.split(x)
         lean = lean_model(changed, regrouped=not free)
-        tree = lean_tree(lean, q, given.get("F_ext"))
-        acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, given)
+        tree = lean_tree(lean, q, arguments.get("F_ext"))
+        acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
         if model.constraints is not None:
             items = lean_items(lean)
-            h, stop = given["h"], given["stop"]
+            h, stop = arguments["h"], arguments["stop"]
             k, more = constrained_step_rate(method, tree, items, (q, dq), acting, h, stop, gains)
         else:
-            k, more = step_rate(method, tree, dq, acting, given["h"], given["stop"], gains)
+            k, more = step_rate(method, tree, dq, acting, arguments["h"], arguments["stop"], gains)
         k = np.concatenate([k, next_a]) if space.extra else k
         return k, np.concatenate([acting, more])
 

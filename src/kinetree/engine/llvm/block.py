@@ -143,14 +143,14 @@ class StatesLoop:
 
     def _setup(self) -> list[tuple[str, str, str, str]]:
         """For each array: its address, bytes between states, core strides, whether contiguous."""
-        w, found, strides = self.writer, [], len(self.ports)
+        w, operands, strides = self.writer, [], len(self.ports)
         for k, port in enumerate(self.ports):
             base = w.let(f"load ptr, ptr {w.at('%args', k, 'ptr')}, align 8")
             outer = w.let(f"load i64, ptr {w.at('%steps', k, 'i64')}, align 8")
             core = w.at("%steps", strides, "i64")
-            found.append((base, outer, core, contiguous(w, port, self.scalar.size, core)))
+            operands.append((base, outer, core, contiguous(w, port, self.scalar.size, core)))
             strides += len(port.shape)
-        return found
+        return operands
 
     def _move(self, k: int, verb: str, operand: tuple[str, str, str, str]) -> None:
         """Reads or writes the block of one array."""
@@ -182,7 +182,7 @@ class StatesLoop:
         w = self.writer
         w.do("%total = load i64, ptr %dimensions, align 8")
         free = self._buffers()
-        found = self._setup()
+        operands = self._setup()
         w.do("%any = icmp sgt i64 %total, 0")
         w.do("br i1 %any, label %begin, label %done")
         w.label("begin")
@@ -195,11 +195,11 @@ class StatesLoop:
         w.do(f"%count = select i1 %short, i64 %left, i64 {self.lanes}")
         for k, port in enumerate(self.ports[: len(self.graph.inputs)]):
             if port.size:
-                self._read(k, found[k])
+                self._read(k, operands[k])
         w.do(f"call void @{self.name}_block(ptr %in, ptr %out)")
         for k in range(len(self.graph.inputs), len(self.ports)):
             if self.ports[k].size:
-                self._move(k, "write", found[k])
+                self._move(k, "write", operands[k])
         w.do("br label %written")
         w.label("written")
         w.do(f"%next = add i64 %first, {self.lanes}")

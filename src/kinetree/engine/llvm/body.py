@@ -23,8 +23,8 @@ from kinetree.engine.llvm.pace import paced
 from kinetree.engine.llvm.text import SCALARS, number, splat, vector
 from kinetree.errors import GraphError
 
-PART = 500  # nodes of a part, at most
-WHOLE = 2000  # nodes up to which vector code, which has more registers, stays in one part
+PART_NODES = 500  # nodes of a part, at most
+WHOLE_NODES = 2000  # nodes up to which vector code, which has more registers, stays in one part
 IN_MEMORY = frozenset({"input", "sin", "cos"})
 NOT_KEPT = IN_MEMORY | {"const"}
 
@@ -44,7 +44,7 @@ class Head:
 
 def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
     """The parts of an order of evaluation, of about equal lengths."""
-    count = 1 if lanes > 1 and len(order) <= WHOLE else -(-len(order) // PART)
+    count = 1 if lanes > 1 and len(order) <= WHOLE_NODES else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -99,11 +99,11 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
     first = f"define {head.linkage}void @{name}({', '.join(head.pointers)}){head.attributes} {{"
     if len(parts) == 1:
         return "\n".join([first, *made, *parts[0], end])
-    given = ", ".join([*head.pointers, *(f"ptr {pointer}" for pointer in buffers)])
-    passed = ", ".join(f"ptr {x.split()[-1]}" for x in given.split(", "))
+    parameters = ", ".join([*head.pointers, *(f"ptr {pointer}" for pointer in buffers)])
+    passed = ", ".join(f"ptr {x.split()[-1]}" for x in parameters.split(", "))
     lines = []
     for k, part in enumerate(parts):
-        lines += [f"define internal void @{name}_part{k}({given}){PARTED} {{", *part, end]
+        lines += [f"define internal void @{name}_part{k}({parameters}){PARTED} {{", *part, end]
     calls = [f"  call void @{name}_part{k}({passed})" for k in range(len(parts))]
     return "\n".join([*lines, first, *made, *calls, end])
 
@@ -243,8 +243,8 @@ class GraphCode:
                 f"{', '.join(['const', 'input', 'sin', 'cos', *STATEMENTS])}."
             )
         places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
-        found = self.patterns[op] = STATEMENTS[op].format(**places, **self.words)
-        return found
+        statement = self.patterns[op] = STATEMENTS[op].format(**places, **self.words)
+        return statement
 
     def lines(self, moves: Moves) -> list[list[str]]:
         """The statements of each part."""

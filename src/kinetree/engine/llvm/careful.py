@@ -5,8 +5,8 @@ An angle is m 2^e with a whole m below 2^53. Only some digits of 2/pi matter for
 table, leave an error of 2^-137, while no double is closer to a multiple of pi/2 than about 2^-61.
 """
 
-from kinetree.engine.compiler.elementary import MAGNITUDE, fast_two_sum
-from kinetree.engine.compiler.sincos import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS
+from kinetree.engine.compiler.elementary import MAGNITUDE
+from kinetree.engine.compiler.sincos import EVALUATE, TWO_OVER_PI_WORDS, times_half_pi
 from kinetree.engine.llvm.sincos import limit_bits, narrow, turned, widen
 from kinetree.engine.llvm.text import SCALARS, Floats, Writer
 
@@ -43,11 +43,11 @@ def product(w: Writer, m: str, factor: tuple[str, str, str]) -> tuple[str, str, 
     return top, words[1], words[0]
 
 
-def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[str, str, str, str]:
+def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[list[str], str, str]:
     """Splits a fixed-point number with two whole bits into n and a fraction in [-1/2, 1/2).
 
-    Returns the fraction's magnitude as an unevaluated sum of two doubles, a scale with its sign
-    that they still need, and n.
+    Returns the fraction's magnitude as a sum of four doubles, the largest first, a scale with its
+    sign that they still need, and n.
     """
     w = f.writer
     top, middle, bottom = value
@@ -66,7 +66,7 @@ def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[str, str, str, str
     scale = f.select(tiny, f.number(2.0**-128), f.number(2.0**-64))
     scale = f.select(negative, f.neg(scale), scale)
 
-    pieces = []  # 32 bits each, so that the conversion is exact
+    pieces: list[str] = []  # 32 bits each, so that the conversion is exact
     for word, unit in ((high, 1.0), (rest, 2.0**-64)):
         for bits, weight in (
             (f"lshr i64 {word}, 32", 2.0**32),
@@ -74,12 +74,7 @@ def fraction(f: Floats, value: tuple[str, str, str]) -> tuple[str, str, str, str
         ):
             piece = w.let(f"uitofp i64 {w.let(bits)} to double")
             pieces.append(f.mul(piece, f.number(unit * weight)))
-    hi, lo = fast_two_sum(f, pieces[0], pieces[1])
-    lo, left = fast_two_sum(f, lo, pieces[2])
-    left = f.add(left, pieces[3])
-    hi, lo = fast_two_sum(f, hi, lo)
-    hi, lo = fast_two_sum(f, hi, f.add(lo, left))
-    return hi, lo, scale, n
+    return pieces, scale, n
 
 
 def reduce_any(f: Floats, name: str, bits: str) -> tuple[str, str, str]:
@@ -88,12 +83,8 @@ def reduce_any(f: Floats, name: str, bits: str) -> tuple[str, str, str]:
     exponent = w.let(f"sub i64 {w.let(f'lshr i64 {bits}, 52')}, 1075")
     m = w.let(f"and i64 {bits}, {2**52 - 1}")
     m = w.let(f"or i64 {m}, {2**52}")
-    hi, lo, scale, n = fraction(f, product(w, m, digits(w, name, exponent)))
-    first, rest = f.number(HALF_PI[0]), f.number(HALF_PI_REST)
-    t = f.mul(hi, first)
-    low = f.fma(hi, first, f.neg(t))
-    low = f.fma(lo, first, f.fma(hi, rest, low))
-    t, low = fast_two_sum(f, t, low)
+    pieces, scale, n = fraction(f, product(w, m, digits(w, name, exponent)))
+    t, low = times_half_pi(f, pieces)
     return f.mul(t, scale), f.mul(low, scale), n
 
 
@@ -110,7 +101,7 @@ def emit_careful(name: str, dtype: str) -> str:
     Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
     to s and c, over what the short reduction wrote there.
     """
-    own = SCALARS[dtype]
+    scalar = SCALARS[dtype]
     w = Writer()
     f = Floats(w, "float64", 1)
     wide = widen(w, dtype, 1, "%angle")
@@ -122,7 +113,7 @@ def emit_careful(name: str, dtype: str) -> str:
     sine, cosine = turned(f, *EVALUATE[dtype](f, t, low), n, wide)
     sine, cosine = (narrow(w, dtype, 1, value) for value in (sine, cosine))
     body = "\n".join(w.lines)
-    at = f"getelementptr inbounds {own.word}, ptr"
+    at = f"getelementptr inbounds {scalar.word}, ptr"
     return f"""\
 define internal void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
 entry:
@@ -132,21 +123,21 @@ loop:
   %px = {at} %x, i64 %i
   %ps = {at} %s, i64 %i
   %pc = {at} %c, i64 %i
-  %angle = load {own.word}, ptr %px, align {own.size}
-  %bits = bitcast {own.word} %angle to {own.integer}
-  %magnitude = and {own.integer} %bits, {2 ** (8 * own.size - 1) - 1}
-  %large = icmp ugt {own.integer} %magnitude, {limit_bits(dtype)}
+  %angle = load {scalar.word}, ptr %px, align {scalar.size}
+  %bits = bitcast {scalar.word} %angle to {scalar.integer}
+  %magnitude = and {scalar.integer} %bits, {2 ** (8 * scalar.size - 1) - 1}
+  %large = icmp ugt {scalar.integer} %magnitude, {limit_bits(dtype)}
   br i1 %large, label %beyond, label %join
 beyond:
 {body}
-  store {own.word} {sine}, ptr %ps, align {own.size}
-  store {own.word} {cosine}, ptr %pc, align {own.size}
+  store {scalar.word} {sine}, ptr %ps, align {scalar.size}
+  store {scalar.word} {cosine}, ptr %pc, align {scalar.size}
   br label %join
 other:
   ; NaN for both, with the flag for an invalid operation if the angle is infinite
-  %nan = fsub {own.word} %angle, %angle
-  store {own.word} %nan, ptr %ps, align {own.size}
-  store {own.word} %nan, ptr %pc, align {own.size}
+  %nan = fsub {scalar.word} %angle, %angle
+  store {scalar.word} %nan, ptr %ps, align {scalar.size}
+  store {scalar.word} %nan, ptr %pc, align {scalar.size}
   br label %join
 join:
   %next = add nuw i64 %i, 1

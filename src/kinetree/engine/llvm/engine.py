@@ -27,7 +27,7 @@ from kinetree.errors import CompileError
 
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
 # and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
-LARGE = 40_000
+LOW_EFFORT_LINES = 40_000
 
 # one fused product; see `fuses`
 PRODUCT = """declare double @llvm.fma.f64(double, double, double)
@@ -114,7 +114,7 @@ def parse(text: str) -> Any:
 
 def level(text: str) -> int:
     """The code generator's effort for `text`, 0 to 3."""
-    return 1 if text.count("\n") > LARGE else 2
+    return 1 if text.count("\n") > LOW_EFFORT_LINES else 2
 
 
 def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
@@ -162,17 +162,17 @@ def _object_code(module: Any, target: Target, effort: int) -> bytes:
 
     machine = target_machine(target, effort)
     with ffi.OutputString() as problem:
-        found = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, problem)
-        if not found:
+        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, problem)
+        if not buffer:
             raise CompileError(
                 f"LLVM made no code for the processor {target.cpu or 'of this machine'}: "
                 f"{problem}. Expected one that LLVM knows; please report it."
             )
     try:
-        start = ffi.lib.LLVMPY_GetBufferStart(found)
-        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(found))
+        start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(buffer))
     finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 def pack(objects: Iterable[bytes]) -> bytes:

@@ -59,18 +59,18 @@ def emit_functions(graph: Graph, name: str, dtype: str, *lanes: int) -> list[str
 def emit_function(op: str, name: str, dtype: str, lanes: int) -> str:
     """Text of one function: vectors in, a vector out."""
     w = Writer()
-    own, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
+    floats, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
     arguments = LETTERS[: OPERATIONS[op][0]]
     if op in ORDERED:
-        value = ORDERED[op](own, *arguments)
+        value = ORDERED[op](floats, *arguments)
     else:
         wide = [widen(w, dtype, lanes, x) for x in arguments]
         value = narrow(w, dtype, lanes, elementary.FUNCTIONS[op](f, *wide))
     body = "\n".join(w.lines)
-    given = ", ".join(f"{own.type} {x}" for x in arguments)
+    parameters = ", ".join(f"{floats.type} {x}" for x in arguments)
     return f"""\
-define internal {own.type} @{name}_{op}_{lanes}({given}) noinline "stackrealign" {{
+define internal {floats.type} @{name}_{op}_{lanes}({parameters}) noinline "stackrealign" {{
 {body}
-  ret {own.type} {value}
+  ret {floats.type} {value}
 }}
 """

@@ -34,7 +34,8 @@ def emit_program(
 ) -> str:
     """Text of a module with `@{name}_states` and `@{name}_one`, as `emit` makes of a graph."""
     lanes = target.lanes(dtype)
-    shell = _shell(program)
+    # a graph with the ports of the program, for code that reads and writes arrays
+    shell = Graph((), program.inputs, program.outputs, tuple(() for _ in program.outputs))
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     parts += emit_loops(program, name, dtype, tuple(dict.fromkeys((lanes, 1))), lanes)
     for ports, write in ((shell.inputs, False), (shell.outputs, True)):
@@ -69,11 +70,6 @@ def emit_loops(
         if op in used:
             parts += [emit_function(op, name, dtype, lanes) for lanes in widths]
     return parts
-
-
-def _shell(program: Program) -> Graph:
-    """A graph with the ports of a program, for code that reads and writes arrays."""
-    return Graph((), program.inputs, program.outputs, tuple(() for _ in program.outputs))
 
 
 class BodyCode:
@@ -202,12 +198,12 @@ class BodyCode:
         names += [f"to{s}" for s in range(len(self.body.sheaves))]
         spaces += ["%out" if self.last else "%work"] * len(self.body.sheaves)
         for k, (name, space) in enumerate(zip(names, spaces, strict=True)):
-            own = name + suffix
-            yield f"  %{own}_at = getelementptr inbounds i8, ptr %here{suffix}, i64 {4 * k}"
-            yield f"  %{own}_short = load i32, ptr %{own}_at, align 4"
-            yield f"  %{own}_long = zext i32 %{own}_short to i64"
-            yield f"  %{own}_step = mul i64 %{own}_long, {self.bytes}"
-            yield f"  %{own} = getelementptr inbounds i8, ptr {space}, i64 %{own}_step"
+            value = name + suffix
+            yield f"  %{value}_at = getelementptr inbounds i8, ptr %here{suffix}, i64 {4 * k}"
+            yield f"  %{value}_short = load i32, ptr %{value}_at, align 4"
+            yield f"  %{value}_long = zext i32 %{value}_short to i64"
+            yield f"  %{value}_step = mul i64 %{value}_long, {self.bytes}"
+            yield f"  %{value} = getelementptr inbounds i8, ptr {space}, i64 %{value}_step"
         if self.body.constants:
             yield f"  %first{suffix} = mul i64 {i}, {8 * self.body.constants}"
             yield (
@@ -249,12 +245,12 @@ class BodyCode:
         for k in range(many):
             for result, node in enumerate(self.body.graph.results[0]):
                 source = "%sines" if nodes[node].op == "sin" else "%cosines"
-                own, (to, at) = f"{k}_{result}", self.target[result]
+                label, (to, at) = f"{k}_{result}", self.target[result]
                 lines += [
-                    f"  %s{own} = getelementptr inbounds i8, ptr {source}, i64 {k * step}",
-                    f"  %y{own} = load {self.kind}, ptr %s{own}, align {size}",
-                    f"  %t{own} = getelementptr inbounds i8, ptr {to}_{k}_, i64 {at * step}",
-                    f"  store {self.kind} %y{own}, ptr %t{own}, align {size}",
+                    f"  %s{label} = getelementptr inbounds i8, ptr {source}, i64 {k * step}",
+                    f"  %y{label} = load {self.kind}, ptr %s{label}, align {size}",
+                    f"  %t{label} = getelementptr inbounds i8, ptr {to}_{k}_, i64 {at * step}",
+                    f"  store {self.kind} %y{label}, ptr %t{label}, align {size}",
                 ]
         lines += [
             f"  %next = add i64 %i, {many}",
@@ -280,10 +276,10 @@ def spread(target: str, value: str, word: str, lanes: int) -> str:
 def _block(program: Program, name: str, dtype: str, lanes: int) -> str:
     """The function that walks through the runs for a block of states."""
     unit = SCALARS[dtype].size * lanes
-    own = f"{name}_block" if lanes > 1 else f"{name}_block1"
+    function = f"{name}_block" if lanes > 1 else f"{name}_block1"
     cases = "\n".join(f"    i32 {k}, label %body{k}" for k in range(len(program.bodies)))
     lines = [
-        f"define internal void @{own}(ptr %in, ptr %out){ATTRIBUTES} {{",
+        f"define internal void @{function}(ptr %in, ptr %out){ATTRIBUTES} {{",
         "entry:",
         f"  %heap = call ptr @malloc(i64 {(program.slots + 1) * unit + unit})",
         "  %refused = icmp eq ptr %heap, null",
@@ -311,11 +307,11 @@ def _block(program: Program, name: str, dtype: str, lanes: int) -> str:
         f"  %constants = getelementptr inbounds double, ptr @{name}_constants, i64 %constant",
         f"  switch i32 %body, label %ran [\n{cases}\n  ]",
     ]
-    given = ARGUMENTS.replace("%count", "%calls")
+    arguments = ARGUMENTS.replace("%count", "%calls")
     for k in range(len(program.bodies)):
         lines += [
             f"body{k}:",
-            f"  call void @{name}_body{k}_{lanes}({given})",
+            f"  call void @{name}_body{k}_{lanes}({arguments})",
             "  br label %ran",
         ]
     lines += [

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-LONG = 300  # lines from which a function may go to another module
+LONG_FUNCTION = 300  # lines from which a function may go to another module
 SMALLEST_MODULE, LARGEST_MODULE = (
     1_000,
     5_000,
@@ -29,9 +29,9 @@ class Function:
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        found = NAME.search(self.text)
-        assert found is not None
-        self.name, self.size = found[1], self.text.count("\n")
+        match = NAME.search(self.text)
+        assert match is not None
+        self.name, self.size = match[1], self.text.count("\n")
 
     def visible(self) -> str:
         """Return the text with a name that other modules of the kernel can refer to."""
@@ -50,22 +50,22 @@ def cut(text: str) -> list[str]:
     """
     if text.count("\n") < SMALLEST_MODULE:
         return [text]
-    functions, rest = take_apart(text)
+    functions, others = take_apart(text)
     known = {function.name: function for function in functions}
     prefix = common_prefix(known)
-    long = [f for f in functions if f.size >= LONG and named(f, prefix) <= known.keys()]
+    long = [f for f in functions if f.size >= LONG_FUNCTION and named(f, prefix) <= known.keys()]
     if len(long) < 2:
         return [text]
-    shared = "".join(line for line in rest.splitlines(keepends=True) if is_shared(line))
+    shared = "".join(line for line in others.splitlines(keepends=True) if is_shared(line))
     moved, modules, called = {f.name for f in long}, list[str](), set[str]()
     for group in groups(long):
-        own = {f.name for f in group}
-        outside = sorted(set[str]().union(*(named(f, prefix) for f in group)) - own)
+        group_names = {f.name for f in group}
+        outside = sorted(set[str]().union(*(named(f, prefix) for f in group)) - group_names)
         called.update(outside)
         declared = [known[name].declaration() for name in outside]
         modules.append("".join([shared, *declared, *(f.visible() for f in group)]))
     kept = [f.visible() if f.name in called else f.text for f in functions if f.name not in moved]
-    return [*modules, "".join([rest, *(f.declaration() for f in long), *kept])]
+    return [*modules, "".join([others, *(f.declaration() for f in long), *kept])]
 
 
 def take_apart(text: str) -> tuple[list[Function], str]:
@@ -91,8 +91,8 @@ def common_prefix(names: Iterable[str]) -> str:
 
 def named(function: Function, prefix: str) -> set[str]:
     """Return what a function refers to by names of the kernel, itself excepted."""
-    found = set(re.findall(re.escape(prefix) + r"\w+", function.text))
-    return {name[1:] for name in found} - {function.name}
+    names = set(re.findall(re.escape(prefix) + r"\w+", function.text))
+    return {name[1:] for name in names} - {function.name}
 
 
 def is_shared(line: str) -> bool:
@@ -102,13 +102,13 @@ def is_shared(line: str) -> bool:
 
 def groups(functions: Sequence[Function]) -> list[list[Function]]:
     """Divide functions into modules of about equal lengths in their order, at least two."""
-    found: list[list[Function]] = []
+    modules: list[list[Function]] = []
     limit = min(LARGEST_MODULE, max(SMALLEST_MODULE, sum(f.size for f in functions) // 2))
     size = limit
     for function in functions:
         if size + function.size > limit:
-            found.append([])
+            modules.append([])
             size = 0
-        found[-1].append(function)
+        modules[-1].append(function)
         size += function.size
-    return found
+    return modules

@@ -99,10 +99,10 @@ class One:
                 loaded[start] = w.let(f"load {kind}, ptr {address}, align {scalar.size}")
         group = self.lanes // width
         runs = [loaded[start] for start in starts]
-        return [
-            join_runs(w, scalar.word, runs[k : k + group], width)
-            for k in range(0, len(runs), group)
-        ]
+        groups = [runs[k : k + group] for k in range(0, len(runs), group)]
+        if width == 1:  # the runs are scalars
+            return [insert_all(w, scalar.word, part) for part in groups]
+        return [join(w, scalar.word, part, width) for part in groups]
 
     def text(self) -> str:
         """The whole function."""
@@ -118,8 +118,3 @@ class One:
             if size
         }
         return assemble(f"{self.name}_one", Head(pointers), buffers, parts)
-
-
-def join_runs(w: Writer, word: str, runs: list[str], width: int) -> str:
-    """One vector from runs side by side; runs may be scalars."""
-    return join(w, word, runs, width) if width > 1 else insert_all(w, word, runs)

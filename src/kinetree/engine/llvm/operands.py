@@ -28,7 +28,7 @@ RUN = 32  # bytes of a row that are read or written at once, at most
 UNIT = 16  # bytes that x86 shuffles as a whole
 LINE = 64  # bytes of a line of the cache
 NEAR = 4096  # bytes of a block of all arrays up to which the next block is prefetched
-AHEAD = 256  # bytes by which stores along each row are prefetched where blocks are larger
+PREFETCH_BYTES = 256  # bytes by which stores along each row are prefetched where blocks are larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
                 prefetch(w, w.at(start, offset), write)
         elif write:
             for row in rows:
-                prefetch(w, w.at(w.at(row, column, scalar.word), AHEAD), write)
+                prefetch(w, w.at(w.at(row, column, scalar.word), PREFETCH_BYTES), write)
 
     starts = list(range(0, operand.size - width + 1, width))
     if operand.size <= UNROLLED:
@@ -107,9 +107,9 @@ def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
         w.do(f"%columns_left = icmp ule i64 %column_next, {starts[-1]}")
         w.do("br i1 %columns_left, label %columns, label %last")
         w.label("last")
-    if rest := operand.size % width:
-        last = min(width, max(2, 1 << (rest - 1).bit_length()))
-        columns_at(operand.size - last, last, last - rest)  # some may be known from before
+    if columns_left := operand.size % width:
+        last = min(width, max(2, 1 << (columns_left - 1).bit_length()))
+        columns_at(operand.size - last, last, last - columns_left)  # some may be known from before
     return w.lines
 
 

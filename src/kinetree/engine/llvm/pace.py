@@ -27,19 +27,19 @@ CYCLES = {
     "div": 24,
     "sqrt": 32,
 }
-LONG = 40  # cycles of all other functions
+FUNCTION_CYCLES = 40  # cycles of all other functions
 
 
 def remaining(graph: Graph) -> list[int]:
     """Return the cycles from the beginning of each node to the end of the longest chain from it."""
-    found = [0] * len(graph.nodes)
+    cycles_left = [0] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
-        found[i] = left = found[i] + CYCLES.get(node.op, LONG)
+        cycles_left[i] = left = cycles_left[i] + CYCLES.get(node.op, FUNCTION_CYCLES)
         for arg in node.args:
-            if found[arg] < left:
-                found[arg] = left
-    return found
+            if cycles_left[arg] < left:
+                cycles_left[arg] = left
+    return cycles_left
 
 
 def paced(graph: Graph, order: Sequence[int]) -> list[int]:
@@ -50,18 +50,18 @@ def paced(graph: Graph, order: Sequence[int]) -> list[int]:
     end where no node of the order uses them.
     """
     left, nodes = remaining(graph), graph.nodes
-    steps = [i for i in order if CYCLES.get(nodes[i].op, LONG)]
+    steps = [i for i in order if CYCLES.get(nodes[i].op, FUNCTION_CYCLES)]
     total = max([len(steps) / RATE, *[left[i] for i in steps]])
     time = {i: min(k / RATE, total - left[i]) for k, i in enumerate(steps)}
     # An argument has at least as much left as its user and an earlier place, so it stays before it.
     steps.sort(key=time.__getitem__)
     known = set(steps)
     reads = {i for i in order if i not in known}
-    found: list[int] = []
+    paced_order: list[int] = []
     for i in steps:
         for arg in nodes[i].args:
             if arg in reads:
                 reads.remove(arg)
-                found.append(arg)
-        found.append(i)
-    return [*found, *sorted(reads)]
+                paced_order.append(arg)
+        paced_order.append(i)
+    return [*paced_order, *sorted(reads)]

@@ -33,6 +33,7 @@ SYMBOL = "kernel"
 EMITTER = (
     "engine/llvm",
     "engine/compiler/elementary.py",
+    "engine/compiler/sincos.py",
     "engine/call/arguments.py",
     "engine/call/blocks.py",
     "engine/call/buffers.py",

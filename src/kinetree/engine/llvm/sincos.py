@@ -55,19 +55,19 @@ def narrow(writer: Writer, dtype: str, lanes: int, x: str) -> str:
 def chain(dtype: str, lanes: int, member: int) -> tuple[list[str], str]:
     """Statements for vector %x{member} of angles, and the mask of those up to LIMIT."""
     w = Writer(f"v{member}_")
-    own, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
+    floats, f = Floats(w, dtype, lanes), Floats(w, "float64", lanes)
     size = SCALARS[dtype].size
     px, ps, pc = (f"%{p}{member}" for p in "xsc")
-    x = w.let(f"load {own.type}, ptr {px}, align {size * lanes}")
-    magnitude = own.on_bits("and", own.bits(x), own.integer(2 ** (8 * size - 1) - 1))
-    small = own.on_bits("icmp ule", magnitude, own.integer(limit_bits(dtype)))
-    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, own.from_bits(magnitude)), small)
+    x = w.let(f"load {floats.type}, ptr {px}, align {size * lanes}")
+    magnitude = floats.on_bits("and", floats.bits(x), floats.integer(2 ** (8 * size - 1) - 1))
+    small = floats.on_bits("icmp ule", magnitude, floats.integer(limit_bits(dtype)))
+    t, low, n = REDUCE[dtype](f, widen(w, dtype, lanes, floats.from_bits(magnitude)), small)
     sine, cosine = EVALUATE[dtype](f, t, low)
     masked = size * lanes >= MASKED
     sine, cosine = turned(f, sine, cosine, n, widen(w, dtype, lanes, x), masked)
     for value, pointer in ((sine, ps), (cosine, pc)):
         value = narrow(w, dtype, lanes, value)
-        w.do(f"store {own.type} {value}, ptr {pointer}, align {size * lanes}")
+        w.do(f"store {floats.type} {value}, ptr {pointer}, align {size * lanes}")
     return w.lines, small
 
 

@@ -91,8 +91,8 @@ def host_target(name: str | None = None) -> Target:
     """
     import llvmlite.binding as llvm
 
-    found = llvm.get_host_cpu_features()
-    present = frozenset(feature for feature, there in found.items() if there)
+    cpu_features = llvm.get_host_cpu_features()
+    present = frozenset(feature for feature, there in cpu_features.items() if there)
     triple = llvm.get_process_triple()
     if triple.startswith(("aarch64", "arm64")):
         present |= {"neon"}  # every 64-bit ARM has it, though some systems do not list it
@@ -105,7 +105,7 @@ def host_target(name: str | None = None) -> Target:
         lanes64=lanes,
         lanes32=2 * lanes,
         cpu=llvm.get_host_cpu_name(),
-        features=found.flatten(),
+        features=cpu_features.flatten(),
         triple=triple,
     )
 

@@ -21,9 +21,9 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """
     operation = operation_of(dispatch)
     if not options or options.keys() == {"out"}:
-        found = operation.cuda.again(arrays, options.get("out"))
-        if found is not None:
-            return found
+        repeated = operation.cuda.again(arrays, options.get("out"))
+        if repeated is not None:
+            return repeated
     check_call(operation, arrays, options)
     return operation.cuda(*arrays, out=options.get("out"))
 

@@ -51,8 +51,8 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     leads = [lead(x.shape, port) for x, port in zip(operands, ports, strict=True)]
     common = np.broadcast_shapes(*leads)
     ready = [
-        x if own in ((), common) else jnp.broadcast_to(x, (*common, *port.shape))
-        for x, own, port in zip(operands, leads, ports, strict=True)
+        x if axes in ((), common) else jnp.broadcast_to(x, (*common, *port.shape))
+        for x, axes, port in zip(operands, leads, ports, strict=True)
     ]
     results = bind(operation, ready)
     return results[0] if len(results) == 1 else tuple(results)
@@ -61,20 +61,20 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
 def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[JaxArray]:
     """Arrays of JAX of one type; constants, and lists of arrays, become such arrays."""
     jax = need("jax", "jax", "arrays of JAX")
-    given: list[JaxArray] = [jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays]
+    operands: list[JaxArray] = [jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays]
     kinds: dict[str, str] = {}
-    for port, x in zip(operation.inputs, given, strict=False):
+    for port, x in zip(operation.inputs, operands, strict=False):
         if isinstance(x, jax.Array):
             kinds[port.name] = x.dtype.name
         elif isinstance(x, CONSTANTS):
             check_real(operation, port.name, x)
         else:
             refuse_kind(operation, port.name, x, "jax", f"jax.numpy.asarray({port.name})")
-    check_call(operation, given, options)
+    check_call(operation, operands, options)
     dtype = number_type(operation, kinds)
     if not jax.config.jax_enable_x64:
         dtype = "float32"
-    return [jax.numpy.asarray(x, dtype) for x in given]
+    return [jax.numpy.asarray(x, dtype) for x in operands]
 
 
 @functools.cache
@@ -104,8 +104,8 @@ def bind(operation: Operation, operands: Sequence[JaxArray]) -> list[JaxArray]:
 
 def common_lead(operation: Operation, operands: Sequence[JaxArray]) -> tuple[int, ...]:
     """The axes of the results: those of any operand that has some."""
-    found = (lead(x.shape, port) for x, port in zip(operands, operation.inputs, strict=True))
-    return next(filter(None, found), ())
+    leads = (lead(x.shape, port) for x, port in zip(operands, operation.inputs, strict=True))
+    return next(filter(None, leads), ())
 
 
 def compute(*operands: JaxArray, operation: Operation) -> list[JaxArray]:
@@ -143,9 +143,9 @@ def batch(operands: Sequence[JaxArray], axes: Sequence[int | None], *, operation
     inner = next(filter(None, (lead(x.shape, p)[k is not None :] for x, k, p in mapped)), ())
     ready = []
     for x, k, port in mapped:
-        own = lead(x.shape, port)
-        if own and own != (size, *inner):
-            gap = () if own[k is not None :] else (1,) * len(inner)
+        axes_now = lead(x.shape, port)
+        if axes_now and axes_now != (size, *inner):
+            gap = () if axes_now[k is not None :] else (1,) * len(inner)
             shape = (size if k is not None else 1, *gap, *x.shape[k is not None :])
             x = jnp.broadcast_to(x.reshape(shape), (size, *inner, *port.shape))
         ready.append(x)
@@ -178,8 +178,8 @@ def transpose(
         jnp.zeros(port.shape, dtype) if type(w) is Zero else w
         for port, w in zip(primal.outputs, cotangents, strict=True)
     ]
-    found = bind(primal.vjp(wrt), [*fixed, *weights])
-    added = [total(x, v.aval.shape) for x, v in zip(found, linear, strict=True)]
+    slopes = bind(primal.vjp(wrt), [*fixed, *weights])
+    added = [total(x, v.aval.shape) for x, v in zip(slopes, linear, strict=True)]
     return [None] * len(fixed) + added
 
 

@@ -138,20 +138,20 @@ def check_call(
         raise problem
 
 
-def number_type(operation: Operation, found: Mapping[str, str]) -> str:
+def number_type(operation: Operation, types: Mapping[str, str]) -> str:
     """Return the type to compute in, from the type of each array by its argument's name.
 
     Floating arrays decide, and must agree: a float32 among float64 is mostly an oversight, which
     would double the memory of everything after it. Integers alone compute in float64.
     """
-    floats = {name: kind for name, kind in found.items() if kind in FLOATS}
+    floats = {name: kind for name, kind in types.items() if kind in FLOATS}
     if len(set(floats.values())) > 1:
         listed = ", ".join(f"{name} is {kind}" for name, kind in floats.items())
         raise InputError(
             f"the arguments of {operation.name} have different types: {listed}. "
             "Convert them to one type; kinetree converts nothing silently."
         )
-    for name, kind in found.items():
+    for name, kind in types.items():
         if kind not in FLOATS and np.dtype(_known(kind)).kind not in "biu":
             raise InputError(
                 f"{name} of {operation.name} is {kind}; kernels compute in float32 and float64. "

@@ -51,15 +51,15 @@ def make_call() -> ForeignCall:
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """Evaluate a kernel on tensors."""
     operation = operation_of(dispatch)
-    if not options and (found := again(operation, arrays)) is not None:
-        return found
+    if not options and (results := again(operation, arrays)) is not None:
+        return results
     tensors = prepared(operation, arrays, options)
     if options.get("out") is not None:
         return write(operation, tensors, options["out"])
-    found = function().apply(operation, *tensors)
+    results = function().apply(operation, *tensors)
     if not options:
         remember(operation, arrays)
-    return found
+    return results
 
 
 def again(operation: Operation, tensors: Sequence[object]) -> Any:
@@ -77,19 +77,19 @@ def again(operation: Operation, tensors: Sequence[object]) -> Any:
 
 def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
     """Apply an operation to tensors that are known to fit."""
-    found = again(operation, tensors)
-    if found is None:
-        found = function().apply(operation, *tensors)
+    results = again(operation, tensors)
+    if results is None:
+        results = function().apply(operation, *tensors)
         remember(operation, tensors)
-    return found
+    return results
 
 
 def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[Tensor]:
     """Tensors of one type on one device; plain numbers become tensors of that kind."""
-    given: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for port, x in zip(operation.inputs, arrays, strict=False):
         if isinstance(x, torch().Tensor):
-            given[port.name] = x
+            tensors[port.name] = x
         elif not isinstance(x, NUMBERS):
             refuse_kind(operation, port.name, x, "torch", f"torch.as_tensor({port.name})")
         elif holds(x, torch().Tensor):  # its gradients would be lost in the conversion
@@ -97,22 +97,22 @@ def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[
         else:
             check_real(operation, port.name, x)
     check_call(operation, arrays, options)
-    device = one_device(operation, given)
-    kinds = {name: dtype_name(x) for name, x in given.items()}
+    device = one_device(operation, tensors)
+    kinds = {name: dtype_name(x) for name, x in tensors.items()}
     dtype = getattr(torch(), number_type(operation, kinds))
     return [torch().as_tensor(x, dtype=dtype, device=device) for x in arrays]
 
 
-def one_device(operation: Operation, given: dict[str, Tensor]) -> Any:
+def one_device(operation: Operation, tensors: dict[str, Tensor]) -> Any:
     """The device of all tensors."""
-    devices = {name: x.device for name, x in given.items()}
+    devices = {name: x.device for name, x in tensors.items()}
     if len(set(devices.values())) > 1:
         listed = ", ".join(f"{name} is on {device}" for name, device in devices.items())
         raise InputError(
             f"the arguments of {operation.name} lie on different devices: {listed}. Move them to "
             "one with .to(device)."
         )
-    for name, x in given.items():
+    for name, x in tensors.items():
         if x.device.type not in DEVICES or x.layout is not torch().strided:
             raise InputError(
                 f"{name} of {operation.name} is a {x.layout} tensor on {x.device}; kernels take "
@@ -173,8 +173,8 @@ def record(ctx: Context, plan: Plan, *tensors: Tensor) -> Any:
     ctx.operation = plan.operation
     ctx.save_for_backward(*tensors)
     ctx.set_materialize_grads(False)
-    found = plan.run(tensors)
-    return forward(plan.operation, *tensors) if found is None else found
+    results = plan.run(tensors)
+    return forward(plan.operation, *tensors) if results is None else results
 
 
 def forward(operation: Operation, *tensors: Tensor) -> Any:
@@ -204,8 +204,10 @@ def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
         like(port.shape) if w is None else w.contiguous()
         for port, w in zip(operation.outputs, cotangents, strict=True)
     ]
-    found = evaluate(operation.vjp(wrt), [*tensors, *weights])
-    for k, slope in zip(wrt, found if isinstance(found, tuple) else (found,), strict=True):
+    gradients = evaluate(operation.vjp(wrt), [*tensors, *weights])
+    for k, slope in zip(
+        wrt, gradients if isinstance(gradients, tuple) else (gradients,), strict=True
+    ):
         shape = tensors[k].shape  # a sum over the states that it was broadcast to
         slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
     return tuple(slopes)
@@ -221,16 +223,16 @@ def jvp(ctx: Context, *tangents: Tensor) -> Any:
 def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Tensor) -> Any:
     """Make a mapped axis the first of the leading axes, over which every kernel broadcasts."""
     ports, dims = operation.inputs, in_dims[1:]
-    own = [
+    batch_axes = [
         len(lead(x.shape, p)) - (d is not None)
         for x, p, d in zip(tensors, ports, dims, strict=True)
     ]
     aligned = [
-        x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(own) - n))]
-        for x, d, n in zip(tensors, dims, own, strict=True)
+        x if d is None else x.movedim(d, 0)[(slice(None), *[None] * (max(batch_axes) - n))]
+        for x, d, n in zip(tensors, dims, batch_axes, strict=True)
     ]
-    found = function().apply(operation, *aligned)
-    return found, (0,) * len(found) if isinstance(found, tuple) else 0
+    results = function().apply(operation, *aligned)
+    return results, (0,) * len(results) if isinstance(results, tuple) else 0
 
 
 def compute(
@@ -248,9 +250,9 @@ def on_cpu(
     if outs is not None:
         operation.call(*arrays, out=tuple(as_numpy(x) for x in outs))
         return list(outs)
-    found = operation.call(*arrays)
-    found = found if isinstance(found, tuple) else (found,)
-    return [torch().from_numpy(np.asarray(x)) for x in found]
+    results = operation.call(*arrays)
+    results = results if isinstance(results, tuple) else (results,)
+    return [torch().from_numpy(np.asarray(x)) for x in results]
 
 
 def as_numpy(x: Tensor) -> Array:

@@ -45,12 +45,12 @@ class CpuPlan:
         """Compute; results are new tensors."""
         if self.recorded:
             tensors = [x.detach() for x in tensors]
-        found = self.enter(*[x.numpy() for x in tensors])
-        if type(found) is np.ndarray:
-            return self.from_numpy(found)
-        if isinstance(found, tuple):
-            return tuple([self.from_numpy(np.asarray(x)) for x in found])
-        return self.from_numpy(np.asarray(found))  # a number
+        results = self.enter(*[x.numpy() for x in tensors])
+        if type(results) is np.ndarray:
+            return self.from_numpy(results)
+        if isinstance(results, tuple):
+            return tuple([self.from_numpy(np.asarray(x)) for x in results])
+        return self.from_numpy(np.asarray(results))  # a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,15 +97,15 @@ def version() -> tuple[int, int]:
     """The version of the interface that the installed jaxlib has, from its own header."""
     folder = Path(need("jax", "jax", "arrays of JAX").ffi.include_dir())
     header = (folder / "xla" / "ffi" / "api" / "c_api.h").read_text("utf8")
-    found = [
+    numbers = [
         re.search(rf"#define XLA_FFI_API_{part}\s+(\d+)", header) for part in ("MAJOR", "MINOR")
     ]
-    if None in found:
+    if None in numbers:
         raise CompileError(
             f"{folder} does not define the version of XLA's foreign function interface; expected "
             "XLA_FFI_API_MAJOR and _MINOR. Please report the version of jaxlib."
         )
-    major, minor = (int(x[1]) for x in found)  # type: ignore[index]
+    major, minor = (int(x[1]) for x in numbers)  # type: ignore[index]
     return major, minor
 
 

@@ -79,7 +79,7 @@ def dict_result(found, axes, dims):
     return np.stack(parts, parts[0].ndim - len(rest[0]) + k)
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", ["floating", "hand"])
 @pytest.mark.parametrize("quantity", [*FIRST, *SECOND])
 @settings(max_examples=3)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
@@ -89,15 +89,14 @@ def test_every_quantity_takes_names_in_any_order(robot, quantity, kind, seed):
     compare(kernel_of(robot, quantity), robot_of(robot), what.inputs, results, kind, seed)
 
 
-@pytest.mark.parametrize("robot", ["floating"])
 @pytest.mark.parametrize("quantity", WRT_Q)
 @settings(max_examples=2)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
-def test_derivative_kernels_take_names_in_any_order(robot, quantity, kind, seed):
+def test_derivative_kernels_take_names_in_any_order(quantity, kind, seed):
     what = find_quantity(quantity)
     results = [(*dims, "n") for _, dims in what.outputs]  # q moves along tangents
-    kernel = kernel_of(robot, quantity, "q")
-    compare(kernel, robot_of(robot), what.inputs, results, kind, seed)
+    kernel = kernel_of("floating", quantity, "q")
+    compare(kernel, robot_of("floating"), what.inputs, results, kind, seed)
 
 
 @pytest.mark.parametrize("kind", ["jacobian", "jvp", "vjp"])
@@ -142,7 +141,7 @@ def test_names_do_not_change_which_arguments_are_given_by_keyword():
     assert list(found) == list(names_of(robot, "dq"))
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", ["floating", "hand"])
 @pytest.mark.parametrize("kind", ["Series", "DataFrame", "whole dict"])
 def test_steps_take_names_in_any_order(robot, kind):
     own, rng = robot_of(robot), np.random.default_rng(6)
