@@ -14,6 +14,14 @@ def test_the_address_opens_the_page(door):
     assert b"kinetree workbench" in gzip.decompress(answer.body)
 
 
+@pytest.mark.parametrize("accepted", ["identity", "", "br", "gzip;q=0", "gzip;q=0.5, br", "*"])
+def test_the_page_is_compressed_for_clients_that_accept_it(accepted, door):
+    answer = door.ask(f"/{door.token}/", f"Accept-Encoding: {accepted}")
+    is_packed = accepted in ("gzip;q=0.5, br", "*")
+    assert (answer.headers.get("content-encoding") == "gzip") == is_packed
+    assert b"workbench" in (gzip.decompress(answer.body) if is_packed else answer.body)
+
+
 def test_localhost_is_this_machine_too(door):
     assert door.ask(f"/{door.token}/", host=f"localhost:{door.port}").status == 200
 

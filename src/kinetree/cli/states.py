@@ -359,7 +359,7 @@ def named_numbers(
 def typed_number(option: str, name: str, text: str) -> float:
     """Read one finite number of an option; `name` is what it is for, in messages."""
     try:
-        value = float(text)
+        value = float(text if text.isascii() and "_" not in text else "")
     except ValueError:
         unit = (
             " Leave the unit out: rad and m, degrees with --degrees." if UNIT.search(text) else ""

@@ -24,17 +24,13 @@ def texts(latex: str) -> str:
 
 def equations() -> list[str]:
     tables = [part for table in words.EQUATIONS.values() for part in table.values()]
-    pairs = [pair for part in tables for pair in part.values()]
-    pairs += [*words.POSE.values(), *words.DRIVE.values(), words.TURNING_ARMATURE]
-    pairs += [
-        words.STRIBECK,
-        *(x.formula for x in SMOOTH.values()),
-        words.LOAD,
-        words.VISCOUS,
-        words.OTHER,
-    ]
-    pairs += [pair for symbol in words.SYMBOLS for pair in words.components(symbol)]
-    return [latex for _, latex in pairs] + [latex for latex, *_ in words.SYMBOLS.values()]
+    equations = [equation for part in tables for equation in part.values()]
+    equations += [*words.POSE.values(), *words.DRIVE.values(), words.TURNING_ARMATURE, words.SPRING]
+    equations += [words.STRIBECK, words.LOAD, words.VISCOUS, words.OTHER]
+    equations += [law.formula for law in SMOOTH.values()]
+    equations += [pair for symbol in words.SYMBOLS for pair in words.components(symbol)]
+    latex = [x if isinstance(x, str) else x[1] for x in equations]
+    return latex + [latex for latex, *_ in words.SYMBOLS.values()]
 
 
 def test_every_equation_of_an_explanation_converts_to_its_letters():

@@ -19,6 +19,8 @@ CASES = {
     "id panda --q 1 2": "--q has 2 numbers; 'Franka Panda' needs 7: panda_joint1",
     "id panda --q": "--q needs at least one value",
     "id planar_2r --q 1 x": "'x' for 'joint2' is not a number",
+    "id planar_2r --q 1_0 2": "'1_0' for 'joint1' is not a number",
+    "id planar_2r --q 1 \u0661": "'\u0661' for 'joint2' is not a number",
     "id planar_2r --q 1 nan": "'joint2' is nan; expected a finite number",
     "id planar_2r --dq inf 0": "--dq: 'joint1' is inf",
     "id planar_2r --q jiont1=1": "Did you mean 'joint1'?",

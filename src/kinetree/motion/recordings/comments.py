@@ -77,7 +77,7 @@ STATEMENT = re.compile(
     rf"(?:(?:(?:units?|uom)\s*)?(?P<link>\bin\b|\bas\b|[:=\[({{<])[\s{OPEN}]*|[\s_/>→-]+)"
     r"(?P<what>.+)"
 )
-DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}:\d\d|\b\d+/\d+/\d+")
+DATE = re.compile(r"(?<![\w/*.])(?:19|20)\d\d\b|\b\d{1,2}:\d\d|\b\d+/\d+/\d+")
 NUMBER = re.compile(r"[+-]?\d[\d.:eE+-]*(?=\s+[^\s*/x×·]|\s*$)")
 PROSE = frozenset(
     "the a an all each every both its this that these which and or of from by with for to at not "
@@ -117,7 +117,9 @@ class Column:
 
 def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str) -> list[str]:
     """Refuse a comment whose units the columns do not state, or contradict; return notes."""
-    mentions = list(dict.fromkeys(_mentioned(comment)))
+    mentions, statements = list(dict.fromkeys(_mentioned(comment))), list(_statements(comment))
+    if not mentions and not statements:
+        return []
     words = {x.lower() for x in re.findall("[A-Za-z]+", comment)}
     named = {SUBJECTS[x] for x in words if x in SUBJECTS}
     alone = _units_alone(comment)
@@ -148,9 +150,9 @@ def check_comment(request: ReadRequest, layout: Layout, comment: str, where: str
                 if (declares and strong) or (column.option and (strong or not unit.si)):
                     raise _contradiction(request, column, unit, comment, where)
                 notes[f"{beside} {column.unit}, as its column states"] = None
-    for quantity, what, is_unit in _statements(comment):
+    for quantity, what, is_unit in statements:
         silent = [x for x in columns if x.quantity == quantity and x.unit is None]
-        is_value = bool(DATE.search(what) or (NUMBER.match(what) and not is_unit))
+        is_value = not is_unit and bool(DATE.search(what) or NUMBER.match(what))
         if silent and not is_value and not _is_harmless(what, silent, layout):
             raise _silent(request, silent[0], unit_of(what) or what, comment, where)
     return list(notes)[:1]
@@ -199,7 +201,7 @@ def _is_harmless(what: str, columns: Sequence[Column], layout: Layout) -> bool:
     for k in range(len(words), 0, -1):
         unit = unit_of(" ".join(words[:k]))
         if unit is not None and any(unit.dims == dims_of(x.usual) for x in columns):
-            return unit.si and not re.search(r"[\d*/×%]", " ".join(words[k:]))
+            return unit.si and not re.search(r"[\d*/×%]", DATE.sub("", " ".join(words[k:])))
     return False
 
 
@@ -207,8 +209,9 @@ def _silent(
     request: ReadRequest, column: Column, unit: Unit | str, comment: str, where: str
 ) -> ParseError:
     head, target = column.target.split("=", 1)
-    unread = isinstance(unit, str) or math.isnan(unit.numerator)
-    known = "UNIT" if unread else unit if unit.readable else column.usual
+    known = "UNIT"
+    if isinstance(unit, Unit) and not math.isnan(unit.numerator):
+        known = str(unit) if unit.readable else column.usual
     way = request.options.column(head, f"{target}[{known}]")
     return ParseError(
         f"{where}: the comment {comment[:60]!r} mentions {unit}, and {column.name} has no unit. "

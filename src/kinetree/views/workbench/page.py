@@ -16,6 +16,7 @@ APP_SCRIPTS = (
     "torques.js", "matrix.js", "unfolding.js", "push.js", "recursion.js", "run.js", "player.js",
     "panels.js", "check.js", "files.js", "keyboard.js", "main.js",
 )  # fmt: skip
+REFUSED = re.compile(r"\s*q=0(?:\.0*)?\s*")  # the weight of a coding that a client does not accept
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
@@ -55,12 +56,21 @@ def own(name: str) -> str:
     return files(__package__ or "").joinpath("app", name).read_text(encoding="utf-8")
 
 
-def headers(page: Page) -> dict[str, str]:
-    """Headers of the page: only its own scripts and requests, and not inside a foreign frame."""
-    return {
+def sent_page(page: Page, accepted: str) -> tuple[bytes, dict[str, str]]:
+    """The page as a client accepts it (Accept-Encoding), compressed or not, and its headers.
+
+    The headers allow only its own scripts and requests, and not a foreign frame around it.
+    """
+    codings = [x.partition(";") for x in accepted.lower().split(",")]
+    is_packed = any(
+        name.strip() in ("gzip", "*") and not REFUSED.fullmatch(weight)
+        for name, _, weight in codings
+    )
+    return page.body if is_packed else gzip.decompress(page.body), {
         "Content-Security-Policy": page.policy,
         "Content-Type": "text/html; charset=utf-8",
-        "Content-Encoding": "gzip",
+        **({"Content-Encoding": "gzip"} if is_packed else {}),
+        "Vary": "Accept-Encoding",
         "Cross-Origin-Opener-Policy": "same-origin",
         "X-Frame-Options": "DENY",
     }

@@ -27,7 +27,7 @@ from kinetree.views.workbench.guard import (
     asked_name,
     judge,
 )
-from kinetree.views.workbench.page import Page, headers
+from kinetree.views.workbench.page import Page, sent_page
 from kinetree.views.workbench.shelf import BusyError
 from kinetree.views.workbench.state import Request, plain
 
@@ -241,7 +241,8 @@ class Handler(BaseHTTPRequestHandler):
         self.is_known = True
         self.server.answers(self.connection)
         if head.method == "GET":
-            self.send_bytes(200, self.server.page.body, headers(self.server.page))
+            accepted = ", ".join(self.headers.get_all("Accept-Encoding", ["gzip"]))
+            self.send_bytes(200, *sent_page(self.server.page, accepted))
         else:
             self.send(*answered(self.server.respond, asked_name(head), body))
 

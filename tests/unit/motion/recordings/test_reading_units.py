@@ -316,7 +316,8 @@ STATEMENTS = [
     "ms", "milliseconds", "time,ms", "time;ms", "time - ms", "time ms", "time/ms", "time: jiffies",
     "time in 100 ns intervals", "time: 1/90 s", "Angles in minutes of arc", "q in pi", "q2: brads",
     "recorded in May; joint angles in brads", "tau in percentage", "tau in dNm", "tau in kp cm",
-    "tau in Nm/10", "the measured torque (poundal)", "tau [10 Nm]", '{"tau": "daN m"}',
+    "tau in Nm/10", "tau in Nm/2000", "q in 2000 steps per turn",
+    "the measured torque (poundal)", "tau [10 Nm]", '{"tau": "daN m"}',
 ]  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def compile_with_meshes(nodes: Sequence[Node], files: Files) -> MeshedModel:
         outside = data.outside.get(mesh_key(mesh.node))
         if _moves(compiled, body) or _shares_mass(compiled):
             raise _missing_mesh(compiled, body, mesh, outside)
-        unknown[body] = "is not there" if outside is None else f"was not opened: {outside}"
+        unknown[body] = _reason(mesh) if outside is None else f"was not opened: {outside}"
     return MeshedModel(compiled, meshes, files.folders, unknown)
 
 
@@ -167,6 +167,13 @@ def _read_meshes(wanted: Mapping[str, MeshFile], files: Files) -> MeshData:
     return data
 
 
+def _reason(mesh: MeshFile) -> str:
+    """Why a mesh was not read; a file of another kind is not looked for."""
+    if mesh.path is None or mesh.path.lower().endswith(FORMATS):
+        return "is not there"
+    return f"is not read, since its name does not end with {', '.join(FORMATS)}"
+
+
 def _missing_mesh(
     compiled: Compiled, body: int, mesh: MeshFile, outside: OutsideError | None
 ) -> ParseError:
@@ -176,7 +183,7 @@ def _missing_mesh(
     start = f"{where}: body {name!r} takes its inertia from mesh {mesh.name!r}, which"
     if outside is not None:
         return ParseError(f"{start} was not opened: {outside} Or give the body an <inertial>.")
-    source = f"lies in the file {mesh.path!r}, and that file is not there"
+    source = f"lies in the file {mesh.path!r}, and that file {_reason(mesh)}"
     return ParseError(
         f"{start} {'a plugin makes' if mesh.path is None else source}. Put the mesh beside the "
         "model, or give the body an <inertial> of its own."

@@ -320,7 +320,9 @@ class _Robot:
         of_world = worlds[0].all("gravity")
         for physics in worlds[0].all("physics"):
             for misplaced in physics.all("gravity"):
-                if not any(x is misplaced for x in of_world):  # up to 1.5 it belongs there
+                if any(x is misplaced for x in of_world):
+                    part.note("of <physics>, the <gravity> is read, as SDF before 1.6 has it.")
+                else:
                     self.findings.warn(
                         misplaced,
                         "<gravity> inside <physics> is not read since SDF 1.6; move it into "

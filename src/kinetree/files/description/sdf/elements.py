@@ -324,14 +324,21 @@ def _pitch(joint: Part) -> float:
     """Pitch of a screw joint, m/rad, positive for a right-handed thread.
 
     <screw_thread_pitch> is in m per turn. The older <thread_pitch> is in rad/m and positive for a
-    left-handed thread; it counts where it stands alone.
+    left-handed thread; it counts where it stands alone, and must not contradict the other.
     """
+    radians_per_metre = number_of(joint, "thread_pitch", 1.0)
+    if radians_per_metre == 0:
+        raise joint.fault("<thread_pitch> is 0 rad/m; expected another number.")
+    is_old = child_of(joint, "thread_pitch") is not None
     if child_of(joint, "screw_thread_pitch") is not None:
         pitch = number_of(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
-    elif child_of(joint, "thread_pitch") is not None:
-        radians_per_metre = number_of(joint, "thread_pitch", 1.0)
-        if radians_per_metre == 0:
-            raise joint.fault("<thread_pitch> is 0 rad/m; expected another number.")
+        if is_old and not math.isclose(pitch, -1 / radians_per_metre, rel_tol=1e-4):
+            raise joint.fault(
+                f"<screw_thread_pitch> is {2 * math.pi * pitch:g} m per turn, and <thread_pitch> "
+                f"{radians_per_metre:g} rad/m is {-2 * math.pi / radians_per_metre:g}; remove the "
+                "one that is wrong."
+            )
+    elif is_old:
         joint.note(
             f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread: "
             f"{-1 / radians_per_metre:g} m/rad along the axis."

@@ -47,6 +47,10 @@ def test_a_mesh_named_by_its_file_alone_is_found_by_that_name(tmp_path):
 def test_a_moving_body_that_needs_a_missing_mesh_is_named_with_the_mesh(tmp_path):
     with pytest.raises(ParseError, match=r"toy\.xml:1: body 'b1' .* mesh 'shape'.*shape\.stl"):
         read(tmp_path, model(top=ASSET, body=FROM_MESH))
+    with pytest.raises(
+        ParseError, match=r"'/etc/shape', and that file is not read, since its name"
+    ):
+        read(tmp_path, model(top=ASSET.replace("shape.stl", "/etc/shape"), body=FROM_MESH))
 
 
 def test_inertia_from_geoms_overrides_the_inertia_of_the_body(tmp_path):

@@ -130,8 +130,12 @@ def test_the_thread_of_a_screw_is_right_handed_in_one_way_of_writing_and_left_in
     np.testing.assert_allclose(new, [0, 0, 1, 0, 0, 0.5 / (2 * math.pi)])
     old = joint(one("<thread_pitch>4</thread_pitch>", type="screw")).A
     np.testing.assert_allclose(old, [0, 0, 1, 0, 0, -0.25])
-    both = "<thread_pitch>4</thread_pitch><screw_thread_pitch>0.5</screw_thread_pitch>"
+    both = "<thread_pitch>-12.5664</thread_pitch><screw_thread_pitch>0.5</screw_thread_pitch>"
     np.testing.assert_array_equal(joint(one(both, type="screw")).A, new)
+    with pytest.raises(
+        kt.errors.ParseError, match=r"0\.5 m per turn, and <thread_pitch> 4 rad/m is -1\.57"
+    ):
+        read_sdf_text(one(both.replace("-12.5664", "4"), type="screw"))
     description = read_sdf_text(one(type="screw"))
     assert "1 m per turn by the rules of SDF" in description.warnings[0].text
 
@@ -206,6 +210,7 @@ def test_gravity_inside_physics_is_read_or_warned_of(version, read):
     assert found.gravity == ((0, 0, -1.62) if read else (0, 0, -9.8))
     told = [x for x in found.warnings if "<gravity> inside <physics>" in str(x)]
     assert len(told) == (0 if read else 1)
+    assert any("of <physics>, the <gravity> is read" in x.text for x in found.notes) == read
 
 
 def test_a_static_model_does_not_move():
