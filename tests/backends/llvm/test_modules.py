@@ -52,7 +52,7 @@ def test_a_short_text_is_not_cut() -> None:
     assert modules.cut("no text of LLVM\n" * 5000) == ["no text of LLVM\n" * 5000]
 
 
-def test_pieces_compute_the_same_bits(short: None, folder: Path) -> None:
+def test_pieces_compute_the_same_bits(folder: Path, short: None) -> None:
     graph = chain(5, seed=7)
     rng = np.random.default_rng(1)
     arrays = [rng.normal(size=(13, *port.shape)) for port in graph.inputs]
