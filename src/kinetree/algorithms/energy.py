@@ -17,6 +17,7 @@ from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import rates, zeros
+from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.spatial import cross
@@ -56,7 +57,7 @@ def total_mass(model: Model) -> Any:
 def mass_to_divide_by(model: Model) -> Any:
     """Mass of all links and the base, kg; raise ModelError if there is none."""
     mass = total_mass(model)
-    if isinstance(mass, int | float) and mass == 0:
+    if is_plain(mass, 0):
         raise ModelError(f"{model.name!r} has no mass, so it has no centre of mass.")
     return mass
 

@@ -28,6 +28,7 @@ from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.newton_euler import newton_euler
+from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.pieces import piece
@@ -188,8 +189,8 @@ def link_motion(
     to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
 ) -> LinkMotion:
     """Motion of a link from that of its parent; the equations are those of `link_motions`."""
-    (w, l), (dw, dl) = _halves(A @ rate), _halves(A @ change)
-    w_r, l_r = (w, l) if rate_r is None else _halves(A @ rate_r)
+    (w, l), (dw, dl) = split(A @ rate), split(A @ change)
+    w_r, l_r = (w, l) if rate_r is None else split(A @ rate_r)
     turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
     omega, omega_r = turning + w, turning_r + w_r
     # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
@@ -299,10 +300,6 @@ def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
         ]
     )
     return a * x.m + B @ h, cross(h, a) + turning
-
-
-def _halves(x: Array) -> tuple[Array, Array]:
-    return x[:3], x[3:]
 
 
 def _tree_gravity_forces(tree: Tree) -> Array:

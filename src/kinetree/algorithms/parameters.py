@@ -18,6 +18,7 @@ from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
+from kinetree.model.joint import is_plain
 from kinetree.spatial import skew
 
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -142,7 +143,7 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
 
 def _spring(spring: JointSpring, stiffness: Any, preload: Any) -> JointSpring:
     """The spring with another stiffness and preload; without both, its rest position stays."""
-    if not (isinstance(stiffness, int | float) and stiffness == 0):
+    if not is_plain(stiffness, 0):
         return replace(spring, stiffness=stiffness, rest=preload / stiffness)
     if preload != 0:
         raise ModelError(
@@ -157,7 +158,7 @@ def _body(row: Array, name: str) -> tuple[Any, Array, Array]:
     I: list[list[Any]] = [[0] * 3 for _ in range(3)]
     for (a, b), value in zip(INDEX, row[4:], strict=True):
         I[a][b] = I[b][a] = value
-    massless = isinstance(m, int | float) and m == 0
+    massless = is_plain(m, 0)
     if massless and any(x != 0 for x in h):
         raise ModelError(
             f"link {name!r} has mass 0 but a first moment {h.tolist()} kg m, which is impossible; "

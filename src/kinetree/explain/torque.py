@@ -19,7 +19,7 @@ from kinetree.explain.record import Torque
 from kinetree.model import Model
 from kinetree.model.inputs import read_motion, zeros
 from kinetree.model.units import units
-from kinetree.scalars import Scalar
+from kinetree.spatial.matrices import is_zero
 
 MAX_SINGLE_SQUARES = 40  # rates whose squares are found one by one; those of more, together
 
@@ -56,7 +56,7 @@ def torque_shares(
     if load_coefficients(model):
         load = force(frictionless(model), dq, ddq, **loads, **base)
         friction = friction + load_friction_forces(model, dq, load)
-    moving = [d for d in range(model.n) if not _is_zero(dq[d])]
+    moving = [d for d in range(model.n) if not is_zero(dq[d])]
     unit = np.eye(model.n, dtype=int)
     if len(moving) > MAX_SINGLE_SQUARES and is_numeric(q) and is_numeric(dq):
         at = bodies_of(links, read_motion(model, q, dq, rest), np.zeros(6))
@@ -94,7 +94,3 @@ def massless(model: Model) -> Model:
 def dof_units(model: Model) -> tuple[str, ...]:
     """Units of the entries of tau."""
     return tuple(units(model, "tau"))
-
-
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, int | float | np.number) and bool(x == 0)

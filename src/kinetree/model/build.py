@@ -27,6 +27,7 @@ from kinetree.files.description.records import (
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
+from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
 from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
@@ -150,7 +151,7 @@ def idle_drive(joint: JointDescription) -> list[Note]:
     """A note on the drive data of a fixed joint, which have no effect since it does not move."""
     present = {
         "friction": joint.friction != Friction(),
-        "armature": not (isinstance(joint.armature, int | float) and joint.armature == 0),
+        "armature": not is_plain(joint.armature, 0),
         "rotor": joint.rotor is not None,
         "drive": joint.drive is not None,
         "mimic": joint.mimic is not None,
@@ -219,7 +220,7 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
             joint.where,
         )
         for joint, mass in zip(parts.joints, beyond, strict=True)
-        if isinstance(mass, int | float) and mass == 0
+        if is_plain(mass, 0)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Joint:
         if self.screw is None:
             return np.eye(6, dtype=int)[:, list(SUBSPACES[self.type])]
         A = _without_pitch(self.screw) if self.type == REVOLUTE else self.screw
-        return (A if _is_one(self.scale) else A * self.scale)[:, None]
+        return (A if is_plain(self.scale, 1) else A * self.scale)[:, None]
 
 
 def joint_named(key: str, joints: Sequence[Joint], owner: str, hint: str = "") -> Joint:
@@ -178,8 +178,8 @@ def _without_pitch(S: Array) -> Array:
 def joint_pose(joint: Joint, q: Array) -> Array:
     """Pose of the link relative to where it is at zero, from the joint's own coordinates."""
     if joint.type in SCREW_TYPES:
-        angle = q[0] if _is_one(joint.scale) else q[0] * joint.scale
-        angle = angle if _is_zero(joint.offset) else angle + joint.offset
+        angle = q[0] if is_plain(joint.scale, 1) else q[0] * joint.scale
+        angle = angle if is_plain(joint.offset, 0) else angle + joint.offset
         pitch = 0 if joint.type == REVOLUTE else None
         return exp_se3(joint.screw, angle, pitch=pitch)  # type: ignore[arg-type]
     if joint.type == SPHERICAL:
@@ -201,9 +201,6 @@ def rate_names(joint: Joint) -> list[str]:
     return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
 
 
-def _is_one(x: Scalar) -> bool:
-    return isinstance(x, int | float) and x == 1
-
-
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, int | float) and x == 0
+def is_plain(x: Any, number: float) -> bool:
+    """Return True for a plain number of this value; symbols and traced scalars are not."""
+    return isinstance(x, int | float) and x == number

@@ -13,7 +13,7 @@ from kinetree.base.arrays import known_number, scalar
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Spring
-from kinetree.model.joint import Joint, changed_by_name, joint_named
+from kinetree.model.joint import Joint, changed_by_name, is_plain, joint_named
 from kinetree.scalars import Scalar
 
 
@@ -61,9 +61,9 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
     for joint, coefficient in _ends(name, spring, joints):
         leader = joint if joint.follows is None else _named(joint.follows, name, joints)
-        arm = coefficient if _is(joint.scale, 1) else coefficient * joint.scale
+        arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
-        if joint.follows is not None and not _is(joint.offset, 0):
+        if joint.follows is not None and not is_plain(joint.offset, 0):
             rest = rest - coefficient * joint.offset
     return JointSpring(
         name,
@@ -105,7 +105,7 @@ def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Join
                 "spring as a control law, or replace the joint by several of one degree of freedom."
             )
         value = scalar(coefficient, f"coefficient of joint {key!r} in spring {name!r}")
-        if _is(value, 0):
+        if is_plain(value, 0):
             raise InputError(
                 f"coefficient of joint {key!r} in spring {name!r} is 0; expected another number, "
                 "or leave the joint out."
@@ -126,7 +126,7 @@ def describe_springs(
     records: dict[str, Spring] = {}
     for x in springs:
         joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
-        single = list(joints) == [x.name] and _is(x.arms[0], 1)
+        single = list(joints) == [x.name] and is_plain(x.arms[0], 1)
         records[x.name] = Spring(x.stiffness, x.rest, None if single else joints)
     return records
 
@@ -141,7 +141,3 @@ def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str
     if len(sliding) > 1:
         return "J", "J", "1"
     return ("N/m", "N", "m") if True in sliding else ("N m/rad", "N m", "rad")
-
-
-def _is(x: Scalar, number: int) -> bool:
-    return isinstance(x, int | float) and x == number

@@ -48,6 +48,7 @@ from kinetree.algorithms.joints.friction import (
 )
 from kinetree.algorithms.joints.springs import spring_stiffness
 from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model
@@ -144,7 +145,7 @@ class _Slopes:
         self.through = [Wrench(*x) for x in joint_wrenches(tree, motions, dq, ddq)]
         self.changes = [
             [
-                (position_change(motions[i], *_halves(A)), rate_change(motions[i], *_halves(A)))
+                (position_change(motions[i], *split(A)), rate_change(motions[i], *split(A)))
                 for A in link.A.T
             ]
             for i, link in enumerate(tree.links)
@@ -193,10 +194,10 @@ class _Slopes:
     def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
         """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""
         by_q, by_dq, link = self.by_q, self.by_dq, self.tree.links[i]
-        column, (w, l) = link.dofs[k], _halves(link.A[:, k])
+        column, (w, l) = link.dofs[k], split(link.A[:, k])
         moves, turns = (change.wrench(body, twice) for change in self.changes[i][k])
         for a, row in enumerate(link.dofs):
-            w_a, l_a = _halves(link.A[:, a])
+            w_a, l_a = split(link.A[:, a])
             by_q[row][column] = by_q[row][column] + w_a @ moves.n + l_a @ moves.f
             by_dq[row][column] = by_dq[row][column] + w_a @ turns.n + l_a @ turns.f
         # ancestors also see the wrench through the joint move along with the link
@@ -209,16 +210,12 @@ class _Slopes:
             Q = to.inward(Q) + cross(2 * self.u[j], f)
             moves, turns = Wrench(*to.pair_inward(*moves)), Wrench(*to.pair_inward(*turns))
             for a, other in enumerate(self.tree.links[p].dofs):
-                w_a, l_a = _halves(self.tree.links[p].A[:, a])
+                w_a, l_a = split(self.tree.links[p].A[:, a])
                 moved_a, turned_a = self.changes[p][a]
                 by_q[other][column] = by_q[other][column] + w_a @ moves.n + l_a @ moves.f
                 by_dq[other][column] = by_dq[other][column] + w_a @ turns.n + l_a @ turns.f
                 by_q[column][other] = by_q[column][other] + moved_a.power(f, n, Q)
                 by_dq[column][other] = by_dq[column][other] + turned_a.power(f, n, Q)
-
-
-def _halves(x: Array) -> tuple[Array, Array]:
-    return x[:3], x[3:]
 
 
 INVERSE_DYNAMICS_DERIVATIVES = Quantity(

@@ -27,6 +27,7 @@ from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive
 from kinetree.model import JointActuator, Model
 from kinetree.model.force_limits import curve_force, curve_slope, standing_limit
+from kinetree.model.joint import is_plain
 from kinetree.scalars import Scalar, exp, maximum, minimum, where
 from kinetree.spatial.matrices import is_zero
 
@@ -94,9 +95,9 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     for x, control, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
         for matrix, k in ((kp, 1), (kd, 2)):
             slope = _times(-1, _sum([_times(x.gain[k], control), x.bias[k]]))
-            slope = slope if _is(slope, 0) else _times(slope, free)
+            slope = slope if is_plain(slope, 0) else _times(slope, free)
             ends = list(zip(x.gears, x.dofs, strict=True))
-            for gear, i in ends if not _is(slope, 0) else ():
+            for gear, i in ends if not is_plain(slope, 0) else ():
                 for other, j in ends:
                     if across or j in _dofs_of_path(model, i) or i in _dofs_of_path(model, j):
                         matrix[i, j] = _sum([matrix[i, j], _times(gear * other, slope)])
@@ -239,7 +240,7 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
 
     def masked(matrix: Array) -> Array:
         rows = [
-            [x if _is(x, 0) or i not in free else x * free[i] for x in row]
+            [x if is_plain(x, 0) or i not in free else x * free[i] for x in row]
             for i, row in enumerate(matrix)
         ]
         return np.array(rows, dtype=object).reshape(matrix.shape)
@@ -247,7 +248,9 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
     kp, kd = masked(gains.kp), masked(gains.kd)
     for d in curved:
         kd[d, d] = _sum([kd[d, d], _curve_damping(limited[d], dq[d], tau[d])])
-    alone = all(_is(x[i, j], 0) for x in (kp, kd) for i in free for j in range(len(x)) if i != j)
+    alone = all(
+        is_plain(x[i, j], 0) for x in (kp, kd) for i in free for j in range(len(x)) if i != j
+    )
     return Gains(kp, kd, symmetric=gains.symmetric and alone)
 
 
@@ -341,8 +344,8 @@ def _within(x: Scalar, limits: Range) -> Any:
 
 
 def _between(x: Scalar, low: Scalar, high: Scalar) -> Any:
-    below = where(high - x, 1, 0) if not _is(high, inf) else 1
-    return where(x - low, below, 0) if not _is(low, -inf) else below
+    below = where(high - x, 1, 0) if not is_plain(high, inf) else 1
+    return where(x - low, below, 0) if not is_plain(low, -inf) else below
 
 
 def _affine(prm: Sequence[float], length: Scalar, speed: Scalar) -> Any:
@@ -352,11 +355,11 @@ def _affine(prm: Sequence[float], length: Scalar, speed: Scalar) -> Any:
 def _times(x: Any, y: Any) -> Any:
     """x y, in which the plain numbers 0, 1 and -1 cost nothing."""
     for a, b in ((x, y), (y, x)):
-        if _is(a, 0):
+        if is_plain(a, 0):
             return 0
-        if _is(a, 1):
+        if is_plain(a, 1):
             return b
-        if _is(a, -1):
+        if is_plain(a, -1):
             return -b
     return x * y
 
@@ -365,9 +368,5 @@ def _sum(parts: Sequence[Any], start: Any = 0) -> Any:
     """The sum of all parts, in which plain zeros are left out."""
     total = start
     for x in parts:
-        total = x if _is(total, 0) else total if _is(x, 0) else total + x
+        total = x if is_plain(total, 0) else total if is_plain(x, 0) else total + x
     return total
-
-
-def _is(x: Any, number: float) -> bool:
-    return isinstance(x, int | float) and x == number

@@ -25,6 +25,7 @@ from kinetree.base.arrays import Array
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointRotor, Model
 from kinetree.model.inputs import per_dof, per_link, zeros
+from kinetree.model.joint import is_plain
 from kinetree.spatial import cross, skew
 
 
@@ -116,8 +117,7 @@ def armature_bias(model: Model, dq: Array) -> Array:
 
 def turns_armature(joint: Joint) -> bool:
     """Return True if armature of the joint needs forces of velocity: w x v of its linear rates."""
-    known = isinstance(joint.armature, int | float) and joint.armature == 0
-    return joint.type in (FREE, PLANAR) and not known
+    return joint.type in (FREE, PLANAR) and not is_plain(joint.armature, 0)
 
 
 def armature_turning(joint: Joint, dq: Array) -> Array:

@@ -18,6 +18,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
+from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import Scalar
@@ -35,8 +36,8 @@ def joint_spring_forces(model: Model, q: Array) -> Array:
     for spring in active_springs(model):
         pull = extension(spring, q) * spring.stiffness
         for d, arm in zip(spring.dofs, spring.arms, strict=True):
-            part = pull if _is(arm, 1) else pull * arm
-            forces[d] = part if _is(forces[d], 0) else forces[d] + part
+            part = pull if is_plain(arm, 1) else pull * arm
+            forces[d] = part if is_plain(forces[d], 0) else forces[d] + part
     return np.array(forces) if model.n else zeros(0)
 
 
@@ -89,19 +90,19 @@ def arm_vector(model: Model, spring: JointSpring) -> Array:
 def position(spring: JointSpring, q: Array) -> Scalar:
     """x, the sum of joint positions times the coefficients of the spring."""
     pairs = zip(spring.coords, spring.arms, strict=True)
-    parts: list[Any] = [q[k] if _is(arm, 1) else q[k] * arm for k, arm in pairs]
+    parts: list[Any] = [q[k] if is_plain(arm, 1) else q[k] * arm for k, arm in pairs]
     return sum(parts[1:], parts[0])
 
 
 def extension(spring: JointSpring, q: Array) -> Scalar:
     """x - rest."""
     x = position(spring, q)
-    return x if _is(spring.rest, 0) else x - spring.rest
+    return x if is_plain(spring.rest, 0) else x - spring.rest
 
 
 def active_springs(model: Model) -> Iterator[JointSpring]:
     """The springs, without those of stiffness 0, which need no operations."""
-    return (spring for spring in model.springs if not _is(spring.stiffness, 0))
+    return (spring for spring in model.springs if not is_plain(spring.stiffness, 0))
 
 
 def without_springs(model: Model) -> Model:
@@ -112,10 +113,6 @@ def without_springs(model: Model) -> Model:
 def without_passive_forces(model: Model) -> Model:
     """The robot without joint friction and springs."""
     return without_springs(frictionless(model))
-
-
-def _is(x: Scalar, number: int) -> bool:
-    return isinstance(x, int | float) and x == number
 
 
 SPRING_FORCES = Quantity(
