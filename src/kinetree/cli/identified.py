@@ -177,7 +177,8 @@ def show(result: "Identification") -> None:
         if warning not in data["verdict"]["reasons"]:
             _remark(f"warning: {warning['text']}", "yellow")
     for unseen in data["verdict"]["undecided"]:
-        _remark(f"undecided: {unseen['text']}")
+        if unseen not in data["verdict"]["reasons"]:
+            _remark(f"undecided: {unseen['text']}")
     for note in data["notes"]:
         _remark(f"note: {note}")
 

@@ -57,11 +57,12 @@ class Verdict:
     undecided: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
-        if self.reasons:
-            causes = "; ".join(str(x) for x in self.reasons)
-            return f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
-        unseen = "; ".join(str(x) for x in self.undecided)
-        return f"{self.word}, but {unseen}" if unseen else self.word
+        unseen = "; ".join(str(x) for x in self.undecided if x not in self.reasons)
+        if not self.reasons:
+            return f"{self.word}, but {unseen}" if unseen else self.word
+        causes = "; ".join(str(x) for x in self.reasons)
+        text = f"{self.word} {self.use}{', ' * bool(self.use)}because {causes}"
+        return f"{text}. Besides, {unseen}" if self.use and unseen else text
 
 
 def names_at(names: Sequence[str], chosen: Array) -> tuple[str, ...]:

@@ -347,9 +347,9 @@ def conclusion(found: Identification) -> str:
 
 def remarks_on(found: Identification) -> tuple[str, ...]:
     """Reasons of the verdict, other warnings, and what the recording cannot show, as sentences."""
-    reasons = found.verdict.reasons
-    others = (x for x in found.warnings if x not in reasons)
-    return tuple(str(x) for x in (*reasons, *others, *found.verdict.undecided))
+    verdict = found.verdict
+    remarks = dict.fromkeys((*verdict.reasons, *found.warnings, *verdict.undecided))
+    return tuple(str(x) for x in remarks)
 
 
 def choices_made(found: Identification) -> list[str]:

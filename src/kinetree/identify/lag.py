@@ -178,19 +178,24 @@ def find_time_constant(
     alone = searched(np.array([lag, 0]), const.DIRECTIONS[:2])  # without a delay
     price = np.log(rows * len(problem.sigma))
     least, constant = alone if alone[0] < both[0] + price else both
-    return constant if least < cost(np.array([0, lag])) - const.LEAST_GAIN - price else 0.0
+    better = least < cost(np.array([0, lag])) - const.LEAST_GAIN - price
+    return constant if better and constant > const.LEAST_CONSTANT * dt else 0.0
 
 
 def error_size(rest: Array, constant: float, step: int) -> float:
     """Logarithm of the mean square of residuals, (rows, n), before the correction, over all joints.
 
+    Frequencies that interpolation damps are left out, with their share of the sum.
     constant: the time constant that was removed, in samples. step: samples from row to row.
     """
-    power = np.abs(np.fft.rfft(rest, axis=0)) ** 2
+    f = np.fft.rfftfreq(len(rest)) / step
+    kept = f < const.SHARP_FREQUENCY
+    power = np.abs(np.fft.rfft(rest, axis=0)[kept]) ** 2
     if constant > 0:
-        a, f = np.exp(-1 / constant), np.fft.rfftfreq(len(rest)) / step
-        power = power * (((1 - a) / np.abs(1 - a * np.exp(-2j * np.pi * f))) ** 2)[:, None]
-    return float(np.log(np.maximum(power.sum(axis=0) / len(rest) ** 2, 1e-300)).sum())
+        a = np.exp(-1 / constant)
+        power *= (((1 - a) / np.abs(1 - a * np.exp(-2j * np.pi * f[kept]))) ** 2)[:, None]
+    square = np.maximum(power.sum(axis=0) / len(rest) ** 2, 1e-300)
+    return float(kept.mean() * np.log(square).sum())
 
 
 def _inner(bands: tuple[Band, ...], lag: float) -> Array:

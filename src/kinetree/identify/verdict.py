@@ -113,8 +113,10 @@ def judge(
         *odd_errors(result.robot.model, result.fit, result.method, times), *_corrections(result),
         *poorly_excited(whole, result.base, result.fit),
     ]  # fmt: skip
-    undecided = (*_undecided(result, examined), *_offset_or_friction(one_sided))
-    verdict = _verdict(result, reasons, len(withheld), undecided)
+    slight = [x for x in one_sided if x not in clear]
+    undecided = [*_undecided(result, examined), *_offset_or_friction(clear)]
+    undecided += _offset_or_friction(slight)
+    verdict = _verdict(result, reasons, len(withheld), tuple(undecided))
     if 2 * len(withheld) > result.base.r:
         withheld = set(range(result.base.r))
     return replace(

@@ -272,3 +272,6 @@ def test_a_verdict_is_a_sentence():
     assert str(Verdict("not usable", "", (reason,))) == "not usable because friction of 'a' changes"
     partly = Verdict("usable for", "3 of 5 base parameters", (reason,))
     assert str(partly) == "usable for 3 of 5 base parameters, because friction of 'a' changes"
+    zero = kt.identify.Finding("encoder-zero", ("b",), "no force shows the zero of 'b'")
+    besides = dataclasses.replace(partly, undecided=(reason, zero))
+    assert str(besides) == f"{partly}. Besides, no force shows the zero of 'b'"
