@@ -250,7 +250,7 @@ class TextTable:
                     break
             else:
                 others.append((at, comment))
-                if match:
+                if match and text.strip(" .").casefold() not in ("si", "si units"):
                     raise ParseError(
                         f"{self.name}, line {at}: {comment[:60]!r} does not state a unit for every "
                         f"column; expected {width}, in the order of the columns, with - for none."
