@@ -236,7 +236,11 @@ class Kernel:
         return (Kernel, self._given) if self._door is None else self._door.reduced
 
     def behind(self, door: "Door") -> "Kernel":
-        """Return a kernel of the same graph for single states; the door takes all other calls."""
+        """Return a kernel of the same graph for single states; the door takes all other calls.
+
+        Args:
+            door: of the kernels of one quantity; it finds the one that a call needs.
+        """
         graph, name, _, dtypes, more, axes = self._given
         made = Kernel(graph, name, door.doc, dtypes, more, axes)
         made._door, made._general = door, door.call
