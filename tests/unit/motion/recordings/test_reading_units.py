@@ -338,7 +338,8 @@ def test_a_rate_that_is_not_in_radians_is_refused(unit, tmp_path):
 
 
 HARMLESS = [
-    "units: SI", "Time: Mon May  3 12:00:01 2021", "time: 2021-05-03T10:00:00Z", "torque: measured by a sensor",
+    "units: SI",
+    "Time: Mon May  3 12:00:01 2021", "time: 2021-05-03T10:00:00Z", "torque: measured by a sensor",
     "Torque sensor: ATI Mini45", "velocity (filtered)", "q: q1, q2", "q = [0.1, 0.2]", "q[0]: 0.3",
     "position, velocity and torque of all joints", "positions in the order of the joints",
     "time in s since 1970", "Time [s], Position [rad], Torque [Nm]", "torque in joint 1",
