@@ -80,9 +80,9 @@ def test_the_report_is_written_with_its_pictures(reported, tmp_path):
         assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
 
 
-def test_the_pictures_show_what_was_measured_and_predicted(reported):
+def test_the_pictures_show_what_was_measured_and_predicted(reported, monkeypatch):
     pytest.importorskip("matplotlib")
-    from kinetree.identify import plot_forces, plot_parameters
+    from kinetree.identify import constants, plot_forces, plot_parameters
 
     figure = plot_forces(reported)
     assert len(figure.axes) == 2 * reported.robot.n
@@ -93,6 +93,9 @@ def test_the_pictures_show_what_was_measured_and_predicted(reported):
     assert list(predicted.get_ydata()) == list(reported.predict(reported.test)[:, 0])
     labels = [x.get_text() for x in plot_parameters(reported).axes[0].get_yticklabels()]
     assert len(labels) == reported.base.r and "coulomb[lift]" in labels
+    monkeypatch.setattr(constants, "PLOTTED_POINTS", 20)  # of a long recording, some samples
+    (some, *_) = plot_forces(reported).axes[0].get_lines()
+    assert list(some.get_ydata()) == list(reported.test.tau[:: len(reported.test) // 20, 0])
 
 
 HOSTILE = (
