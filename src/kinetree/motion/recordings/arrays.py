@@ -59,6 +59,9 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
         with parquet.ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
             check_names(schema.names, path.name)
+            repeated, times = Counter(schema.names).most_common(1)[0] if schema.names else ("", 0)
+            if times > 1:
+                raise ParseError(f"{path.name}: two columns are called {repeated!r}.")
             used = _used_columns(schema, request)
             _check_parquet(file, path.name, used)
         # a text that repeats takes its memory once
@@ -73,8 +76,6 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
     units: dict[str, Unit] = {}
     for field in schema:
         name = str(field.name)
-        if name in columns:
-            raise ParseError(f"{path.name}: two columns are called {name!r}.")
         if name not in used:  # its cells are not looked at, or refused where numbers are expected
             expanded = {name: np.broadcast_to(np.array(f"<{field.type}>", object), rows)}
         else:

@@ -296,6 +296,14 @@ def test_an_empty_parquet_is_refused(tmp_path):
         read(tmp_path / "a.parquet", ROBOT)
 
 
+def test_two_columns_of_one_name_are_refused_in_parquet_too(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table([np.arange(3.0)] * 5, names=["t", *J, J[0]])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(ParseError, match=f"two columns are called '{J[0]}'"):
+        read(tmp_path / "a.parquet", ROBOT)
+
+
 def test_a_header_of_ten_thousand_columns_is_refused_shortly(tmp_path):
     heads = ",".join(["t", *(f"sensor_{k}_value" for k in range(10_000))])
     (tmp_path / "a.csv").write_text(
