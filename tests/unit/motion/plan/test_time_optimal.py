@@ -239,3 +239,11 @@ def test_the_joint_that_cannot_carry_its_load_is_named():
     name = robot.model.joint_names[1]
     with pytest.raises(InputError, match=f"gravity alone needs .* on {name!r}, .* its limit is"):
         time_optimal(robot, motion, effort=[2 * tau[0], 0.9 * tau[1]])
+
+
+def test_a_robot_with_constraints_is_refused_by_name():
+    robot = kt.robots.four_bar()
+    q = np.linspace(0, 0.1, 5)[:, None] * np.ones(robot.n)
+    motion = Trajectory(t=range(5), q=q, dq=0 * q, ddq=0 * q, model=robot.model)
+    with pytest.raises(InputError, match="time_optimal"):
+        time_optimal(robot, motion)
