@@ -97,6 +97,7 @@ RATES_AS_GOOD = 1.1  # power of the error of recorded rates, in terms of that of
 POSITIONS_WORSE = 4.0  # the same of positions: above it, recorded rates that are late are shifted
 VISIBLE_LAG = 0.01  # lag times frequency of the motion, and error of scale, that count
 SURE_RATES = 4.0  # standard errors
+OTHER_RATES = 0.3  # of the slopes of q: recorded rates that differ by more are not those
 
 # Rows: the low-pass of both sides
 KERNEL_REACH = 2.0  # half length of the kernel, times 1 / cutoff

@@ -174,6 +174,8 @@ def _lags(
 ) -> tuple[Array, Array]:
     """Lag, s, and scale of recorded rates against the slopes of q; 0 and 1 where not visible.
 
+    The scale is NaN where rates are not the slopes of q, whatever their lag and scale.
+
     Rates that are `lag` late are s (v - lag a) to first order, with v and a from the positions;
     least squares give s and the lag, and shifting repeats it for large ones.
     """
@@ -197,8 +199,11 @@ def _lags(
             factor, slope = np.linalg.lstsq(np.stack([v[:, k], a[:, k]], 1), own, None)[0]
             rest = own - factor * v[:, k] - slope * a[:, k]
             found -= slope / factor if factor else 0.0
-            if abs(found) > cut * dt:
-                return np.zeros(model.n), np.ones(model.n)  # not a lag
+            if abs(found) > cut * dt:  # not a lag
+                break
+        if abs(found) > cut * dt or rest @ rest > const.OTHER_RATES**2 * sizes[0]:
+            scale[k] = np.nan
+            continue
         noise = np.sqrt(rest @ rest / len(rest) / independent * len(rest))
         frequency = np.sqrt(sizes[1] / sizes[0])  # rad/s
         if abs(found) * frequency > const.VISIBLE_LAG and abs(
@@ -216,14 +221,17 @@ def _judged(
     """Columns of the rates, lags to remove, and notes, given lags and scales of dq."""
     names = np.array(model.dof_names, object)
     notes: list[str] = []
-    off = scale != 1
+    other = np.isnan(scale) & (best[0] <= const.POSITIONS_WORSE * best[1])  # q would show it
+    if other.any():
+        notes.append(f"dq of {_names(names, other)} is not the slope of q: rates from positions")
+    off = (scale != 1) & ~np.isnan(scale)
     if off.any():
-        worst = int(np.abs(scale - 1).argmax())
+        worst = int(np.where(off, np.abs(scale - 1), 0).argmax())
         notes.append(
             f"dq of {_names(names, off)} is not the slope of q to scale, "
             f"{scale[worst]:.4g} times for {names[worst]!r}: rates from positions"
         )
-    rate = np.where(off, 0, rate)
+    rate = np.where(off | other, 0, rate)
     visible = (late != 0) & ~off
     shift = visible & (rate == 1) & (best[0] > const.POSITIONS_WORSE * best[1])
     for own, remedy in ((shift, "it was shifted"), (visible & ~shift, "rates from positions")):

@@ -59,6 +59,15 @@ def test_rates_of_the_wrong_scale_are_noted_and_not_used():
     assert any("0.9 times for" in x for x in data.notes)
 
 
+@pytest.mark.parametrize("share", [0.2, 0.3])
+def test_rates_of_another_motion_are_noted_and_not_used(share):
+    dq = MOTION.dq.copy()
+    dq[:, 1] = (1 - share) * dq[:, 1] + share * np.roll(dq[:, 0], 700)
+    data = make_recording(ROBOT, MOTION.t, MOTION.q + 1e-5 * NOISE, TAU, dq)
+    assert data.spectrum.sources[1] == "q" and error(data) < 0.05
+    assert any("is not the slope of q" in x and "rates from positions" in x for x in data.notes)
+
+
 def test_clean_rates_and_accelerations_are_used_as_recorded():
     data = make_recording(ROBOT, MOTION.t, MOTION.q, TAU, MOTION.dq, MOTION.ddq)
     assert data.spectrum is None and data.cutoff is None
