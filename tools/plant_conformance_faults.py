@@ -79,9 +79,8 @@ FAULTS = (
     Fault(
         "pi/2 of very large angles is wrong by a millionth",
         "engine/llvm/careful.py",
-        "import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n",
-        "import EVALUATE, HALF_PI, HALF_PI_REST, TWO_OVER_PI_WORDS\n"
-        "HALF_PI = (HALF_PI[0] * (1 + 1e-6), *HALF_PI[1:])\n",
+        "    t, low = times_half_pi(f, pieces)\n    return",
+        "    t, low = times_half_pi(f, pieces)\n    t = f.mul(t, f.number(1 + 1e-6))\n    return",
         "kernels",
     ),
     Fault(
