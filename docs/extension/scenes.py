@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
+from kinetree.base.charts import spread
 from kinetree.motion.trajectory import Trajectory
 from kinetree.views.page.document import document
 from kinetree.views.page.report import SCRIPTS as ROBOT_SCRIPTS
+from kinetree.views.page.session import MAX_SAMPLES, motion_data, player, tracks_of, values_table
 from kinetree.views.page.session import SCRIPTS as MOTION_SCRIPTS
-from kinetree.views.page.session import motion_data, player, thinned, tracks_of, values_table
 from kinetree.views.page.stage import (
     Stage,
     handle_data,
@@ -38,7 +39,7 @@ def robot_scene(robot: kt.Robot, q: list[float] | None, shown: tuple[str, ...] |
 
 def motion_scene(robot: kt.Robot, motion: Trajectory, shown: tuple[str, ...] | None = None) -> str:
     """A page with the robot, a player and the values at the present time."""
-    keep = thinned(len(motion))
+    keep = spread(len(motion), MAX_SAMPLES)
     seen = keep[:: max(1, len(keep) // SEEN)]
     stage = stage_of(robot, q=np.asarray(motion.q, float)[seen])
     t, tracks = np.asarray(motion.t, float)[keep], tracks_of(robot, motion, keep)
