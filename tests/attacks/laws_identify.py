@@ -206,6 +206,7 @@ def _unit(name: str, length: float, mass: float, time: float) -> float:
         "kg": mass, "kg m": mass * length, "kg m^2": mass * length**2, "N": newton,
         "N m": newton * length, "N s/m": newton * time / length,
         "N m s/rad": newton * length * time,
+        "m/s": length / time, "rad/s": 1 / time, "s/m": time / length, "s/rad": time, "": 1.0,
     }[name]  # fmt: skip
 
 
