@@ -6,7 +6,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.frame_motion import EXPRESSED
+from kinetree.model.quantity import EXPRESSED
 from kinetree.algorithms.quantities import WHOLE_BODY
 from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.engine.kernels.quantities import find_quantity
