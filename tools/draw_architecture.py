@@ -1,22 +1,18 @@
 """Draw the rooms of kinetree and their imports: docs/pictures/architecture.svg.
 
-    python tools/draw_architecture.py          write the drawing, and the table of imports
-    python tools/draw_architecture.py --check  compare both with the code, exit 1 where they differ
+    python tools/draw_architecture.py          write the drawing
+    python tools/draw_architecture.py --check  compare it with the code, exit 1 where it differs
 
-An arrow leads from a room to one that it imports. Arrows that follow from others are left out (if
-A imports B and B imports C, the arrow from A to C is not drawn); the table of docs/architecture.md
-lists all imports.
+An arrow leads from a room to one that it imports. Arrows that follow from others are left out: if
+A imports B and B imports C, the arrow from A to C is not drawn.
 """
 
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 from source_map import ROOT, cycles, room_graph
 
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
-PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- imports: begin -->", "<!-- imports: end -->"
 FRONT = ("__init__", "__main__", "files")  # import everything that is public, or nothing; not drawn
 BOX, GAP, ROW = 120, 22, 62  # width of a box, distance of boxes and of rows, px
 
@@ -148,38 +144,19 @@ def arrow(
     return f'<path class="edge" data-edge="{name}>{other}" d="{path}" marker-end="url(#tip)"/>'
 
 
-def table(graph: Graph) -> str:
-    """All imports as a Markdown table, in the order of the rows of the drawing."""
-    row = levels(graph)
-    order = sorted(graph, key=lambda name: (row[name], name))
-    lines = [
-        f"| {name} | {', '.join(sorted(graph[name], key=order.index)) or '-'} |" for name in order
-    ]
-    return "\n".join([BEGIN, "| room | imports |", "|---|---|", *lines, END])
-
-
-def page(text: str, graph: Graph) -> str:
-    """The page with its table made anew."""
-    before, _, rest = text.partition(BEGIN)
-    return before + table(graph) + rest.partition(END)[2]
-
-
 def main() -> int:
-    """Write the drawing and the table, or compare them with the code."""
+    """Write the drawing, or compare it with the code."""
     graph = rooms()
     for knot in cycles(graph):
         print(f"These rooms import one another: {', '.join(knot)}.")
         return 1
-    wanted: dict[Path, str] = {PICTURE: svg(graph), PAGE: page(PAGE.read_text(), graph)}
-    if "--check" in sys.argv[1:]:
-        stale = [path for path, text in wanted.items() if path.read_text() != text]
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} does not show the imports of the code.")
-        if stale:
-            print("Run python tools/draw_architecture.py and commit what it writes.")
-        return 1 if stale else 0
-    for path, text in wanted.items():
-        path.write_text(text)
+    drawing = svg(graph)
+    if "--check" not in sys.argv[1:]:
+        PICTURE.write_text(drawing)
+    elif PICTURE.read_text() != drawing:
+        print(f"{PICTURE.relative_to(ROOT)} does not show the imports of the code.")
+        print("Run python tools/draw_architecture.py and commit what it writes.")
+        return 1
     return 0
 
 
