@@ -41,6 +41,7 @@ app = App(
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look at a robot": {
         "info": ("info:info", "ROBOT"),
+        "lint": ("lint:lint", "ROBOT"),
         "view": ("view:view", "[ROBOT]"),
         "report": ("report:report", "ROBOT"),
         "render": ("render:render", "ROBOT [TRAJECTORY] --output FILE"),
@@ -59,7 +60,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "identify": ("identify:identify", "ROBOT DATA --output FILE"),
         "watch": ("watch:watch", "ROBOT DATA"),
     },
-    "Write equations and code": {
+    "Write files, equations and code": {
+        "convert": ("convert:convert", "ROBOT --output FILE"),
         "equations": ("equations:equations", "ROBOT"),
         "export": ("export:export", "ROBOT [QUANTITY]"),
     },
