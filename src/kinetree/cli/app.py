@@ -98,13 +98,13 @@ app["--help"].group = app["--version"].group = ITSELF
 def cache_info(*, json: Json = False) -> None:
     """Show where compiled code is kept, how much there is, and the limit.
 
-    JSON has folder, enabled, entries, size and limit in bytes.
-
     For example:
 
     ```
     kinetree cache info
     ```
+
+    JSON has folder, enabled, entries, size and limit in bytes.
     """
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
@@ -127,13 +127,13 @@ def cache_info(*, json: Json = False) -> None:
 def cache_clear(*, json: Json = False) -> None:
     """Remove all compiled code; it is compiled again when needed.
 
-    JSON has removed, the number of entries.
-
     For example:
 
     ```
     kinetree cache clear
     ```
+
+    JSON has removed, the number of entries.
     """
     from kinetree.base.tables import counted
     from kinetree.cli.output import print_json
@@ -160,14 +160,15 @@ def completion(
     """Complete commands, options, built-in robots and files in bash, zsh or fish.
 
     Prints the script. --install writes it to the folder of the shell, makes the shell read it (a
-    line in .bashrc or .zshrc) and prints its path. JSON has shell, script, and path if it was
-    installed.
+    line in .bashrc or .zshrc) and prints its path.
 
     For example:
 
     ```
     kinetree completion bash
     ```
+
+    JSON has shell, script, and path if it was installed.
     """
     from cyclopts.completion.detect import ShellDetectionError, detect_shell
 

@@ -185,7 +185,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
     if not is_mjcf:  # MuJoCo itself has compiled an MJCF file: its bodies are in order
         yield from _bodies(description, robot)
     for note in report.warnings:
-        if not re.search(r"is not a physical body|moves no mass|is that of a body of", note.text):
+        if not re.search(r"is not a physical body|moves no mass|moves has a mass|is that of a body of", note.text):
             yield _judge(note)
     yield from (_judge(x) for x in report.notes if "a mesh is skipped" in x.text)
     if report.source.suffix.lower() == ".urdf":
