@@ -39,7 +39,9 @@ SPARE = 1e-3  # of the largest second moment, that a corrected inertia has in ev
 BALL = 0.05  # m, radius of the solid ball whose inertia is suggested where there is none
 LIMIT = '<limit lower="-3.1416" upper="3.1416" velocity="1" effort="100"/>'
 
-# what the loader reports; how it is judged; the correction, in which {1} is the first group
+# what the loader reports on masses and inertias, for which `_bodies` has corrections
+BODIES = "is not a physical body|moves no mass|moves has a mass|is that of a body of"
+# what else it reports; how it is judged; the correction, in which {1} is the first group
 RULES: tuple[tuple[str, Level, str], ...] = (
     (r"mass is (-\S+) kg, less than zero", "problem", "write the mass as a positive number of kg"),
     (r"has no <mass>", "problem", 'add <mass value="..."/> in kg, or remove the <inertial>'),
@@ -113,7 +115,9 @@ def lint(
 
     name, verdict, findings = judged(robot, reading, meshes)
     levels: tuple[Level, ...] = ("problem", "remark")
-    listed = {level: [x for x in findings if x.level == level] for level in levels}
+    listed: dict[Level, list[Finding]] = {
+        level: [x for x in findings if x.level == level] for level in levels
+    }
     if json:
         parts = {
             f"{level}s": [{k: v for k, v in asdict(x).items() if k != "level"} for x in some]
@@ -185,7 +189,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
     if not is_mjcf:  # MuJoCo itself has compiled an MJCF file: its bodies are in order
         yield from _bodies(description, robot)
     for note in report.warnings:
-        if not re.search(r"is not a physical body|moves no mass|moves has a mass|is that of a body of", note.text):
+        if not re.search(BODIES, note.text):
             yield _judge(note)
     yield from (_judge(x) for x in report.notes if "a mesh is skipped" in x.text)
     if report.source.suffix.lower() == ".urdf":
