@@ -220,6 +220,7 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
     """Masses and inertias that no body has, that have another unit, or that are missing."""
     model = robot.model
     size = max(SIZE, sum(float(np.linalg.norm(x.M_pc[:3, 3])) for x in description.joints))
+    reported = set[str]()
     for link in description.links:
         for body in link.bodies:
             owner, (m, _, I) = f"link {link.name!r}", check_body(body.m, body.com, body.I_com, "")
@@ -230,6 +231,7 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
             radius = (max(float(np.trace(moments)), 0) / 2 / m) ** 0.5 if m > 0 else 0.0
             faults = physical_faults(m, moments)
             if faults:
+                reported.add(link.name)
                 text = f"{owner} is not a physical body: {'; '.join(faults)}."
                 yield Finding("problem", text, link.where, _physical(body))
             elif radius > LONGEST * size:
@@ -241,6 +243,7 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
                 words = f"if the unit is mistaken: {inertia_tag(moments * factor)}"
                 yield Finding("problem", text, link.where, f"{words}, {number(factor)} of it")
             elif m > 0 and moments.any() and least < LEAST_MOMENT:
+                reported.add(link.name)
                 text = f"the inertia of {owner} is singular: its least principal moment is 0."
                 yield Finding("problem", text, link.where, _physical(body))
             elif m == 0 and moments.any():
@@ -250,7 +253,7 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
         name for name, m, I in zip(model.link_names, model.m, model.I_com, strict=True)
         if float(m) < SMALLEST or np.linalg.eigvalsh(np.asarray(I, float))[0] < SMALLEST
     ]  # fmt: skip
-    moving = {x.child for x in description.joints if x.type != FIXED}
+    moving = {x.child for x in description.joints if x.type != FIXED} - reported
     if light := [name for name in light if name in moving]:
         every = len(light) == len(model.joints)
         which = "no moving link has them" if every else listing(light, MAX_NAMES)
