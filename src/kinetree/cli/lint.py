@@ -25,6 +25,8 @@ from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseErr
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import Body, Note, RobotDescription
 from kinetree.files.description.xml import Element, show
+from kinetree.model.constrain import tree_of
+from kinetree.model.describe import describe_model
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 
@@ -178,8 +180,9 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
     from kinetree.files.loading import MJCF, read
 
     report = robot.report
-    if report is None:  # a built-in robot
-        yield from (_judge(note) for note in robot.model.warnings)
+    if report is None:  # a built-in robot, which no other program reads
+        bodies = _bodies(describe_model(tree_of(robot.model)), robot)
+        yield from (x for x in bodies if "is not a physical body" in x.text)
         return
     description = read(
         report.source, report.folders, reading.mimic, report.arguments or None,
