@@ -194,7 +194,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
     for note in report.warnings:
         if not re.search(BODIES, note.text):
             yield _judge(note)
-    yield from (_judge(x) for x in report.notes if "a mesh is skipped" in x.text)
+    yield from (_judge(x) for x in report.notes if re.match("a mesh is skip|MuJoCo notes", x.text))
     if report.source.suffix.lower() == ".urdf":
         yield from _elements(report.source)
     if meshes and (missing := _missing(robot, description, mesh_folder(reading), is_mjcf)):
