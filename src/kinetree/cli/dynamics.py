@@ -13,10 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.forward_dynamics import FORWARD_DYNAMICS
-from kinetree.algorithms.inverse_dynamics import INVERSE_DYNAMICS, tree_bias_forces
-from kinetree.algorithms.tree import weightless
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
@@ -55,7 +51,6 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.model import Model
-from kinetree.model.quantity import Quantity
 from kinetree.robot import Robot
 
 FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows, get a kernel
@@ -84,7 +79,23 @@ def inverse_dynamics(
     output: Output = None,
     options: Options = USUAL,
 ) -> None:
-    """The command `id`; its page is derived."""
+    """Compute the joint forces of a motion: tau = M ddq + c + g + springs + friction.
+
+    For one state, or for every row of a recording: then the output has rows of tau:JOINT, with t if
+    the file has it.
+
+    For example:
+
+    ```
+    kinetree id planar_2r --q 0.1 -0.3 --dq 0.5 0 --ddq 1 -1e-3
+    kinetree id panda --q panda_joint4=-90 --degrees --json
+    kinetree id panda --floating --q base.z=1.2 panda_joint4=-1
+    echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
+    ```
+
+    JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one object a line with
+    row, t and tau.
+    """
     given = {"q": q, "dq": dq, "ddq": ddq}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("inverse_dynamics", "tau")
@@ -101,46 +112,25 @@ def forward_dynamics(
     output: Output = None,
     options: Options = USUAL,
 ) -> None:
-    """The command `fd`; its page is derived."""
+    """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - springs - friction).
+
+    For one state, or for every row of a recording: then the output has rows of ddq:JOINT, with t if
+    the file has it.
+
+    For example:
+
+    ```
+    kinetree fd planar_2r --q 0.1 -0.3 --tau 0 0
+    kinetree fd cart_pole --q slide=0.5 hinge=10 --degrees
+    echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
+    ```
+
+    JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one object a line with
+    row, t and ddq.
+    """
     given = {"q": q, "dq": dq, "tau": tau}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
     request.answer_vector("forward_dynamics", "ddq")
-
-
-def page_of(quantity: Quantity, *examples: str) -> str:
-    """The page of a command that computes one quantity, from its declaration."""
-    letter, lines = quantity.results[0].letter, "\n".join(examples)
-    title = quantity.title.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
-    title = title.replace("tau - h", "tau - c - g - springs - friction")
-    return f"""{title}
-
-For one state, or for every row of a recording: then the output has rows of {letter}:JOINT, with t
-if the file has it.
-
-For example:
-
-```
-{lines}
-```
-
-JSON has robot, coordinates, joints, units, {", ".join(quantity.inputs)}, {letter}; for a file, one
-object a line with row, t and {letter}.
-"""
-
-
-inverse_dynamics.__doc__ = page_of(
-    INVERSE_DYNAMICS,
-    "kinetree id planar_2r --q 0.1 -0.3 --dq 0.5 0 --ddq 1 -1e-3",
-    "kinetree id panda --q panda_joint4=-90 --degrees --json",
-    "kinetree id panda --floating --q base.z=1.2 panda_joint4=-1",
-    "echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -",
-)
-forward_dynamics.__doc__ = page_of(
-    FORWARD_DYNAMICS,
-    "kinetree fd planar_2r --q 0.1 -0.3 --tau 0 0",
-    "kinetree fd cart_pole --q slide=0.5 hinge=10 --degrees",
-    "echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -",
-)
 
 
 def terms(
@@ -293,6 +283,10 @@ def _algorithm(model: Model, quantity: str) -> Function:
     if quantity == "forward_dynamics" and not following:
         quantity = "forward_dynamics_by_articulated_bodies"
     if quantity == "coriolis_forces":  # without the matrix C
+        from kinetree.algorithms.book import book_tree
+        from kinetree.algorithms.inverse_dynamics import tree_bias_forces
+        from kinetree.algorithms.tree import weightless
+
         return lambda q, dq: tree_bias_forces(weightless(book_tree(model, q)), dq)
     return partial(getattr(algorithms, quantity), model)
 
