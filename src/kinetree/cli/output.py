@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kinetree.base import progress
 from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError, visible
@@ -153,6 +152,7 @@ def waiting(text: str) -> Generator[None]:
         return
     from rich.markup import escape
 
+    from kinetree.base import progress
     from kinetree.cli.tables import Terminal
 
     screen = Terminal(stderr=True)
