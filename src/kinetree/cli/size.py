@@ -1,4 +1,4 @@
-"""`kinetree size`: what a motion asks of the motors and gears, and which ones give it."""
+"""`kinetree size`: torques, speeds and power of every joint, and the motors that give them."""
 
 import csv
 from collections.abc import Callable, Sequence

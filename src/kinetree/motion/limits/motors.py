@@ -49,7 +49,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class MotorLoad:
-    """A motor in the place of a joint's drive: what a motion asks of it, at its shaft.
+    """Torque and speed that a motion asks of a motor in the place of a joint's drive.
 
     Args:
         joint: name of the degree of freedom.
@@ -85,7 +85,7 @@ class MotorLoad:
 def motor_loads(
     robot: Model | HasModel | None, trajectory: Record, motors: Iterable[Motor]
 ) -> tuple[MotorLoad, ...]:
-    """What a motion asks of each motor in the place of each joint's drive.
+    """Torque and speed that a motion asks of each motor in the place of each joint's drive.
 
     Args:
         robot: the robot; None is the one that the trajectory was made with.
