@@ -189,8 +189,10 @@ def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure
         ends = np.array([-fastest, fastest])
         series.append(Series("RMS torque", ends, np.full(2, load.rms_torque), colour=2))
         axes = Axis(f"speed, {UNITS['speed'][load.sliding]}"), Axis(unit)
-        marks = [("speed limit", float(x)) for x in ends if np.isfinite(load.speed_limit)]
-        charts.append(Chart(load.name, axes, tuple(series), tuple(marks)))
+        words = ("", "speed limit" if k == 0 else "")  # once is enough
+        marks = tuple(zip(words, ends.tolist(), strict=True))
+        limited = np.isfinite(load.speed_limit)
+        charts.append(Chart(load.name, axes, tuple(series), marks if limited else ()))
     return Figure(f"{report.robot}, {report.trajectory}: torque over speed", tuple(charts))
 
 
