@@ -26,9 +26,9 @@ ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (lint: the file has a problem; check: a
-limit is violated; simulate: a joint left its limits and --limits is stop; watch: there is a
-contact; identify: the recording is not usable); 2 wrong usage, input or
-file, with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
+limit is violated; size: no motor is enough; simulate: a joint left its limits and --limits is stop;
+watch: there is a contact; identify: the recording is not usable); 2 wrong usage, input or file,
+with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
 
 # words that other programs use, and the commands here
 SYNONYMS = {
@@ -92,10 +92,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("explain:explain", "ROBOT [DATA]"),
     },
     "Simulate and check": {
+        "plan": ("plan:plan", "ROBOT --to NUMBER..."),
         "simulate": ("simulate:simulate", "ROBOT"),
         "check": ("check:check", "ROBOT TRAJECTORY"),
+        "size": ("size:size", "ROBOT MOTION"),
     },
     "Identify": {
+        "excite": ("excite:excite", "ROBOT"),
         "identify": ("identify:identify", "ROBOT DATA --output FILE"),
         "watch": ("watch:watch", "ROBOT DATA"),
     },
