@@ -22,8 +22,9 @@ class Trajectory(Record):
     Args:
         t: times, shape (T,), s.
         q: joint positions, shape (T, ..., nq), rad or m.
-        dq: joint rates, shape (T, ..., n), rad/s or m/s.
-        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2.
+        dq: joint rates, shape (T, ..., n), rad/s or m/s; None: those of the spline through q, and
+            files that are written leave them out.
+        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2; None: those of the spline.
         tau: joint forces, shape (T, ..., n), N m or N; None: only the motion is known.
         joint_names: names of the joints, where there is no model.
         name: name of the motion.
