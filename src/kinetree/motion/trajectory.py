@@ -18,6 +18,7 @@ class Trajectory(Record):
     """A motion, or a batch of motions. Arrays are read-only float64.
 
     Axes between time and joint are a batch. Without a model, every joint has one degree of freedom.
+    `computed` names the rates that were left out, "dq" or "ddq".
 
     Args:
         t: times, shape (T,), s.
