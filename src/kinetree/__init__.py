@@ -152,4 +152,4 @@ def _reachable() -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -22,6 +22,10 @@ def test_public_names_are_few_sorted_and_there():
     assert all(hasattr(kinetree, name) for name in kinetree.__all__)
 
 
+def test_dir_lists_the_public_names():
+    assert dir(kinetree) == sorted(kinetree.__all__)
+
+
 def test_nothing_else_is_in_the_door_but_modules():
     others = set(vars(kinetree)) - set(kinetree.__all__)
     public = {name for name in others if not name.startswith("_")}

@@ -43,10 +43,10 @@ class Drawing:
 @typed
 def plot(
     trajectory: Record,
-    robot: Model | HasModel | None = None,
-    *,
-    panels: Sequence[str] | None = None,
     path: FilePath | None = None,
+    *,
+    robot: Model | HasModel | None = None,
+    panels: Sequence[str] | None = None,
     title: str | None = None,
     show: bool = False,
     effort: StateLike | None = None,
@@ -56,10 +56,10 @@ def plot(
 
     Args:
         trajectory: one motion, or a batch, of which the median and the range are drawn.
+        path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
         panels: some of "q", "dq", "ddq", "tau", "energy"; None is all that is known but "ddq".
-        path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
         title: above the figure; None is the name of the trajectory.
         show: opens a window of matplotlib.
         effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the

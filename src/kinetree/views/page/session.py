@@ -61,7 +61,7 @@ def session_page(
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
-    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot).charts]
+    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot=robot).charts]
     figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
     same = trajectory.name == robot.name
     title = robot.name if same else f"{robot.name}: {trajectory.name}"
