@@ -5,7 +5,7 @@ target are numbers that may change from solve to solve; the residual itself is t
 and compiled once for a robot.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -56,6 +56,14 @@ class Cost:
         """The target as numbers, (..., k) with a leading axis of steps + 1 where it moves."""
         return np.zeros(0)
 
+    def aim_size(self, model: Model) -> int:
+        """The number of entries of the target."""
+        return self.size(model)
+
+    def key(self, model: Model) -> tuple[Hashable, ...]:
+        """What decides the graph of the residual, beside the robot."""
+        return (type(self), self.size(model), getattr(self, "frame", None))
+
     def residual(self, stage: Stage, target: Array) -> Array:
         """The residual, (size,), over any scalars."""
         raise NotImplementedError
@@ -77,6 +85,9 @@ class Posture(Cost):
 
     def size(self, model: Model) -> int:
         return model.n
+
+    def aim_size(self, model: Model) -> int:
+        return model.nq
 
     def aim(self, model: Model) -> Array:
         return rest_position(model) if self.target is None else as_numbers(self, self.target)
@@ -212,6 +223,9 @@ class JointLimits(Cost):
     def size(self, model: Model) -> int:
         return 2 * len(self._limited(model))
 
+    def aim_size(self, model: Model) -> int:
+        return 1
+
     def aim(self, model: Model) -> Array:
         return np.array([float(self.margin)])
 
@@ -248,6 +262,12 @@ class Residual(Cost):
 
     def size(self, model: Model) -> int:
         return self.entries
+
+    def aim_size(self, model: Model) -> int:
+        return 0
+
+    def key(self, model: Model) -> tuple[Hashable, ...]:
+        return (self.function, self.entries)
 
     def residual(self, stage: Stage, target: Array) -> Array:
         tau = np.zeros(stage.model.n) if stage.tau is None else stage.tau

@@ -15,7 +15,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.engine.kernel import Kernel
-from kinetree.optimal.passes import Backward, Bounds, Forward
+from kinetree.optimal.forward import Bounds, Forward
+from kinetree.optimal.riccati import Riccati
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
 
 LENGTHS = 0.5 ** np.arange(8.0)
@@ -62,7 +63,7 @@ class Solver:
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
         self.stage = Kernel(self.slopes.graph, "stage of a plan", dtypes=("float64",))
         self.last = Kernel(self.end.graph, "end of a plan", dtypes=("float64",))
-        self.backward = Backward(this, self.slopes, limited)
+        self.backward = Riccati(self.slopes, 2 * this.model.n, len(this.actuated), limited)
         self.forward = Forward(this, limited)
 
     def rollout(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Array:
@@ -133,7 +134,8 @@ class Solver:
         """One iteration of the plans that are active; True if one of them has moved."""
         values, _ = self.last(plans.x[-1], p[-1])
         end = filled(self.end.hessian, values), filled(self.end.gradient, values)
-        K, k, sums, v0 = self.backward.run(end, slopes, plans.u, bounds, plans.mu)
+        limits = [np.broadcast_to(x, plans.u.shape[1:]) for x in (bounds.low, bounds.high)]
+        K, k, sums, v0 = self.backward.run(*end, slopes, plans.u, *limits, plans.mu)
         expected, total = -(sums[:, 0] + sums[:, 1]), plans.cost
         open_by = np.abs(plans.gaps).sum((0, 2))
         closed, small = open_by <= tolerance, tolerance * (1 + np.abs(total))

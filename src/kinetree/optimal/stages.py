@@ -4,12 +4,11 @@ With x = (q, dq), the controls u of the motors and the numbers p of a stage (its
 and target of every cost), a stage leads to F(x, u) and costs l(x, u, p). Deviations of x are
 tangent vectors, 2n numbers. The slopes of a stage are
 
-    deviation of F = T y,   y = A dx + B du            (T = 1 for methods of general kind)
+    deviation of F = A dx + B du
     l = l0 + l_x dx + l_u du + (dx, du) H (dx, du) / 2,   H = J^T W J  (Gauss and Newton)
 
-For the semi-implicit method of Euler y = (q, dq') and T moves q along h dq', which leaves ones and
-zeros in half of A and B. Every entry that is a number, whatever the state, stays in the code of the
-solver; the others are one vector of a stage, the `slopes`.
+Entries that are the same number in every state are known once and for all; the others are one
+vector of a stage, the `slopes`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.derivatives import tangent_map
-from kinetree.algorithms.joints.tangents import integrate
 from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import jacobian
@@ -30,7 +27,7 @@ from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.step import whole_step
 from kinetree.model import Model
-from kinetree.optimal.chart import deviation, tangent_scales
+from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
 from kinetree.optimal.costs import Cost, Stage
 
 EULER = "semi_implicit_euler"
@@ -143,7 +140,7 @@ class Transcription:
 
 
 def linear_step(this: Transcription, x: Array, u: Array, reached: Array) -> list[Array]:
-    """T, A and B at a state, over traced scalars; reached: F(x, u)."""
+    """A and B at a state, over traced scalars; reached: F(x, u)."""
     model, h, n = this.model, this.h, this.model.n
     q, dq, _ = this.space.split(x)
     motors = list(this.actuated)
@@ -153,25 +150,14 @@ def linear_step(this: Transcription, x: Array, u: Array, reached: Array) -> list
         one, zero = np.eye(n, dtype=int), np.zeros((n, n), int)
         A = np.block([[one, zero], [h * by_q, one + h * by_dq]])
         B = np.concatenate([zero[:, motors], h * by_tau[:, motors]])
-        along, turned = position_slopes(model, q, reached[model.nq :] * h, reached[: model.nq])
-        return [np.block([[along, h * turned], [zero, one]]), A, B]
+        along, turned = position_slopes(model, reached[model.nq :] * h)
+        T = np.block([[along, h * turned], [zero, one]])
+        return [product(T, A), product(T, B)]
     graph = trace(this.next_state, this.ports[:2], [("next", ())])
     slopes = jacobian(graph, along={"x": lambda x: tangents(this.space, x)}, mode="forward")
     by_x, by_u = interpret(slopes, x, u)
     left = left_inverse(this, reached)
-    return [np.eye(2 * n, dtype=int), product(left, by_x), product(left, by_u)]
-
-
-def position_slopes(model: Model, q: Array, v: Array, reached: Array) -> tuple[Array, Array]:
-    """Slopes of integrate(q, v), as a tangent vector there, by those of q and of v, (n, n) each."""
-    if model.nq == model.n and all(len(joint.dofs) <= 1 for joint in model.joints):
-        return np.eye(model.n, dtype=int), np.eye(model.n, dtype=int)
-    ports = [Port("q", (model.nq,)), Port("v", (model.n,))]
-    graph = trace(lambda q, v: integrate(model, q, v), ports, [("reached", ())])
-    slopes = jacobian(graph, along={"q": lambda q: tangent_map(model, q)}, mode="forward")
-    left = tangent_scales(model)[:, None] * tangent_map(model, reached).T
-    by_q, by_v = interpret(slopes, q, v)
-    return product(left, by_q), product(left, by_v)
+    return [product(left, by_x), product(left, by_u)]
 
 
 def left_inverse(this: Transcription, x: Array) -> Array:
@@ -247,7 +233,6 @@ class StageSlopes:
     """
 
     graph: Graph
-    T: Pattern
     A: Pattern
     B: Pattern
     gap: Pattern
