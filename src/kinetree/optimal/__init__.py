@@ -11,6 +11,7 @@ from kinetree.optimal.costs import (
     Rates,
     Residual,
 )
+from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.problem import Problem, Solution
 
 __all__ = [
@@ -23,6 +24,10 @@ __all__ = [
     "Posture",
     "Problem",
     "Rates",
+    "Regulator",
     "Residual",
     "Solution",
+    "lqr",
+    "regulate",
+    "sampled",
 ]

@@ -1,20 +1,20 @@
 """Costs: what a plan should do, as residuals r of a state and the joint forces.
 
 A cost adds dt w/2 |r|^2 for each step and w_f/2 |r|^2 for the last state. Weights w and w_f and the
-target are numbers that may change from solve to solve; the residual itself is traced, differentiated
-and compiled once for a robot.
+target are numbers that may change from solve to solve; the residual itself is traced,
+differentiated and compiled once for a robot.
 """
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation
 from kinetree.scalars import maximum
@@ -34,35 +34,59 @@ class Stage:
     tau: Array | None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Cost:
     """A weighted residual.
 
     Args:
+        target: what the residual is measured from; a leading axis of steps + 1 makes it a path.
+            None: zero, or the rest position.
         weight: w of the steps, one number or one for each entry of the residual.
         final: w_f of the last state, in the same way.
     """
 
+    target: ArrayLike | None = None
     weight: ArrayLike = 0.0
     final: ArrayLike = 0.0
 
-    forces = False  # the residual depends on tau, which the last state does not have
+    # shapes of residual and target, in letters of shapes; and whether the residual depends on tau,
+    # which the last state does not have
+    shapes: ClassVar[tuple[str, tuple[str, ...]]] = ("n", ("n",))
+    forces: ClassVar[bool] = False
 
     def size(self, model: Model) -> int:
         """The number of entries of the residual."""
-        raise NotImplementedError
+        return _size(self.shapes[0], model)
+
+    def aim_shape(self, model: Model) -> tuple[int, ...]:
+        """The shape of the target of one state."""
+        return tuple(_size(letter, model) for letter in self.shapes[1])
 
     def aim(self, model: Model) -> Array:
-        """The target as numbers, (..., k) with a leading axis of steps + 1 where it moves."""
-        return np.zeros(0)
+        """The target as numbers, (k,), or (steps + 1, k) for a path."""
+        shape = self.aim_shape(model)
+        if self.target is None:
+            return self.default(model)
+        x = np.asarray(self.target, float)
+        if x.shape[-len(shape) :] != shape or x.ndim > len(shape) + 1:
+            wanted = ", ".join(map(str, shape))
+            raise InputError(
+                f"the target of {type(self).__name__} has shape {x.shape}; expected ({wanted}), or "
+                f"(steps + 1, {wanted}) for a path."
+            )
+        if not np.isfinite(x).all():
+            raise InputError(
+                f"the target of {type(self).__name__} has an entry that is not finite."
+            )
+        return x.reshape(*x.shape[: x.ndim - len(shape)], -1)
 
-    def aim_size(self, model: Model) -> int:
-        """The number of entries of the target."""
-        return self.size(model)
+    def default(self, model: Model) -> Array:
+        """The target where none is given."""
+        return np.zeros(int(np.prod(self.aim_shape(model))))
 
     def key(self, model: Model) -> tuple[Hashable, ...]:
         """What decides the graph of the residual, beside the robot."""
-        return (type(self), self.size(model), getattr(self, "frame", None))
+        return (type(self), getattr(self, "frame", None))
 
     def residual(self, stage: Stage, target: Array) -> Array:
         """The residual, (size,), over any scalars."""
@@ -73,140 +97,91 @@ class Cost:
         return replace(self, target=target)
 
 
-@dataclass(frozen=True, eq=False)
 class Posture(Cost):
-    """Distance of the joints from a position: the tangent vector from target to q.
+    """Distance of the joints from a position (nq,): the tangent vector from target to q."""
 
-    Args:
-        target: joint positions, (nq,), or (steps + 1, nq) for a path; None: the rest position.
-    """
+    shapes = ("n", ("nq",))
 
-    target: ArrayLike | None = None
-
-    def size(self, model: Model) -> int:
-        return model.n
-
-    def aim_size(self, model: Model) -> int:
-        return model.nq
-
-    def aim(self, model: Model) -> Array:
-        return rest_position(model) if self.target is None else as_numbers(self, self.target)
+    def default(self, model: Model) -> Array:
+        """The rest position."""
+        return rest_position(model)
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The tangent vector from target to q, (n,)."""
         return deviation(stage.model, target, stage.q)
 
 
-@dataclass(frozen=True, eq=False)
 class Rates(Cost):
-    """Joint rates minus a target.
-
-    Args:
-        target: joint rates, (n,), or (steps + 1, n) for a path; None: zero.
-    """
-
-    target: ArrayLike | None = None
-
-    def size(self, model: Model) -> int:
-        return model.n
-
-    def aim(self, model: Model) -> Array:
-        return np.zeros(model.n) if self.target is None else as_numbers(self, self.target)
+    """Joint rates minus a target (n,)."""
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The difference dq - target, (n,)."""
         return stage.dq - target
 
 
-@dataclass(frozen=True, eq=False)
 class Effort(Cost):
-    """Joint forces of the motors minus a target.
+    """Joint forces of the motors minus a target (n,)."""
 
-    Args:
-        target: joint forces, (n,), or (steps + 1, n) for a path; None: zero.
-    """
-
-    target: ArrayLike | None = None
     forces = True
 
-    def size(self, model: Model) -> int:
-        return model.n
-
-    def aim(self, model: Model) -> Array:
-        return np.zeros(model.n) if self.target is None else as_numbers(self, self.target)
-
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The difference tau - target, (n,)."""
         assert stage.tau is not None
         return stage.tau - target
 
 
 @dataclass(frozen=True, eq=False)
 class FramePosition(Cost):
-    """Position of a frame in the space frame minus a target, m.
+    """Position of a frame in the space frame minus a target (3,), m.
 
     Args:
-        target: (3,), or (steps + 1, 3) for a path.
         frame: name of the frame; None: the tool.
     """
 
-    target: ArrayLike = (0.0, 0.0, 0.0)
     frame: str | None = None
-
-    def size(self, model: Model) -> int:
-        model.frame(self.frame)  # an unknown frame names the known ones
-        return 3
-
-    def aim(self, model: Model) -> Array:
-        return as_numbers(self, self.target)
+    shapes = ("3", ("3",))
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The difference p - target, (3,)."""
         return algorithms.pose(stage.model, stage.q, self.frame)[:3, 3] - target
 
 
 @dataclass(frozen=True, eq=False)
 class FrameRotation(Cost):
-    """Rotation of a frame against a target: |r|^2 = 2 (1 - cos(angle)), about the angle squared.
+    """Rotation of a frame against a target (3, 3): |r|^2 = 4 (1 - cos(angle)) / 2.
 
     Args:
-        target: rotation matrix, (3, 3), or (steps + 1, 3, 3) for a path.
         frame: name of the frame; None: the tool.
     """
 
-    target: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     frame: str | None = None
-
-    def size(self, model: Model) -> int:
-        model.frame(self.frame)
-        return 9
+    shapes = ("9", ("3", "3"))
 
     def aim(self, model: Model) -> Array:
-        R = as_numbers(self, self.target)
-        if R.shape[-2:] != (3, 3) or np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max() > 1e-6:
-            raise InputError(
-                f"target of FrameRotation has shape {R.shape}; expected rotation matrices (3, 3)."
-            )
-        return R.reshape(*R.shape[:-2], 9)
+        """The rotation matrices, row by row."""
+        rows = super().aim(model)
+        R = rows.reshape(*rows.shape[:-1], 3, 3)
+        if np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max() > 1e-6:
+            raise InputError("the target of FrameRotation is not a rotation matrix, (3, 3).")
+        return rows
+
+    def default(self, model: Model) -> Array:
+        """The axes of the space frame."""
+        return np.eye(3).ravel()
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The entries of (R - target) / sqrt(2), whose square is about that of a small angle."""
         R = algorithms.pose(stage.model, stage.q, self.frame)[:3, :3]
         return (R.ravel() - target) * 0.5**0.5
 
 
-@dataclass(frozen=True, eq=False)
 class CenterOfMass(Cost):
-    """Centre of mass of the robot in the space frame minus a target, m.
+    """Centre of mass of the robot in the space frame minus a target (3,), m."""
 
-    Args:
-        target: (3,), or (steps + 1, 3) for a path.
-    """
-
-    target: ArrayLike = (0.0, 0.0, 0.0)
-
-    def size(self, model: Model) -> int:
-        return 3
-
-    def aim(self, model: Model) -> Array:
-        return as_numbers(self, self.target)
+    shapes = ("3", ("3",))
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """The difference p - target, (3,)."""
         return algorithms.center_of_mass(stage.model, stage.q) - target
 
 
@@ -214,34 +189,18 @@ class CenterOfMass(Cost):
 class JointLimits(Cost):
     """How far joints are beyond a margin before their limits; zero inside, so a soft barrier.
 
-    Args:
-        margin: rad or m before the limit where the cost begins.
+    The target (1,) is the margin, rad or m before the limit, where the cost begins.
     """
 
-    margin: float = 0.05
-
-    def size(self, model: Model) -> int:
-        return 2 * len(self._limited(model))
-
-    def aim_size(self, model: Model) -> int:
-        return 1
-
-    def aim(self, model: Model) -> Array:
-        return np.array([float(self.margin)])
-
-    def _limited(self, model: Model) -> list[tuple[int, float, float]]:
-        limits = [(joint, joint.limits) for joint in model.joints if joint.follows is None]
-        return [
-            (joint.coords[0], float(x.lower), float(x.upper))
-            for joint, x in limits
-            if len(joint.coords) == 1 and np.isfinite([x.lower, x.upper]).all()
-        ]
+    target: ArrayLike | None = (0.05,)
+    shapes = ("limits", ("1",))
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """For each limit of a joint, how far q is beyond target before it, or 0."""
         beyond = []
-        for k, low, high in self._limited(stage.model):
-            q, margin = stage.q[k], target[0]
-            beyond += [maximum(low + margin - q, 0.0), maximum(q - high + margin, 0.0)]
+        for k, low, high in limited(stage.model):
+            q = stage.q[k]
+            beyond += [maximum(target[0] + low - q, 0.0), maximum(target[0] + q - high, 0.0)]
         return np.array(beyond)
 
 
@@ -250,26 +209,28 @@ class Residual(Cost):
     """A residual of your own.
 
     Args:
-        function: of (t, q, dq, tau) returns the residual, (k,); written with `kinetree.scalars` or
-            NumPy, without a branch on its arguments. For the last state tau is zero.
-        entries: k.
+        function: of (t, q, dq, tau) returns the residual, (entries,); written with
+            `kinetree.scalars` or NumPy, without a branch on its arguments. At the last state tau is
+            zero.
+        entries: how many there are.
     """
 
-    function: Callable[[Any, Array, Array, Array], ArrayLike]
+    function: Callable[[Any, Array, Array, Array], ArrayLike] | None = None
     entries: int = 1
-
-    forces = True
+    shapes = ("1", ("0",))
 
     def size(self, model: Model) -> int:
+        """The number of entries of the residual."""
         return self.entries
 
-    def aim_size(self, model: Model) -> int:
-        return 0
-
     def key(self, model: Model) -> tuple[Hashable, ...]:
+        """The function itself."""
         return (self.function, self.entries)
 
     def residual(self, stage: Stage, target: Array) -> Array:
+        """What the function returns."""
+        if not callable(self.function):
+            raise InputError("Residual has no function; expected one of (t, q, dq, tau).")
         tau = np.zeros(stage.model.n) if stage.tau is None else stage.tau
         r = np.atleast_1d(np.asarray(self.function(stage.t, stage.q, stage.dq, tau)))
         if r.shape != (self.entries,):
@@ -280,12 +241,18 @@ class Residual(Cost):
         return r
 
 
-def as_numbers(cost: Cost, value: ArrayLike) -> Array:
-    """A target as finite numbers."""
-    x = np.asarray(value, float)
-    if not np.isfinite(x).all():
-        raise InputError(f"target of {type(cost).__name__} has an entry that is not finite.")
-    return x
+def limited(model: Model) -> list[tuple[int, float, float]]:
+    """The coordinates with limits, and these."""
+    joints = [joint for joint in model.joints if joint.follows is None and len(joint.coords) == 1]
+    limits = [(joint.coords[0], joint.limits.lower, joint.limits.upper) for joint in joints]
+    return [(k, float(low), float(high)) for k, low, high in limits if np.isfinite(high - low)]
+
+
+def _size(letter: str, model: Model) -> int:
+    sizes = {"n": model.n, "nq": model.nq}
+    if letter == "limits":
+        return 2 * len(limited(model))
+    return sizes[letter] if letter in sizes else int(letter)
 
 
 def weights(value: ArrayLike, size: int, name: str) -> Array:
@@ -315,5 +282,5 @@ def named(costs: Costs) -> dict[str, Cost]:
                 f"cost {name!r} is a {type(cost).__name__}; expected a cost of kinetree.optimal."
             )
     if not costs:
-        raise KinetreeError("the problem has no cost; expected at least one.")
+        raise InputError("the problem has no cost; expected at least one.")
     return dict(costs)

@@ -89,9 +89,7 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
 
 
-def loop(
-    rate: Any, state: int, parameters: int, table: int, fields: Sequence[Field]
-) -> Rollout:
+def loop(rate: Any, state: int, parameters: int, table: int, fields: Sequence[Field]) -> Rollout:
     """A loop over time whose rate returns the next state itself, in place of its rate."""
     ports = [
         Port("t", ()), Port("x", (state,)), Port("p", (parameters,)), Port("s", (table,)),
@@ -128,4 +126,3 @@ def call(
             amount=np.zeros((count, loop.stepping.watched)),
         )
     )
-

@@ -134,8 +134,8 @@ class Solver:
         """One iteration of the plans that are active; True if one of them has moved."""
         values, _ = self.last(plans.x[-1], p[-1])
         end = filled(self.end.hessian, values), filled(self.end.gradient, values)
-        limits = [np.broadcast_to(x, plans.u.shape[1:]) for x in (bounds.low, bounds.high)]
-        K, k, sums, v0 = self.backward.run(*end, slopes, plans.u, *limits, plans.mu)
+        low, high = (np.broadcast_to(x, plans.u.shape[1:]) for x in (bounds.low, bounds.high))
+        K, k, sums, v0 = self.backward.run(*end, slopes, plans.u, low, high, plans.mu)
         expected, total = -(sums[:, 0] + sums[:, 1]), plans.cost
         open_by = np.abs(plans.gaps).sum((0, 2))
         closed, small = open_by <= tolerance, tolerance * (1 + np.abs(total))
@@ -204,9 +204,7 @@ class Solver:
     def _tried(
         self, lengths: Array, plans: Plans, gains: tuple[Array, Array], p: Array, bounds: Bounds
     ) -> tuple[Array, Array, Array]:
-        x, u, costs = self.forward.run(
-            lengths, plans.x, plans.u, gains, plans.gaps, p[:-1], bounds
-        )
+        x, u, costs = self.forward.run(lengths, plans.x, plans.u, gains, plans.gaps, p[:-1], bounds)
         return x, u, costs + self.last(x[-1], p[-1])[1]
 
     def _curvature(self, slopes: Array) -> Array:

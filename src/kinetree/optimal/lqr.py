@@ -17,8 +17,9 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.robot import Robot
 from kinetree.spatial.matrices import exponential
 
+REFINED = 2  # steps of Newton after it
 ROUNDS = 60  # of doubling, at most: the closed loop to the power 2^60
-RESIDUAL = 1e-8  # of the Riccati equation, relative to its terms, beyond which there is no answer
+RESIDUAL = 1e-6  # of the Riccati equation, relative to its terms, beyond which there is no answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def lqr(
     if discrete:
         a, g, h = plain, G, weight
     else:
-        shift = max(1.0, float(np.abs(np.linalg.eigvals(plain)).max(initial=0)))
+        shift = 1.0 + 1.5 * float(np.abs(np.linalg.eigvals(plain)).max(initial=0))
         low = plain - shift * np.eye(n)
         W = low.T + weight @ np.linalg.solve(low, G)
         a = np.eye(n) + 2 * shift * np.linalg.inv(W).T
@@ -74,18 +75,12 @@ def lqr(
         h = 2 * shift * np.linalg.solve(W, weight) @ np.linalg.inv(low)
     with np.errstate(all="ignore"):
         P = _doubled(a, g, h)
-    K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A + N.T) if discrete else (
-        np.linalg.solve(R, B.T @ P + N.T)
-    )  # fmt: skip
-    if discrete:
-        terms = A.T @ P @ A, P, (A.T @ P @ B + N) @ K, Q
-        rest = terms[0] - terms[1] - terms[2] + terms[3]
-    else:
-        terms = A.T @ P, P @ A, (P @ B + N) @ K, Q
-        rest = terms[0] + terms[1] - terms[2] + terms[3]
+        for _ in range(REFINED if np.isfinite(P).all() else 0):
+            K, rest, _ = _equation(A, B, Q, R, N, P, discrete)
+            P = P + _corrected(A - B @ K, rest, discrete)
+        K, rest, size = _equation(A, B, Q, R, N, P, discrete)
     poles = np.linalg.eigvals(A - B @ K) if np.isfinite(K).all() else np.full(n, np.nan)
-    size = max(float(np.abs(x).max(initial=0)) for x in terms)
-    stable = (np.abs(poles) < 1).all() if discrete else (poles.real < 0).all()
+    stable = (np.abs(poles) < 1).all() if discrete else (np.real(poles) < 0).all()
     if not (np.abs(rest).max(initial=0) <= RESIDUAL * size and stable):
         raise InputError(
             "no feedback of these inputs makes the system stable at a least cost; expected a pair "
@@ -149,6 +144,36 @@ def regulate(
     return lqr(A, B, Qd, Rd, N, discrete=True)
 
 
+def _equation(
+    A: Array, B: Array, Q: Array, R: Array, N: Array, P: Array, discrete: bool
+) -> tuple[Array, Array, float]:
+    """The gains of P, what it leaves of the Riccati equation, and the size of the largest term."""
+    if discrete:
+        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A + N.T)
+        terms = [A.T @ P @ A, -P, -(A.T @ P @ B + N) @ K, Q]
+    else:
+        K = np.linalg.solve(R, B.T @ P + N.T)
+        terms = [A.T @ P, P @ A, -(P @ B + N) @ K, Q]
+    rest = np.sum(terms, axis=0)
+    return K, (rest + rest.T) / 2, max(float(np.abs(x).max(initial=0)) for x in terms)
+
+
+def _corrected(closed: Array, rest: Array, discrete: bool) -> Array:
+    """The step of Newton: X with A^T X + X A + rest = 0, or A^T X A - X + rest = 0; A is stable."""
+    n = len(closed)
+    a, x = closed, rest
+    if not discrete:
+        shift = 1.0 + float(np.abs(np.linalg.eigvals(closed)).max(initial=0))
+        low = np.linalg.inv(closed - shift * np.eye(n))
+        a, x = low @ (closed + shift * np.eye(n)), 2 * shift * low.T @ rest @ low
+    for _ in range(ROUNDS):  # the sum of (A^T)^k rest A^k, by doubling
+        more = a.T @ x @ a
+        x, a = x + more, a @ a
+        if not np.abs(more).max(initial=0) > 1e-17 * np.abs(x).max(initial=0):
+            break
+    return x
+
+
 def _doubled(a: Array, g: Array, h: Array) -> Array:
     """The limit of h under doubling."""
     one = np.eye(len(a))
@@ -173,7 +198,13 @@ def _checked(
     n, m = B.shape if B.ndim == 2 else (len(A), 0)
     Q, R = np.atleast_2d(np.asarray(Q, float)), np.atleast_2d(np.asarray(R, float))
     N = np.zeros((n, m)) if N is None else np.asarray(N, float)
-    shapes = {"A": (A, (n, n)), "B": (B, (n, m)), "Q": (Q, (n, n)), "R": (R, (m, m)), "N": (N, (n, m))}
+    shapes = {
+        "A": (A, (n, n)),
+        "B": (B, (n, m)),
+        "Q": (Q, (n, n)),
+        "R": (R, (m, m)),
+        "N": (N, (n, m)),
+    }
     for name, (x, shape) in shapes.items():
         if x.shape != shape:
             raise ShapeError(f"{name} has shape {x.shape}; expected {shape}.")

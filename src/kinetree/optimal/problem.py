@@ -25,8 +25,8 @@ from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost, Costs, named, weights
-from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
 from kinetree.optimal.forward import Bounds
+from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
 
@@ -178,9 +178,7 @@ class Problem:
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
         return np.concatenate(parts, axis=1), single
 
-    def _guess(
-        self, guess: Any, x0: Array, numbers: Array, bounds: Bounds
-    ) -> tuple[Array, Array]:
+    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
@@ -249,7 +247,7 @@ class Solution:
         columns = self.plans.costs.T
         return {
             name: float(x[0]) if self.single else x
-            for name, x in zip(self.problem.costs, columns, strict=True)
+            for name, x in zip(map(str, self.problem.costs), columns, strict=True)
         }
 
     @property
@@ -340,20 +338,20 @@ def numbers_of(problem: Problem) -> Array:
     model, N = problem.model, problem.steps
     columns: list[Array] = [np.arange(N + 1)[:, None] * problem.dt]
     for name, cost in problem.costs.items():
+        if isinstance(getattr(cost, "frame", None), str):
+            model.frame(cost.frame)  # type: ignore[attr-defined] # an unknown one names the known
         size, aim = cost.size(model), cost.aim(model)
         w = np.tile(weights(cost.weight, size, f"weight of cost {name!r}"), (N + 1, 1))
+        if cost.forces and np.asarray(cost.final).any():
+            raise InputError(
+                f"cost {name!r} is one of forces, which the last state does not have; expected no "
+                "final weight."
+            )
         w[-1] = weights(cost.final, size, f"final weight of cost {name!r}")
         if aim.ndim == 2 and len(aim) != N + 1:
             raise ShapeError(
                 f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
                 "state of the horizon."
             )
-        wanted = cost.aim_size(model)
-        if aim.ndim not in (1, 2) or aim.shape[-1] != wanted:
-            raise ShapeError(
-                f"the target of cost {name!r} has shape {aim.shape}; expected ({wanted},) or "
-                f"({N + 1}, {wanted})."
-            )
-        columns += [w, np.broadcast_to(aim, (N + 1, wanted))]
+        columns += [w, np.broadcast_to(aim, (N + 1, aim.shape[-1]))]
     return np.concatenate(columns, axis=1)
-

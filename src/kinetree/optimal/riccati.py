@@ -93,20 +93,15 @@ class Riccati:
 
     def __init__(self, slopes: StageSlopes, n: int, m: int, limited: bool) -> None:
         self.n, self.m, self.limited = n, m, limited
-        self.function = None
-        lanes = 1
-        if has_llvm():
-            target = host_target()
-            lanes = target.lanes("float64")
-        self.sizes = Sizes(n, m, lanes)
+        self.function, target = None, host_target() if has_llvm() else None
+        self.sizes = Sizes(n, m, 1 if target is None else target.lanes("float64"))
         self.block, self.scatter = self._places(slopes)
-        if has_llvm():
-            code = load_or_compile(
+        if target is not None:
+            self.code = load_or_compile(
                 [SYMBOL, str(self.sizes), str(limited), str((ROUNDS, SWEEPS))], target,
                 lambda: Text(self.sizes, limited).text(target.triple), [SYMBOL],
             )  # fmt: skip
-            self.code = code
-            self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(SYMBOL))
+            self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(SYMBOL))
 
     def _places(self, slopes: StageSlopes) -> tuple[Array, Array]:
         """The numbers of a stage that never change, and (slope, place) of the others."""
@@ -153,6 +148,10 @@ class Riccati:
             "low": np.ascontiguousarray(low), "high": np.ascontiguousarray(high),
             "u": np.ascontiguousarray(u), "K": K, "k": k, "sums": sums,
         }  # fmt: skip
+        if self.function is None:
+            for b in range(B):
+                self._plain(arrays, b)
+            return K, k, sums, start[:, : self.n]
         count = threads.thread_count()
         pieces = threads.cut(B, count * threads.PIECES, 1)
         threads.run([partial(self._call, arrays, N, B, piece) for piece in pieces], count)
@@ -169,6 +168,47 @@ class Riccati:
         words = (ctypes.c_int64 * len(WORDS))(*(values[name] for name in WORDS))
         assert self.function is not None
         self.function(words)
+
+    def _plain(self, arrays: dict[str, Array], b: int) -> None:
+        """The same of one problem in NumPy, where LLVM is missing; equal to rounding."""
+        n, sizes, block = self.n, self.sizes, self.block.copy()
+        low, high, mu = (arrays[name][b] for name in ("low", "high", "mu"))
+        V, v, sums = arrays["V"][b, :, :n], arrays["v"][b, :n], arrays["sums"][b]
+        at = sizes.block
+        for t in range(len(arrays["u"]) - 1, -1, -1):
+            block[self.scatter[:, 1]] = arrays["slopes"][t, b, self.scatter[:, 0]]
+            F = block[at["F"] : at["H"]].reshape(n, -1)[:, : n + self.m]
+            H = block[at["H"] : at["gradient"]].reshape(n + self.m, -1)[:, : n + self.m]
+            v = v + V @ block[at["gap"] : at["gap"] + n]
+            Q, g = H + F.T @ V @ F, block[at["gradient"] :][: n + self.m] + F.T @ v
+            M, Q_ux, g_u = Q[n:, n:] + mu * np.eye(self.m), Q[n:, :n], g[n:]
+            if not (np.linalg.eigvalsh(M) > 0).all():
+                sums[:] = np.nan
+                return
+            K, k = -np.linalg.solve(M, Q_ux), -np.linalg.solve(M, g_u)
+            if self.limited:
+                u = arrays["u"][t, b]
+                k, free = plain_box(M, g_u, low - u, high - u)
+                K = np.zeros_like(Q_ux)
+                K[free] = -np.linalg.solve(M[np.ix_(free, free)], Q_ux[free])
+            arrays["K"][t, b], arrays["k"][t, b] = K, k
+            sums[:2] += k @ g_u, k @ M @ k / 2
+            V, v = Q[:n, :n] + Q_ux.T @ K, g[:n] + Q_ux.T @ k
+            V = (V + V.T) / 2
+        arrays["v"][b, :n] = v
+
+
+def plain_box(M: Array, g: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """The minimum of g k + k M k / 2 within limits, and which entries are free."""
+    k = np.clip(np.zeros(len(g)), low, high)
+    for _ in range(200):
+        before = k.copy()
+        for i in range(len(k)):
+            k[i] = np.clip(k[i] - (g[i] + M[i] @ k) / M[i, i], low[i], high[i])
+        if np.array_equal(before, k):
+            break
+    slope = g + M @ k
+    return k, ~(((k <= low) & (slope > 0)) | ((k >= high) & (slope < 0)))
 
 
 class Text:
@@ -228,7 +268,9 @@ class Text:
         n, k = s.n, s.m
         slopes = w.behind(self.pointer["slopes"], w.times(row, self.words["slope_count"]))
         with w.each(0, self.words["scatter_count"]) as e:
-            pair = w.let(f"getelementptr inbounds i64, ptr {self.pointer['scatter']}, i64 {w.times(e, 2)}")
+            pair = w.let(
+                f"getelementptr inbounds i64, ptr {self.pointer['scatter']}, i64 {w.times(e, 2)}"
+            )
             slope = w.let(f"load i64, ptr {pair}")
             place = w.let(f"load i64, ptr {w.at(pair, 8)}")
             w.store(w.load(w.behind(slopes, slope)), w.behind(self.pointer["work"], place))
@@ -286,7 +328,11 @@ class Text:
 
         def entry(i: str, j: str) -> str:
             """The entry minus what earlier columns have taken."""
-            x = w.op("fmul", w.entry_of(m["M"], i, j), w.op("fmul", w.entry_of(free, i), w.entry_of(free, j)))
+            x = w.op(
+                "fmul",
+                w.entry_of(m["M"], i, j),
+                w.op("fmul", w.entry_of(free, i), w.entry_of(free, j)),
+            )
             return w.total(
                 x, j, lambda c: (
                     w.let(f"fneg {DOUBLE} {w.entry_of(L, i, c)}"),
@@ -319,7 +365,9 @@ class Text:
             row, after = w.place(X, i), w.plus(i, 1)
             below = Matrix(w.place(L, after, i), L.stride)
             count = w.let(f"sub i64 {k - 1}, {i}")
-            w.combine(row, row, (below, 0), Matrix(w.place(X, after), X.stride), count, width, minus=True)
+            w.combine(
+                row, row, (below, 0), Matrix(w.place(X, after), X.stride), count, width, minus=True
+            )
 
     def room(self, b: str, row: str) -> None:
         """Least and greatest k, and the k nearest to zero."""
@@ -343,7 +391,9 @@ class Text:
         """Entry i of the gradient g_u + M k."""
         w, M = self.w, self.m["M"]
         return w.total(
-            w.entry_of(self.g_u, i), self.sizes.m, lambda j: (w.entry_of(M, i, j), w.entry_of(at, j))
+            w.entry_of(self.g_u, i),
+            self.sizes.m,
+            lambda j: (w.entry_of(M, i, j), w.entry_of(at, j)),
         )
 
     def best_within(self) -> None:

@@ -166,9 +166,7 @@ def left_inverse(this: Transcription, x: Array) -> Array:
     return scales[:, None] * tangents(this.space, x).T
 
 
-def quadratic_cost(
-    this: Transcription, x: Array, u: Array | None, p: Array
-) -> tuple[Array, Array]:
+def quadratic_cost(this: Transcription, x: Array, u: Array | None, p: Array) -> tuple[Array, Array]:
     """Gradient and Hessian of Gauss and Newton of l by (dx, du), over traced scalars."""
     ports = list(this.ports if u is not None else (this.ports[0], this.ports[2]))
     names = list(this.residuals(x, u, p))
@@ -209,7 +207,7 @@ def symmetric_product(a: Array, b: Array) -> Array:
     return c
 
 
-def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def dot(a: Array, b: Array) -> Any:
     """The product of two vectors without the terms that are zero."""
     total: Any = 0
     for x, y in zip(a, b, strict=True):
@@ -297,6 +295,8 @@ def separated(function: Callable[..., Any], ports: Sequence[Port]) -> tuple[Any,
             else:
                 at[k] = places.setdefault(node, len(places))
         patterns.append(Pattern(at.reshape(port.shape), numbers.reshape(port.shape)))
+    if not places:  # a kernel has at least one result
+        places[whole.results[-1][0]] = 0
     outputs = Port("slopes", (len(places),)), Port("costs", (len(whole.results[-1]),))
     graph = replace(whole, outputs=outputs, results=(tuple(places), whole.results[-1]))
     return optimise(graph), *patterns

@@ -5,7 +5,7 @@ sum over k is taken from k = 0 on, with one rounding for each product and sum (f
 depend on the width of the vectors.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Dense(Writer):
         return name
 
     @contextmanager
-    def each(self, first: Index, end: Index, step: int = 1) -> Iterator[str]:
+    def each(self, first: Index, end: Index, step: int = 1) -> Generator[str]:
         """A loop over i from `first` to before `end`; down to it for a negative step."""
         slot, name = self.slot("i64"), self.name("loop")
         self.do(f"store i64 {first}, ptr {slot}")
