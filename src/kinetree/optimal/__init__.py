@@ -1,4 +1,4 @@
-"""Optimal control on the compiled kernels: problems as data, iLQR and LQR."""
+"""Optimal control on the compiled kernels: problems as data, iLQR, MPC and LQR."""
 
 from kinetree.optimal.costs import (
     CenterOfMass,
@@ -12,9 +12,11 @@ from kinetree.optimal.costs import (
     Residual,
 )
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
+from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem, Solution
 
 __all__ = [
+    "MPC",
     "CenterOfMass",
     "Cost",
     "Effort",
@@ -27,6 +29,7 @@ __all__ = [
     "Regulator",
     "Residual",
     "Solution",
+    "Tick",
     "lqr",
     "regulate",
     "sampled",

@@ -8,7 +8,7 @@ the sum of its gaps, where nu exceeds every multiplier of a gap.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -53,6 +53,10 @@ class Plans:
     def cost(self) -> Array:
         """The whole cost of each plan, (B,)."""
         return self.costs.sum(1)
+
+    def moved_to(self, x: Array, u: Array) -> "Plans":
+        """The same with other states and forces, to begin with."""
+        return replace(self, x=x, u=u, history=[])
 
 
 class Solver:
