@@ -53,7 +53,8 @@ def lqr(
         B: (n, m), units of x over those of u, 1/s.
         Q: weights of the states, (n, n), positive semidefinite, units of the cost.
         R: weights of the inputs, (m, m), positive definite, units of the cost.
-        N: weights of x^T N u, (n, m), units of the cost, twice in the cost x Q x + 2 x N u + u R u; None: zero.
+        N: weights of x^T N u, (n, m), units of the cost, which is the integral or the sum of
+            x Q x + 2 x N u + u R u; None: zero.
         discrete: x[k + 1] = A x[k] + B u[k], and a sum in place of the integral.
 
     Raises:

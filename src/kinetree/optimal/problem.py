@@ -44,7 +44,7 @@ SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a robot shall do within a horizon: the least cost of its motion and joint forces.
+    """Motion and joint forces of a robot over a horizon that shall have the least cost.
 
     Args:
         robot: the robot.

@@ -97,7 +97,7 @@ def of_function(cost: Residual, stage: Stage, target: Array) -> Array:
     return r
 
 
-KINDS = {
+KINDS: dict[type[Cost], Kind] = {
     Posture: Kind(
         lambda cost, at, target: deviation(at.model, target, at.q),
         lambda model: (model.n, (model.nq,)),
