@@ -44,8 +44,9 @@ function isRun(robot) {
     const forces = orNull(rows(robot.n, orNull(isNumber)));
     recordOf({
       name: isText, t: isAnything, q: rows(robot.nq), dq: rows(robot.n), ddq: rows(robot.n), tau: forces, stops: forces,
+      reference: orNull((wanted, place) => recordOf({ t: listOf(isNumber), q: listOf(listOf(isNumber, robot.nq), (wanted.t || []).length) })(wanted, place)),
       energy: eachOf(["kinetic", "potential"], curve), remarks: listOf(isText), thinned: isFlag,
-    })(x, name);
+    })({ reference: null, ...x }, name); // scenes of earlier versions have no reference
   };
   return orNull((x, name) => {
     isRecord(x, name);
