@@ -480,3 +480,51 @@ def test_keys_open_panels_and_help(panda):
         .filter((x) => !(x.labels && x.labels.length)).map((x) => x.outerHTML)"""
     )
     assert unnamed == []
+
+
+def test_new_panels_leave_joints_where_it_is(benches):
+    bench = benches("panda", fresh=True)
+    joints = bench.page.locator(".panel[data-panel=joints]")
+    before = joints.bounding_box()
+    for panel in ("matrix", "unfold", "push", "recursion", "run", "plots", "hand", "robot"):
+        rail = bench.page.locator(f"#rail [data-panel={panel}]")
+        rail.click()
+        opened = bench.page.locator(f".panel[data-panel={panel}]")
+        assert opened.locator("h2").inner_text() == rail.locator(".words").inner_text()
+        assert opened.locator(".panel-body").is_visible() and joints.bounding_box() == before
+        box = opened.bounding_box()
+        assert box["y"] + box["height"] <= 801
+    assert "matrix" in bench.scene("folded") and "joints" not in bench.scene("folded")
+
+
+def test_a_panel_is_dragged_to_another_dock_and_place(benches):
+    bench = benches("panda", fresh=True)
+    mouse = bench.page.mouse
+
+    def drag(panel, x, y):
+        box = bench.page.locator(f".panel[data-panel={panel}] header").bounding_box()
+        mouse.move(box["x"] + 60, box["y"] + box["height"] / 2)
+        mouse.down()
+        mouse.move(x + 20, y + 20)
+        mouse.move(x, y)
+        mouse.up()
+        return bench.scene("docks")
+
+    assert drag("torque", 120, 400) == {"left": ["torque"], "right": ["joints"], "bottom": []}
+    assert drag("joints", 200, 60) == {"left": ["joints", "torque"], "right": [], "bottom": []}
+    assert drag("torque", 800, 780) == {"left": ["joints"], "right": [], "bottom": ["torque"]}
+    assert bench.scene("folded") == []  # a drag is not a click on the title
+    bench.page.keyboard.press("Control+z")
+    assert bench.scene("docks")["left"] == ["joints", "torque"]
+
+
+def test_keys_do_what_they_say_in_a_select(benches):
+    bench = benches("panda", fresh=True)
+    bench.page.keyboard.press("9")
+    assert bench.page.evaluate("document.activeElement.id") == "hand-frame"
+    frame = bench.page.locator("#hand-frame").input_value()
+    bench.page.keyboard.press("3")
+    assert bench.page.locator(".panel[data-panel=matrix]").is_visible()
+    bench.page.locator("#hand-frame").focus()
+    bench.page.keyboard.press("d")
+    assert bench.scene("degrees") and bench.page.locator("#hand-frame").input_value() == frame

@@ -36,7 +36,6 @@ async function setUpChooser() {
   const choice = byId("robot-choice");
   choice.addEventListener("change", async () => {
     const chosen = JSON.parse(choice.value);
-    choice.blur(); // so that keys are those of the page again
     await openRobot(robots.get(choice.value)?.opened || chosen, byId("message-anchor"));
   });
   builtIn = (await ask("robots")).built_in;

@@ -123,6 +123,6 @@ async function showEquations() {
 }
 
 addPanel({ id: "hand", title: "Tool", letter: "Λ", key: "9", build: buildHand, readings: showHand });
-addPanel({ id: "equations", title: "Equations", short: "Formulas", letter: "=", key: "E", build: buildEquations, opened: showEquations, state: showEquations });
+addPanel({ id: "equations", title: "Equations", letter: "=", key: "E", build: buildEquations, opened: showEquations, state: showEquations });
 addPanel({ id: "drawing", title: "Drawing", letter: "◩", key: "V", build: buildDrawing, state: showDrawing });
 addPanel({ id: "robot", title: "Robot", letter: "i", key: "I", build: buildRobot, state: showRobot });

@@ -141,4 +141,4 @@ contributors.push(() => {
   return { parts, labels: found, clicks: hits };
 });
 
-addPanel({ id: "recursion", title: "Recursion", short: "Passes", letter: "⇉", key: "6", build: buildRecursion, readings: requestRecursion, opened: () => {} });
+addPanel({ id: "recursion", title: "Recursion", letter: "⇉", key: "6", build: buildRecursion, readings: requestRecursion, opened: () => {} });

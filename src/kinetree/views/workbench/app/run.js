@@ -115,13 +115,8 @@ async function simulateHere() {
 
 // Show a run, play it from its beginning, and open its plots.
 function showNewRun(run) {
-  const { docks } = bench.scene, entries = { run };
-  if (dockOf(docks, "plots") === null) {
-    const dock = dockOf(docks, "run") || "right", ids = [...docks[dock]];
-    ids.splice(dockOf(docks, "run") ? ids.indexOf("run") + 1 : 0, 0, "plots");
-    entries.docks = { ...docks, [dock]: ids };
-  }
-  bench.store.change(entries);
+  const { docks } = bench.scene;
+  bench.store.change({ run, docks: dockOf(docks, "plots") ? docks : dockedAt(docks, "plots") });
   bench.player.play(true);
 }
 

@@ -12,7 +12,7 @@ function freshView(degrees) {
     shown: null, // groups of the drawing; null: as the robot's scene proposes
     marks: { gravity: true, com: false, mass: false, force: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
-    folded: [], sizes: { left: 330, right: 360, bottom: 240 },
+    folded: [], sizes: { left: 330, right: 360, bottom: 250 },
     table: false,
   };
 }
