@@ -570,3 +570,24 @@ def test_missing_meshes_are_said_until_the_message_is_closed(chromium, tmp_path)
         assert words.count() == 0 and bench.faults == []
     finally:
         bench.close()
+
+
+def test_arrows_of_the_recursion_and_open_loops_are_in_view(benches):
+    bench = benches("panda", fresh=True)
+    bench.change(q=[0.1, -0.3, 0.2, -2.0, 0.3, 1.8, 0.5], dq=[1, 0.6, -0.8, 0.5, 1, 1.2, 2])
+    bench.page.keyboard.press("6")
+    until(bench.page, "!!window.kinetree.bench.recursion")
+    view = bench.page.locator("#view").bounding_box()
+    for _ in range(14):
+        bench.page.keyboard.press("n")
+        for label in bench.page.locator("#overlay .label").all():
+            if "m/s²" not in label.inner_text():
+                box = label.bounding_box()  # of a tip out of view it would stand at the edge
+                assert box["x"] > view["x"] + 4 and box["y"] > view["y"] + 4
+                assert box["x"] + box["width"] < view["x"] + view["width"] - 4
+    loop = benches("four_bar", fresh=True)
+    loop.change(q=[0.9, 0.3, -0.4])
+    words = "document.getElementById('overlay').innerText"
+    until(loop.page, f"{words}.includes('loop is open: 0.961 m')")
+    loop.page.keyboard.press("0")
+    until(loop.page, f"!{words}.includes('open')")
