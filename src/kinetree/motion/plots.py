@@ -22,6 +22,7 @@ from kinetree.motion.record import FilePath, Record
 PANELS = ("q", "error", "dq", "ddq", "tau", "energy")
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 ERROR = "position less reference"
+ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are drawn as zero
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 PER = {"q": ("rad", "m"), "dq": ("rad/s", "m/s"), "ddq": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
@@ -170,6 +171,7 @@ def _error_chart(drawing: Drawing, panel: str) -> Chart:
     t, wanted = (trajectory.meta["reference"][name] for name in ("t", "q"))
     q = trajectory.q[np.searchsorted(trajectory.t, t)]
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
+    away[np.abs(away) < ROUNDING] = 0.0
     lines = [
         Series(name, t, away[:, k], colour=drawing.colours[k])
         for k, name in enumerate(model.dof_names)

@@ -89,7 +89,7 @@ function curvesOf(robot, motion, kind) {
       const k = Math.max(1, motion.t.findIndex((x) => x >= time)), [a, b] = [motion.t[k - 1], motion.t[k]];
       return values[k - 1] + (values[k] - values[k - 1]) * (time - a) / (b - a);
     };
-    return { title: "q less reference", unit, series: series.map(({ name, values, reference }) => ({ name, t, values: reference.values.map((x, k) => at(values, t[k]) - x), limit: null })) };
+    return { title: "q less reference", unit, series: series.map(({ name, values, reference }) => ({ name, t, values: reference.values.map((x, k) => withoutRounding(at(values, t[k]) - x, x)), limit: null })) };
   }
   const series = robot.dofs.map((dof, d) => {
     const most = kind === "tau" ? dof.effort : kind === "dq" ? dof.velocity : null, s = kind === "tau" ? 1 : scaled(dof.unit);
@@ -98,6 +98,7 @@ function curvesOf(robot, motion, kind) {
   return { title: kind === "tau" ? "τ" : kind, unit: kind === "tau" ? pair("N m", "N") : pair(`${angle}/s`, "m/s"), series };
 }
 
+const withoutRounding = (error, size) => Math.abs(error) < 1e-12 * Math.max(1, Math.abs(size)) ? 0 : error;
 const PLOT_KINDS = ["q", "reference", "dq", "tau", "energy"]; // entries of a motion
 
 function buildPlots(body) {
