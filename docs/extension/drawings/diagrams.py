@@ -281,9 +281,9 @@ def conformance() -> str:
     """Groups of the conformance suite, and the references of their checks."""
     flow = Flow()
     references = {
-        "printed numbers\nof a course and a book": ("numbers", "commands"),
-        "direct form\nof the algorithms": ("kernels",),
-        "stored bits\nthe same on all machines": ("bits",),
+        "exact arithmetic\nhashes of the release": ("machine",),
+        "laws, direct form\nof the algorithms": ("kernels",),
+        "stored bits\nthe same on all machines": ("bits", "commands"),
         "a call with one state": ("calls",),
         "a result without a cache": ("cache",),
     }

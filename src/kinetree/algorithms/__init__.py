@@ -5,89 +5,25 @@ forms are in `textbook`, forces of joints in `joints`; their public functions ha
 too.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from kinetree.algorithms.base_parameters import (
-    BaseParameters,
-    base_parameters,
-    base_parameters_by_rules,
-)
-from kinetree.algorithms.bias_forces_rate import bias_forces_rate
-from kinetree.algorithms.centroidal import (
-    center_of_mass_jacobian,
-    centroidal_momentum_matrix,
-    centroidal_momentum_matrix_rate,
-)
-from kinetree.algorithms.coriolis_matrix import (
-    christoffel_symbols,
-    coriolis_forces,
-    coriolis_matrix,
-    mass_matrix_rate,
-)
-from kinetree.algorithms.derivatives import (
-    Linearization,
-    TaskSpaceDerivatives,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    linearize,
-    tangent_map,
-    task_space_derivatives,
-)
-from kinetree.algorithms.energy import (
-    center_of_mass,
-    centroidal_momentum,
-    kinetic_energy,
-    momentum,
-    potential_energy,
-    total_mass,
-)
-from kinetree.algorithms.forward_dynamics import (
-    forward_dynamics,
-    forward_dynamics_by_articulated_bodies,
-)
-from kinetree.algorithms.frame_motion import frame_acceleration, frame_velocity
-from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
-from kinetree.algorithms.joints.configuration import difference, integrate, neutral, random
-from kinetree.algorithms.joints.friction import friction_forces
-from kinetree.algorithms.joints.springs import spring_energy, spring_forces, spring_stiffness
-from kinetree.algorithms.kinematics import (
-    body_jacobian,
-    body_jacobian_rate,
-    forward_kinematics,
-    link_jacobian_rates,
-    link_jacobians,
-    pose,
-    space_jacobian,
-    space_jacobian_rate,
-)
-from kinetree.algorithms.mass_matrix import inverse_mass_matrix, mass_matrix
-from kinetree.algorithms.momentum_balance import momentum_balance, transposed_coriolis_forces
-from kinetree.algorithms.parameters import (
-    Parameter,
-    parameter_list,
-    parameters,
-    with_parameters,
-)
-from kinetree.algorithms.regressor import (
-    energy_regressor,
-    momentum_regressor,
-    reference_regressor,
-    regressor,
-)
-from kinetree.algorithms.steps import step
-from kinetree.algorithms.task_space import TaskSpace, task_space
-from kinetree.algorithms.textbook.closed import ClosedForm, closed_form
-from kinetree.algorithms.textbook.newton_euler import (
-    FORMULATIONS,
-    forward_dynamics_by_inverse_dynamics,
-    mass_matrix_by_inverse_dynamics,
-    newton_euler,
-)
-from kinetree.algorithms.textbook.recursion import Recursion
-from kinetree.algorithms.textbook.screw import body_acceleration, body_wrench
+from kinetree.algorithms.quantities import DECLARED
 
 if TYPE_CHECKING:
+    from kinetree.algorithms.base_parameters import (
+        BaseParameters,
+        base_parameters,
+        base_parameters_by_rules,
+    )
+    from kinetree.algorithms.bias_forces_rate import bias_forces_rate
+    from kinetree.algorithms.centroidal import (
+        center_of_mass_jacobian,
+        centroidal_momentum_matrix,
+        centroidal_momentum_matrix_rate,
+    )
     from kinetree.algorithms.constraints.at_state import (
         constrained_forward_dynamics,
         constrained_forward_dynamics_derivatives,
@@ -102,12 +38,79 @@ if TYPE_CHECKING:
     )
     from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
     from kinetree.algorithms.constraints.projection import project
+    from kinetree.algorithms.coriolis_matrix import (
+        christoffel_symbols,
+        coriolis_forces,
+        coriolis_matrix,
+        mass_matrix_rate,
+    )
+    from kinetree.algorithms.derivatives import (
+        Linearization,
+        TaskSpaceDerivatives,
+        forward_dynamics_derivatives,
+        inverse_dynamics_derivatives,
+        linearize,
+        tangent_map,
+        task_space_derivatives,
+    )
     from kinetree.algorithms.ellipsoids import Ellipsoid, force_ellipsoid, mass_ellipsoid
+    from kinetree.algorithms.energy import (
+        center_of_mass,
+        centroidal_momentum,
+        kinetic_energy,
+        momentum,
+        potential_energy,
+        total_mass,
+    )
+    from kinetree.algorithms.forward_dynamics import (
+        forward_dynamics,
+        forward_dynamics_by_articulated_bodies,
+    )
+    from kinetree.algorithms.frame_motion import frame_acceleration, frame_velocity
+    from kinetree.algorithms.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+    from kinetree.algorithms.joints.configuration import difference, integrate, neutral, random
+    from kinetree.algorithms.joints.friction import friction_forces
+    from kinetree.algorithms.joints.springs import spring_energy, spring_forces, spring_stiffness
+    from kinetree.algorithms.kinematics import (
+        body_jacobian,
+        body_jacobian_rate,
+        forward_kinematics,
+        link_jacobian_rates,
+        link_jacobians,
+        pose,
+        space_jacobian,
+        space_jacobian_rate,
+    )
+    from kinetree.algorithms.mass_matrix import inverse_mass_matrix, mass_matrix
+    from kinetree.algorithms.momentum_balance import momentum_balance, transposed_coriolis_forces
+    from kinetree.algorithms.parameters import (
+        Parameter,
+        parameter_list,
+        parameters,
+        with_parameters,
+    )
+    from kinetree.algorithms.regressor import (
+        energy_regressor,
+        momentum_regressor,
+        reference_regressor,
+        regressor,
+    )
+    from kinetree.algorithms.steps import step
+    from kinetree.algorithms.task_space import TaskSpace, task_space
+    from kinetree.algorithms.textbook.closed import ClosedForm, closed_form
     from kinetree.algorithms.textbook.jacobians import (
         gravity_forces_by_wrenches,
         gravity_wrenches,
         mass_matrix_by_jacobians,
     )
+    from kinetree.algorithms.textbook.newton_euler import (
+        FORMULATIONS,
+        forward_dynamics_by_inverse_dynamics,
+        mass_matrix_by_inverse_dynamics,
+        newton_euler,
+    )
+    from kinetree.algorithms.textbook.recursion import Recursion
+    from kinetree.algorithms.textbook.screw import body_acceleration, body_wrench
 
 __all__ = [
     "FORMULATIONS",
@@ -203,25 +206,55 @@ __all__ = [
     "with_parameters",
 ]
 
-# modules whose names above are for type checkers: imported when one of the names is first used, so
-# that programs start quickly
-_LATER = (
-    "textbook.jacobians",
-    "ellipsoids",
-    "constraints.projection",
-    "constraints.mobility",
-    "constraints.at_state",
-)
+# names by file, beside those of quantities; each is imported when it is first used, so that
+# programs start quickly
+_NAMES = {
+    "base_parameters": "BaseParameters base_parameters base_parameters_by_rules",
+    "constraints.at_state": "constrained_forward_dynamics constrained_forward_dynamics_derivatives "
+    "constrained_inverse_dynamics constraint_bias constraint_errors constraint_impulse "
+    "constraint_jacobian project_accelerations project_rates reduced_dynamics",
+    "constraints.mobility": "Mobility constrain mobility",
+    "constraints.projection": "project",
+    "coriolis_matrix": "christoffel_symbols",
+    "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
+    "task_space_derivatives",
+    "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
+    "energy": "total_mass",
+    "forward_dynamics": "forward_dynamics_by_articulated_bodies",
+    "joints.configuration": "difference integrate neutral random",
+    "joints.springs": "spring_energy spring_stiffness",
+    "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
+    "parameters": "Parameter parameter_list parameters with_parameters",
+    "steps": "step",
+    "task_space": "TaskSpace",
+    "textbook.closed": "ClosedForm closed_form",
+    "textbook.jacobians": "gravity_forces_by_wrenches gravity_wrenches mass_matrix_by_jacobians",
+    "textbook.newton_euler": "FORMULATIONS forward_dynamics_by_inverse_dynamics "
+    "mass_matrix_by_inverse_dynamics newton_euler",
+    "textbook.recursion": "Recursion",
+    "textbook.screw": "body_acceleration body_wrench",
+}
+_FILES = DECLARED.files | {name: file for file, text in _NAMES.items() for name in text.split()}
 
 
 def __getattr__(name: str) -> Any:
-    for module in _LATER if name in __all__ else ():
-        value = getattr(import_module(f"{__name__}.{module}"), name, None)
-        if value is not None:
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_FILES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Functions(ModuleType):
+    """The class of this module: `mass_matrix` is the function, never the file of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in __all__):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Functions

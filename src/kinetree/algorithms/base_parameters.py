@@ -19,7 +19,7 @@ from warnings import warn
 import numpy as np
 
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
-from kinetree.algorithms.parameters import LINK, Parameter, parameter_list
+from kinetree.algorithms.parameters import GROUPS, LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
@@ -32,7 +32,6 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.scalars import home
 
-GROUPS = ("link", "joint", "rotor", "spring")
 # lengths and coefficients in natural units, singular values relative to the largest
 ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
 SILENT = 1e-12  # length of a column up to which it is rounding
@@ -106,6 +105,7 @@ class BaseParameters:
         return [j for j in range(len(self.parameters)) if j != k]
 
 
+@documented
 def base_parameters(
     model: Model, *, groups: Sequence[str] = GROUPS, seed: int = 0
 ) -> BaseParameters:
@@ -113,8 +113,6 @@ def base_parameters(
 
     Args:
         model: the robot, of numbers.
-        groups: kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5
-            each), "rotor" and "spring" (stiffness and preload).
         seed: seed of the random states.
 
     Raises:

@@ -25,16 +25,13 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.lean import of_frame
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
-from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import Quantity, Result, check_expressed
 from kinetree.spatial import Ad, ad, cross
 from kinetree.spatial.se3 import pose
-
-EXPRESSED = ("body", "space", "aligned")
 
 
 @labelled("6")
@@ -140,13 +137,6 @@ def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
     if expressed == "space":
         return Ad(body.T_sb), ad(V_b)
     return Ad(pose(body.T_sb[:3, :3], zeros(3))), ad(np.concatenate([V_b[:3], zeros(3)]))
-
-
-def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
-    """Raise InputError for axes that are not one of the choices."""
-    if not isinstance(expressed, str) or expressed not in choices:
-        known = " or ".join([", ".join(choices[:-1]), choices[-1]])
-        raise InputError(f"expressed is {expressed!r:.60}; expected {known}.")
 
 
 FRAME_VELOCITY = Quantity(

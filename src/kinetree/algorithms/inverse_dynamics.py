@@ -27,7 +27,6 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
@@ -73,6 +72,8 @@ def inverse_dynamics(
         model, "algorithms.inverse_dynamics", "Use algorithms.constrained_inverse_dynamics"
     )
     if formulation is not None:
+        from kinetree.algorithms.textbook.newton_euler import newton_euler  # not for kernels
+
         record = newton_euler(
             model, q, dq, ddq, F_ext,
             F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,

@@ -148,7 +148,6 @@ MOMENTUM_BALANCE = Quantity(
         "robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)",
         "array([-364.056,  -70.736])",
     ),
-    attribute=False,
     refused="The forces of constraints would be taken for contacts; use a robot without them",
 )  # fmt: skip
 TRANSPOSED_CORIOLIS_FORCES = Quantity(

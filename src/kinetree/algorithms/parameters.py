@@ -21,6 +21,7 @@ from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
 from kinetree.spatial import skew
 
+GROUPS = ("link", "joint", "rotor", "spring")  # of entries of pi
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
 SPRING = ("stiffness", "preload")

@@ -1,120 +1,109 @@
 """The index of quantities. Each of them is declared beside its algorithm.
 
-A new quantity is a new file with its function of a Tree and its declaration, and its name here.
+A new quantity is a new file with its function of a Tree and its declaration, and its line here. The
+declaration of `mass_matrix` is called MASS_MATRIX; its file is imported when it is first needed.
 """
 
-from kinetree.algorithms.bias_forces_rate import BIAS_FORCES_RATE
-from kinetree.algorithms.centroidal import (
-    CENTER_OF_MASS_JACOBIAN,
-    CENTROIDAL_MOMENTUM_MATRIX,
-    CENTROIDAL_MOMENTUM_MATRIX_RATE,
-)
-from kinetree.algorithms.constraints.quantities import (
-    CONSTRAINED_FORWARD_DYNAMICS,
-    CONSTRAINED_INVERSE_DYNAMICS,
-    CONSTRAINT_BIAS,
-    CONSTRAINT_ERRORS,
-    CONSTRAINT_IMPULSE,
-    CONSTRAINT_JACOBIAN,
-    REDUCED_DYNAMICS,
-)
-from kinetree.algorithms.coriolis_matrix import CORIOLIS_FORCES, CORIOLIS_MATRIX, MASS_MATRIX_RATE
-from kinetree.algorithms.derivatives.forward_dynamics import FORWARD_DYNAMICS_DERIVATIVES
-from kinetree.algorithms.derivatives.inverse_dynamics import INVERSE_DYNAMICS_DERIVATIVES
-from kinetree.algorithms.energy import (
-    CENTER_OF_MASS,
-    CENTROIDAL_MOMENTUM,
-    KINETIC_ENERGY,
-    MOMENTUM,
-    POTENTIAL_ENERGY,
-)
-from kinetree.algorithms.forward_dynamics import FORWARD_DYNAMICS
-from kinetree.algorithms.frame_motion import FRAME_ACCELERATION, FRAME_VELOCITY
-from kinetree.algorithms.inverse_dynamics import BIAS_FORCES, GRAVITY_FORCES, INVERSE_DYNAMICS
-from kinetree.algorithms.joints.friction import FRICTION_FORCES
-from kinetree.algorithms.joints.springs import SPRING_FORCES
-from kinetree.algorithms.kinematics import (
-    BODY_JACOBIAN,
-    BODY_JACOBIAN_RATE,
-    LINK_POSES,
-    POSE,
-    SPACE_JACOBIAN,
-    SPACE_JACOBIAN_RATE,
-)
-from kinetree.algorithms.mass_matrix import INVERSE_MASS_MATRIX, MASS_MATRIX
-from kinetree.algorithms.momentum_balance import MOMENTUM_BALANCE, TRANSPOSED_CORIOLIS_FORCES
-from kinetree.algorithms.regressor import (
-    ENERGY_REGRESSOR,
-    MOMENTUM_REGRESSOR,
-    REFERENCE_REGRESSOR,
-    REGRESSOR,
-)
-from kinetree.algorithms.task_space import TASK_SPACE
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from kinetree.model.quantity import Quantity
 
 
-def table(*declared: Quantity) -> dict[str, Quantity]:
-    """Declarations by name."""
-    return {quantity.name: quantity for quantity in declared}
+class Index(Mapping[str, Quantity]):
+    """Declarations by name, each imported when it is first looked up.
+
+    Args:
+        files: of each quantity, the file below `kinetree.algorithms`.
+    """
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = files
+
+    def __getitem__(self, name: str) -> Quantity:
+        module = import_module(f"kinetree.algorithms.{self.files[name]}")
+        return getattr(module, name.upper())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
 
 
 # with one result for each joint, link or frame
-QUANTITIES = table(
-    INVERSE_DYNAMICS,
-    FORWARD_DYNAMICS,
-    MASS_MATRIX,
-    BIAS_FORCES,
-    GRAVITY_FORCES,
-    CORIOLIS_FORCES,
-    CORIOLIS_MATRIX,
-    MASS_MATRIX_RATE,
-    KINETIC_ENERGY,
-    POTENTIAL_ENERGY,
-    CENTER_OF_MASS,
-    MOMENTUM,
-    CENTROIDAL_MOMENTUM,
-    FRICTION_FORCES,
-    SPRING_FORCES,
-    LINK_POSES,
-    POSE,
-    BODY_JACOBIAN,
-    SPACE_JACOBIAN,
-    BODY_JACOBIAN_RATE,
-    SPACE_JACOBIAN_RATE,
+QUANTITIES = Index(
+    {
+        "inverse_dynamics": "inverse_dynamics",
+        "forward_dynamics": "forward_dynamics",
+        "mass_matrix": "mass_matrix",
+        "bias_forces": "inverse_dynamics",
+        "gravity_forces": "inverse_dynamics",
+        "coriolis_forces": "coriolis_matrix",
+        "coriolis_matrix": "coriolis_matrix",
+        "mass_matrix_rate": "coriolis_matrix",
+        "kinetic_energy": "energy",
+        "potential_energy": "energy",
+        "center_of_mass": "energy",
+        "momentum": "energy",
+        "centroidal_momentum": "energy",
+        "friction_forces": "joints.friction",
+        "spring_forces": "joints.springs",
+        "link_poses": "kinematics",
+        "pose": "kinematics",
+        "body_jacobian": "kinematics",
+        "space_jacobian": "kinematics",
+        "body_jacobian_rate": "kinematics",
+        "space_jacobian_rate": "kinematics",
+    }
 )
 # derived from the dynamics: several results, or parameters instead of joints
-DERIVED = table(
-    INVERSE_DYNAMICS_DERIVATIVES,
-    FORWARD_DYNAMICS_DERIVATIVES,
-    REGRESSOR,
-    ENERGY_REGRESSOR,
-    MOMENTUM_REGRESSOR,
+DERIVED = Index(
+    {
+        "inverse_dynamics_derivatives": "derivatives.inverse_dynamics",
+        "forward_dynamics_derivatives": "derivatives.forward_dynamics",
+        "regressor": "regressor",
+        "energy_regressor": "regressor",
+        "momentum_regressor": "regressor",
+    }
 )
 # balances for observers, which compare them over time
-BALANCES = table(
-    MOMENTUM_BALANCE,
+BALANCES = Index(
+    {
+        "momentum_balance": "momentum_balance",
+    }
 )
 # terms of task-space and whole-body control; k counts the rows of a task
-WHOLE_BODY = table(
-    INVERSE_MASS_MATRIX,
-    BIAS_FORCES_RATE,
-    TRANSPOSED_CORIOLIS_FORCES,
-    CENTER_OF_MASS_JACOBIAN,
-    CENTROIDAL_MOMENTUM_MATRIX,
-    CENTROIDAL_MOMENTUM_MATRIX_RATE,
-    REFERENCE_REGRESSOR,
-    FRAME_VELOCITY,
-    FRAME_ACCELERATION,
-    TASK_SPACE,
+WHOLE_BODY = Index(
+    {
+        "inverse_mass_matrix": "mass_matrix",
+        "bias_forces_rate": "bias_forces_rate",
+        "transposed_coriolis_forces": "momentum_balance",
+        "center_of_mass_jacobian": "centroidal",
+        "centroidal_momentum_matrix": "centroidal",
+        "centroidal_momentum_matrix_rate": "centroidal",
+        "reference_regressor": "regressor",
+        "frame_velocity": "frame_motion",
+        "frame_acceleration": "frame_motion",
+        "task_space": "task_space",
+    }
 )
 # of robots with constraints; m counts equations, d degrees of freedom
-CONSTRAINED = table(
-    CONSTRAINT_ERRORS,
-    CONSTRAINT_JACOBIAN,
-    CONSTRAINT_BIAS,
-    CONSTRAINED_FORWARD_DYNAMICS,
-    CONSTRAINED_INVERSE_DYNAMICS,
-    CONSTRAINT_IMPULSE,
-    REDUCED_DYNAMICS,
+CONSTRAINED = Index(
+    {
+        "constraint_errors": "constraints.quantities",
+        "constraint_jacobian": "constraints.quantities",
+        "constraint_bias": "constraints.quantities",
+        "constrained_forward_dynamics": "constraints.quantities",
+        "constrained_inverse_dynamics": "constraints.quantities",
+        "constraint_impulse": "constraints.quantities",
+        "reduced_dynamics": "constraints.quantities",
+    }
 )
-DECLARED = QUANTITIES | DERIVED | BALANCES | WHOLE_BODY | CONSTRAINED
+GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED)
+DECLARED = Index({name: file for group in GROUPS for name, file in group.files.items()})
+# kernels whose method of Robot is written by hand, with further arguments
+NO_ATTRIBUTE = ("momentum_balance", "task_space")

@@ -16,7 +16,7 @@ rank; there a `tolerance` makes the results NaN instead. J J^T - tolerance^2 has
 exactly where all singular values of J are above the tolerance.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -25,7 +25,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
-from kinetree.algorithms.frame_motion import check_expressed, tree_frame_jacobian
+from kinetree.algorithms.frame_motion import tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
@@ -41,7 +41,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Make, Quantity, Result
+from kinetree.model.quantity import Make, Quantity, Result, check_expressed, task_rows
 from kinetree.scalars import Scalar, where
 from kinetree.spatial.matrices import Factor, factor, solve
 
@@ -287,26 +287,6 @@ def task_factor(A: Array) -> Factor:
         ) from problem
 
 
-def task_rows(rows: Sequence[int] | None) -> list[int]:
-    """Check the coordinates of a task: each of the six at most once; None is all six."""
-    if rows is None:
-        return list(range(6))
-    listed = isinstance(rows, Iterable) and not isinstance(rows, str | Mapping)
-    entries: list[Any] = list(rows) if listed and getattr(rows, "ndim", 1) == 1 else []
-    whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in entries)
-    if (
-        not entries
-        or not whole
-        or not set(entries) <= set(range(6))
-        or (len(set(entries)) < len(entries))
-    ):
-        raise InputError(
-            f"rows are {rows!r:.60}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), "
-            "whole numbers, each once."
-        )
-    return [int(k) for k in entries]
-
-
 def not_negative(value: ArrayLike, name: str) -> float:
     """Return an option as a float; raise InputError if it is below zero."""
     value = float(scalar(value, name))
@@ -364,7 +344,7 @@ TASK_SPACE = Quantity(
         "robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)",
         "array([[295.486,  21.12 ],\n       [ 21.12 ,   5.219]])",
     ),
-    solves=True, framed=True, choices=("expressed", "rows"), weighs=True, attribute=False,
+    solves=True, framed=True, choices=("expressed", "rows"), weighs=True,
     refused="A frame of a robot with constraints moves less freely than its tree; use the tree "
             "without constraints",
 )  # fmt: skip

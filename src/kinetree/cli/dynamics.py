@@ -13,9 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.inverse_dynamics import tree_bias_forces
-from kinetree.algorithms.tree import weightless
 from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
@@ -280,6 +277,10 @@ def _algorithm(model: Model, quantity: str) -> Function:
     if quantity == "forward_dynamics" and not following:
         quantity = "forward_dynamics_by_articulated_bodies"
     if quantity == "coriolis_forces":  # without the matrix C
+        from kinetree.algorithms.book import book_tree
+        from kinetree.algorithms.inverse_dynamics import tree_bias_forces
+        from kinetree.algorithms.tree import weightless
+
         return lambda q, dq: tree_bias_forces(weightless(book_tree(model, q)), dq)
     return partial(getattr(algorithms, quantity), model)
 

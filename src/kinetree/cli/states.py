@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kinetree.algorithms import neutral, total_mass
+from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import rest_position, start_position
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
@@ -318,7 +318,7 @@ def report_middle(
     model: Model, q: Array, option: str, given: Container[str], degrees: bool
 ) -> None:
     """Print on stderr which positions are the middle of the limits because zero is outside."""
-    zero, scale = neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
+    zero, scale = algorithms.neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
     unit = units(model, "q", degrees)
     moved = [
         f"{name} = {number(q[k] / scale[k], 6)} {unit[k]}"
@@ -399,7 +399,7 @@ def rounding(model: Model, quantity: str, state: Mapping[str, Array], x: Array) 
         return np.full(model.n, SOLVED * max(gravity, float(np.abs(x).max(initial=0))))
     reach = reach_of(model, state["q"])
     dq, ddq = (np.abs(state[y]).max(initial=0) if y in state else 0.0 for y in ("dq", "ddq"))
-    force = float(total_mass(model)) * (gravity + max(reach, 1.0) * (float(dq) ** 2 + float(ddq)))
+    force = float(np.sum(model.m)) * (gravity + max(reach, 1.0) * (float(dq) ** 2 + float(ddq)))
     return ROUNDING * np.maximum(
         np.where(sliding(model), force, force * reach), np.abs(x).max(initial=0)
     )

@@ -22,7 +22,6 @@ from kinetree.algorithms.joints.friction import (
     load_friction_forces,
 )
 from kinetree.algorithms.kinematics import body_jacobian, body_jacobian_rate, pose
-from kinetree.algorithms.task_space import task_rows
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
@@ -37,6 +36,7 @@ from kinetree.controllers.terms import (
 )
 from kinetree.errors import ShapeError
 from kinetree.model import Model
+from kinetree.model.quantity import task_rows
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import (
     ByValue,

@@ -37,6 +37,10 @@ OTHERS = {
         '"screw", "closed", "link" or "space": the form of the recursion; tau is the same to '
         "rounding."
     ),
+    "groups": (
+        'kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5 each), '
+        '"rotor" and "spring" (stiffness and preload).'
+    ),
     "parent": "number of each link's parent for a tree, -1 for the base; None: a chain.",
     "unphysical": (
         'reaction to a mass or inertia that no body can have: "error", "warn" or "allow".'

@@ -5,10 +5,13 @@ types, the header of exported code and the table of methods are derived from it.
 `kinetree.algorithms.quantities`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from kinetree.errors import InputError
 from kinetree.model.model import Model
 
 # of the model, whether masses may be moved along its tree, the frame, and the choices that the
@@ -16,6 +19,7 @@ from kinetree.model.model import Model
 Make = Callable[..., Callable[..., Any]]
 
 
+EXPRESSED = ("body", "space", "aligned")  # axes of a twist or task
 EXAMPLE_ROBOT = ("robot = kt.robots.planar_2r()",)  # the line before most examples
 
 
@@ -111,7 +115,6 @@ class Quantity:
         weighs: it depends on gravity.
         slope_of: a quantity and some arguments of it, of which this is the derivative.
         step: it is composed of the graphs of a step, see engine/kernels/step.py.
-        attribute: it is an attribute of Robot.
         refused: why a robot with constraints does not have it, and the way out.
         remark: what its results mean for a robot with constraints, in exported code.
     """
@@ -131,7 +134,6 @@ class Quantity:
     weighs: bool = False
     slope_of: tuple[str, tuple[str, ...]] | None = None
     step: bool = False
-    attribute: bool = True
     refused: str = ""
     remark: str = ""
 
@@ -160,3 +162,30 @@ def textbook(function: Callable[..., Any], *, framed: bool = False) -> Make:
 def shape_text(dims: str) -> str:
     """A shape in the help: the letters of the axes, after any leading ones."""
     return f"shape ({', '.join(['...', *dims.split()])})"
+
+
+def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
+    """Raise InputError for axes that are not one of the choices."""
+    if not isinstance(expressed, str) or expressed not in choices:
+        known = " or ".join([", ".join(choices[:-1]), choices[-1]])
+        raise InputError(f"expressed is {expressed!r:.60}; expected {known}.")
+
+
+def task_rows(rows: Sequence[int] | None) -> list[int]:
+    """Check the coordinates of a task: each of the six at most once; None is all six."""
+    if rows is None:
+        return list(range(6))
+    listed = isinstance(rows, Iterable) and not isinstance(rows, str | Mapping)
+    entries: list[Any] = list(rows) if listed and getattr(rows, "ndim", 1) == 1 else []
+    whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in entries)
+    if (
+        not entries
+        or not whole
+        or not set(entries) <= set(range(6))
+        or (len(set(entries)) < len(entries))
+    ):
+        raise InputError(
+            f"rows are {rows!r:.60}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), "
+            "whole numbers, each once."
+        )
+    return [int(k) for k in entries]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.base_parameters import GROUPS
+from kinetree.algorithms.parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
-from kinetree.model.documented import documented, documented_batch, documented_like
+from kinetree.model.documented import documented, documented_batch
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
@@ -124,11 +124,14 @@ class Analysis(RobotCore):
         """
         return algorithms.force_ellipsoid(self.model, q, frame, part=part)
 
-    @documented_like(algorithms.base_parameters)
+    @documented
     def base_parameters(
         self, *, groups: Sequence[str] = GROUPS, seed: int = 0
     ) -> algorithms.BaseParameters:
         """Find the combinations of parameters that the joint forces depend on.
+
+        Args:
+            seed: seed of the random states.
 
         Returns:
             A record with the chosen columns, the combinations and their values.

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kinetree.algorithms.frame_motion import EXPRESSED
-from kinetree.algorithms.quantities import DECLARED
+from kinetree.algorithms.quantities import DECLARED, NO_ATTRIBUTE
 from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
 from kinetree.model import HasModel, Model
-from kinetree.model.quantity import Quantity
+from kinetree.model.quantity import EXPRESSED, Quantity
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
@@ -31,11 +30,15 @@ class Compiled:
     of a frame is a function that takes the name of the frame and chooses the kernel by it.
     """
 
-    def __init__(self, quantity: Quantity) -> None:
-        self.quantity = quantity
-        self.__name__ = self.name = quantity.name
-        self.__qualname__ = f"Quantities.{quantity.name}"
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.name = name
+        self.__qualname__ = f"Quantities.{name}"
         self.__module__ = __name__
+
+    @property
+    def quantity(self) -> Quantity:
+        """The declaration."""
+        return DECLARED[self.name]
 
     @property
     def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -71,9 +74,9 @@ class Quantities(RobotCore):
     """Quantities of a robot at a state, or at many."""
 
 
-for _quantity in DECLARED.values():
-    if _quantity.attribute:
-        setattr(Quantities, _quantity.name, Compiled(_quantity))
+for _name in DECLARED:
+    if _name not in NO_ATTRIBUTE:
+        setattr(Quantities, _name, Compiled(_name))
 
 
 def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:

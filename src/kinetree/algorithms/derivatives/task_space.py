@@ -17,12 +17,11 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import without_load_friction
 from kinetree.algorithms.kinematics import forward_kinematics, pose
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.task_space import task_rows, task_space
+from kinetree.algorithms.task_space import task_space
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
@@ -30,6 +29,7 @@ from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
+from kinetree.model.quantity import check_expressed, task_rows
 from kinetree.spatial import Ad, cross, inverse
 from kinetree.spatial.matrices import factor, solve
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Unpack, overload
 
-from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.base.options import is_one_of, switch
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import write_c, write_cpp
@@ -20,6 +19,7 @@ from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.signatures import KernelOptions
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import HasModel, Model, model_of
+from kinetree.model.quantity import EXPRESSED
 
 LanguageName = Literal[
     "c", "cpp", "numpy", "matlab", "julia", "casadi", "c99", "c++", "python", "octave"

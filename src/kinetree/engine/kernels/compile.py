@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
-from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
-from kinetree.algorithms.derivatives import tangent_map
-from kinetree.algorithms.forward_dynamics import check_inertia
-from kinetree.algorithms.parameters import parameter_axis
+from kinetree import algorithms
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.base.axis import Axis
 from kinetree.engine.call.dispatch import Axes
@@ -69,7 +66,7 @@ def _traced(
         from kinetree.engine.kernels.step import step_graph
 
         if not request.free:
-            check_inertia(model)
+            _check_inertia(model)
         return step_graph(model, quantity, ports, request.free)
     if quantity.slope_of is None:
         return optimise(trace(function, ports, quantity.outputs))
@@ -101,25 +98,34 @@ def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
     function, ports = _prepared(model, request)
     if request.quantity.step and not request.free:
-        check_inertia(model)
+        _check_inertia(model)
     return computation(function, ports, request.quantity.outputs, looped=True)
 
 
 def _tangents(model: Model) -> "Along | None":
     """Return the directions of q where its tangent vectors are not changes of its entries."""
     curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
-    return {"q": partial(tangent_map, model)} if curved else None
+    return {"q": partial(algorithms.tangent_map, model)} if curved else None
+
+
+def _check_inertia(model: Model) -> None:
+    from kinetree.algorithms.forward_dynamics import check_inertia  # not for a stored graph
+
+    check_inertia(model)
 
 
 def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
     """Check a request for this robot; return the function to trace and its arguments."""
     quantity, free = request.quantity, request.free
     check_model(model)
-    check_honoured(model, quantity)
+    make = quantity.make
+    if model.constraints is not None:
+        from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
+
+        check_honoured(model, quantity)
+        make = HONOURED.get(request.name, make)
     if quantity.framed:
         model.frame(request.frame)  # an unknown frame names the known ones
-    honoured = {} if model.constraints is None else HONOURED
-    make = honoured.get(request.name, quantity.make)
     state = [_port(model, x) for x in quantity.inputs]
     loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if request.wrenches else []
     count = len(state) + len(loads)
@@ -127,7 +133,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     def function(*arrays: Array) -> Any:
         changed = with_free(model, free, arrays[count:])
         if quantity.solves and not free:
-            check_inertia(changed)
+            _check_inertia(changed)
         return make(changed, not free, request.frame, **request.choices)(*arrays[:count])
 
     return function, [*state, *loads, *free_ports(model, free)]
@@ -234,7 +240,11 @@ def _letter_axis(model: Model, letter: str, rows: Sequence[int] | None = None) -
     if letter == "k":
         names = DIRECTIONS["6"]
         return Axis(names if rows is None else tuple(names[row] for row in rows), "axis")
-    return parameter_axis(model) if letter == "p" else letter_axis(model, letter)
+    if letter == "p":
+        from kinetree.algorithms.parameters import parameter_axis
+
+        return parameter_axis(model)
+    return letter_axis(model, letter)
 
 
 def _fits(axes: Sequence[Axis | None], port: Port) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.grouping import estimated
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.model import Model
 
@@ -33,6 +32,8 @@ def is_looped(model: Model, name: str) -> bool:
     """Return True if a quantity of a robot is compiled as loops over its links."""
     operations = float(INVERSE * len(model.links))
     if name == FORWARD or _is_explicit_step(name):
+        from kinetree.algorithms.grouping import estimated
+
         operations += estimated(model)[1]
     elif name not in RECURSIONS:
         return False

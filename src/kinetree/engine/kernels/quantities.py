@@ -5,13 +5,15 @@ from kinetree.engine.kernels.step import CONTROLLED, STEPS
 from kinetree.errors import NameLookupError
 from kinetree.model.quantity import Quantity
 
-COMPILED = DECLARED | STEPS | CONTROLLED
+COMPOSED = STEPS | CONTROLLED  # of the graphs of several quantities
 
 
 def find_quantity(name: str) -> Quantity:
     """Return the quantity of that name."""
-    if name not in COMPILED:
+    if name in DECLARED:
+        return DECLARED[name]
+    if name not in COMPOSED:
         raise NameLookupError(
-            f"there is no quantity {name!r} to compile; choose {', '.join(COMPILED)}."
+            f"there is no quantity {name!r} to compile; choose {', '.join([*DECLARED, *COMPOSED])}."
         )
-    return COMPILED[name]
+    return COMPOSED[name]

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kinetree.algorithms.frame_motion import EXPRESSED, check_expressed
 from kinetree.algorithms.quantities import DECLARED
-from kinetree.algorithms.task_space import task_rows
 from kinetree.base.options import is_one_of, names, optional_name, switch
 from kinetree.base.options import name as read_name
 from kinetree.base.tables import listing
 from kinetree.errors import InputError
-from kinetree.model.quantity import Quantity
+from kinetree.model.quantity import EXPRESSED, Quantity, check_expressed, task_rows
 
 TARGETS = ("cpu", "cuda")
 

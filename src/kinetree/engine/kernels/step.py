@@ -357,7 +357,7 @@ def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
         f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
         whole_step(name),
         (f"{call}.shape", "(2,)") if actuated else (f"{call}.round(6)", f"array({after})"),
-        robot, wrenches=True, step=True, attribute=False,
+        robot, wrenches=True, step=True,
     )  # fmt: skip
 
 

@@ -21,10 +21,9 @@ from kinetree.algorithms.derivatives.task_space import (
     tree_terms,
 )
 from kinetree.algorithms.forward_dynamics import check_inertia
-from kinetree.algorithms.frame_motion import check_expressed
 from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker, task_rows
+from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import label_kind
@@ -47,6 +46,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.model.quantity import check_expressed, task_rows
 
 NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel

@@ -6,10 +6,10 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.frame_motion import EXPRESSED
 from kinetree.algorithms.quantities import WHOLE_BODY
 from kinetree.engine.kernels.memo import kernel as compile_kernel
 from kinetree.engine.kernels.quantities import find_quantity
+from kinetree.model.quantity import EXPRESSED
 from kinetree.model.samples import ALL_TYPES, random_model
 from kinetree.model.springs import Spring
 from robot_states import EPS, random_state, size
