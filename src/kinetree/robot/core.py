@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.joints.configuration import start_position
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.base.options import generator
@@ -82,6 +83,13 @@ class RobotCore:
         """
         constraints = self.model.constraints
         return algorithms.neutral(self.model) if constraints is None else np.array(constraints.home)
+
+    def start_position(self) -> Array:
+        """The position in which commands and views begin, shape (nq,), rad or m.
+
+        It is `neutral()`, with joints whose limits exclude zero in the middle of their limits.
+        """
+        return start_position(self.model)
 
     def random(self, rng: np.random.Generator | int | None = None) -> Array:
         """A random position within the limits, shape (nq,), rad or m.
