@@ -12,6 +12,7 @@ from motion_robots import PANDA_END, PANDA_START
 
 PANDA = kt.robots.panda()
 PLAN = quintic(PANDA_START, PANDA_END, 0.6, robot=PANDA)
+PLAN2 = quintic([0.4, 0.3], [0.5, 0.1], 1.0, joint_names=("joint1", "joint2"))
 
 
 @pytest.mark.parametrize("use", [PLAN.plot, PLAN.animate, PLAN.energy])
@@ -35,7 +36,7 @@ def test_a_figure_has_panels_with_units_limits_and_a_legend(tmp_path):
     levels = {
         line.get_ydata()[0] for line in axes["rate, rad/s"].lines if line.get_linestyle() == "--"
     }
-    assert levels == {2.175, -2.175, 2.61, -2.61}
+    assert levels == {2.175, 2.61}  # those that the motion comes near to
     assert axes["joint force, N m"].patches and not axes["energy, J"].patches  # shade of violations
     assert (tmp_path / "plan.png").stat().st_size > 20_000
 
@@ -120,3 +121,22 @@ def test_figures_have_the_title_asked_for_and_open_no_window(monkeypatch):
     assert motion.plot(robot=robot).title == "reach"
     figure = motion.plot(robot=robot, title="Fig. 3").matplotlib()
     assert figure.get_suptitle() == "Fig. 3" and not shown
+
+
+def test_a_simulation_that_follows_is_drawn_beside_its_reference():
+    """PD without gravity compensation sags below its goal by tau / kp at rest."""
+    robot = kt.robots.planar_2r()
+    goal = np.array([0.4, 0.3])
+    law = kt.controllers.PD(goal, kp=4000.0, kd=800.0)
+    run = robot.simulate(goal, duration=4.0, controller=law)
+    charts = {chart.title: chart for chart in run.plot().charts}
+    for k, line in enumerate(charts["position"].series):
+        t, wanted = line.reference
+        assert (t[0], t[-1]) == (0, 4) and np.array_equal(wanted, np.full(len(t), goal[k]))
+    ends = [line.y[-1] for line in charts["position less reference"].series]
+    np.testing.assert_allclose(ends, -robot.gravity_forces(run.q[-1]) / 4000, rtol=1e-3)
+    moving = robot.simulate(goal, duration=0.2, controller=kt.controllers.PD(PLAN2, kp=9, kd=6))
+    wanted = moving.meta["reference"]
+    np.testing.assert_allclose(wanted["q"], PLAN2.curve(wanted["t"])[0])
+    with pytest.raises(InputError, match="panel 'error' needs a simulation with a controller"):
+        PLAN.plot(panels=["error"])
