@@ -161,7 +161,7 @@ class Planned:
 
         shown = in_users_units(self.motion, self.robot, self.degrees)
         if plot is not None:
-            self.motion.plot(self.robot, path=plot)
+            self.motion.plot(plot, robot=self.robot)
         if json:
             letters = ("q", "dq", "ddq")
             print_json(

@@ -228,7 +228,7 @@ def simulate(
         notify(str(ended), WARNING)
         return 1
     if plot is not None:
-        motion.plot(loaded, path=plot)
+        motion.plot(plot, robot=loaded)
     Result(loaded, motion, degrees, ended, goal).write(output, options.json)
     return 1 if ended.at else 0
 

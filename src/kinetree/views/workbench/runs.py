@@ -145,7 +145,8 @@ def simulated(
             f"The run was stopped after {longest_run:g} s of computing, at t = "
             f"{number(trajectory.t[-1])} s of {law.duration:g} s."
         )
-    remarks += [*still_remark(trajectory), *limit_remarks(trajectory, stops_acting)]
+    stuck = [str(x) for x in trajectory.meta.get("stuck", ())][:MAX_REMARKS]
+    remarks += [*(stuck or still_remark(trajectory)), *limit_remarks(trajectory, stops_acting)]
     return Run(
         trajectory,
         None if stops_acting is None else stop_forces(stops_acting, trajectory),
