@@ -49,7 +49,7 @@ def convert(
 
     The text is read back and compared before the file is written: poses and inertias of all links
     at three positions, and limits, friction and armature. Shapes and meshes are not part of the
-    model and are never written. Data that the format cannot represent are comments in the file, too.
+    model and are never written. Data that the format cannot represent are comments in the file.
 
     For example:
 
