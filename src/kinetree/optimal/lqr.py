@@ -27,9 +27,9 @@ class Regulator:
     """The feedback u = -K x and its cost x P x / 2.
 
     Args:
-        K: gains, (m, n).
-        P: solution of the Riccati equation, (n, n).
-        poles: eigenvalues of the closed loop, (n,).
+        K: gains, (m, n), units of u over those of x.
+        P: solution of the Riccati equation, (n, n), units of the cost.
+        poles: eigenvalues of the closed loop, (n,), 1/s; dimensionless if discrete.
     """
 
     K: Array
@@ -49,11 +49,12 @@ def lqr(
     """Feedback of least cost for x' = A x + B u, or for x[k + 1] = A x[k] + B u[k].
 
     Args:
-        A: (n, n).
-        B: (n, m).
-        Q: weights of the states, (n, n), positive semidefinite.
-        R: weights of the inputs, (m, m), positive definite.
-        N: weights of x^T N u, (n, m), twice in the cost x Q x + 2 x N u + u R u; None: zero.
+        A: (n, n), 1/s, or dimensionless if discrete.
+        B: (n, m), units of x over those of u, 1/s.
+        Q: weights of the states, (n, n), positive semidefinite, units of the cost.
+        R: weights of the inputs, (m, m), positive definite, units of the cost.
+        N: weights of x^T N u, (n, m), units of the cost, which is the integral or the sum of
+            x Q x + 2 x N u + u R u; None: zero.
         discrete: x[k + 1] = A x[k] + B u[k], and a sum in place of the integral.
 
     Raises:
@@ -94,6 +95,13 @@ def sampled(
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The discrete problem of a continuous one whose inputs are held for dt.
 
+    Args:
+        A: as in `lqr`.
+        B: as in `lqr`.
+        Q: as in `lqr`.
+        R: as in `lqr`.
+        dt: time, s.
+
     Returns:
         A, B, Q, R and N of x[k + 1] = A x[k] + B u[k] with the same cost, for `lqr(discrete=True)`.
     """
@@ -127,11 +135,11 @@ def regulate(
 
     Args:
         robot: the robot.
-        q: position, (nq,).
-        Q: weights of the deviations of q and dq, (2n, 2n).
-        R: weights of the joint forces, (n, n).
-        dq: rates, (n,); None: at rest.
-        tau: joint forces, (n,); None: those that hold the state.
+        q: position, (nq,), rad or m.
+        Q: weights of the deviations of q and dq, (2n, 2n), units of the cost.
+        R: weights of the joint forces, (n, n), units of the cost.
+        dq: rates, (n,), rad/s or m/s; None: at rest.
+        tau: joint forces, (n,), N m or N; None: those that hold the state.
         dt: the forces are held for so long, s, with the cost of the continuous problem; None:
             continuous feedback.
     """

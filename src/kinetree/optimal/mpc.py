@@ -25,10 +25,10 @@ class Tick:
 
     Args:
         tau: joint forces, (n,), N m or N.
-        cost: of the plan.
-        gap: by which the plan misses being a motion.
+        cost: of the plan, in its units.
+        gap: by which the plan misses being a motion, units of the state.
         age: ticks since the plan was made; 0: now.
-        seconds: that the tick took.
+        seconds: time that the tick took, s.
         reason: why the solver ended, or why the plan is an old one.
     """
 

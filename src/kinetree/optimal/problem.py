@@ -25,9 +25,18 @@ from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.optimal.costs import Cost, Costs, named, weights
+from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
+from kinetree.optimal.residuals import (
+    KINDS,
+    Costs,
+    key_of,
+    named,
+    size_of,
+    target_of,
+    weights,
+)
 from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
@@ -37,7 +46,7 @@ SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a robot shall do within a horizon: the least cost of its motion and joint forces.
+    """Motion and joint forces of a robot over a horizon that shall have the least cost.
 
     Args:
         robot: the robot.
@@ -45,8 +54,8 @@ class Problem:
         steps: number of steps of the horizon.
         costs: by name, or a list.
         actuated: names of the degrees of freedom with a motor; None: all but those of a free base.
-        limits: "robot": the effort limits of the joints; None: no limits; or a number, or one for
-            each actuated degree of freedom, N m or N.
+        limits: "robot": the effort limits of the joints; None: no limits; or numbers, shape () or
+            (m,) for m actuated degrees of freedom, N m or N.
         method: of one step: "semi_implicit_euler", "euler" or "rk4".
 
     Example:
@@ -54,10 +63,10 @@ class Problem:
         >>> robot = kt.robots.planar_2r()
         >>> problem = optimal.Problem(
         ...     robot, dt=0.02, steps=50,
-        ...     costs=[optimal.Posture(target=[1, 0.5], final=100), optimal.Rates(final=10),
+        ...     costs=[optimal.Posture(target=[1, 0.5], final=1e4), optimal.Rates(final=10),
         ...            optimal.Effort(weight=1e-3)],
         ... )
-        >>> problem.solve([0, 0]).q[-1].round(2)
+        >>> problem.solve([0, 0]).q[-1].round(1)
         array([1. , 0.5])
     """
 
@@ -105,7 +114,11 @@ class Problem:
         return tuple(k for k, name in enumerate(names) if name in self.actuated)
 
     def with_costs(self, **changed: Cost) -> "Problem":
-        """The problem with some costs replaced: other weights and targets compile nothing."""
+        """The problem with some costs replaced: other weights and targets compile nothing.
+
+        Args:
+            changed: the new costs by their names.
+        """
         assert isinstance(self.costs, dict)
         unknown = [name for name in changed if name not in self.costs]
         if unknown:
@@ -128,14 +141,16 @@ class Problem:
         """Find the motion of least cost by iLQR, for one start or for many at once.
 
         Args:
-            q0: start position, (nq,), or (B, nq) for B problems; None: where the robot stands.
-            dq0: start rates, (n,) or (B, n); None: at rest.
-            guess: joint forces of the motors to begin with, (steps, m), or a solution to begin at,
-                whose motion may be another one: gaps close by themselves. None: the forces that
-                hold the start against gravity.
-            iterations: at most so many.
-            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost.
-            seconds: at most so long.
+            q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
+                robot stands.
+            dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
+            guess: joint forces of the motors to begin with, shape (steps, m), N m or N, or a
+                solution to begin at, whose motion may be another one: gaps close by themselves.
+                None: the forces that hold the start against gravity.
+            iterations: at most so many, dimensionless.
+            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost,
+                dimensionless.
+            seconds: time after which no iteration begins, s.
             progress: show a bar; None: on a terminal, when it takes long.
 
         Returns:
@@ -176,21 +191,24 @@ class Problem:
         The forces of every sample and of every plan are clipped to the limits of the problem.
 
         Args:
-            q0: start position, (nq,), or (B, nq) for B problems; None: where the robot stands.
-            dq0: start rates, (n,) or (B, n); None: at rest.
+            q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
+                robot stands.
+            dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
             method: "mppi": the mean of all samples weighted by exp(-cost / scale);
                 "cross-entropy": mean and spread of the cheapest samples.
-            samples: of each iteration.
-            iterations: so many.
-            noise: standard deviation of the forces, one number or one for each motor, N m or N;
-                None: forces that would move each joint alone by half a rad or m within the horizon.
+            samples: number of samples of an iteration, dimensionless.
+            iterations: so many, dimensionless.
+            noise: standard deviation of the motors' forces, shape () or (m,), N m or N; None:
+                forces that would move each joint alone by half a rad or m within the horizon.
                 Cross-entropy begins with it.
-            temperature: of MPPI: scale, relative to the median cost of the samples less the least.
-            elites: of cross-entropy: how many of the samples count; None: one of 20.
-            smooth: time constant of the noise, s: its correlation is exp(-time / smooth); 0: none.
-            seed: of the random numbers. The same one gives the same bits on every machine.
-            guess: joint forces of the motors to begin with, (steps, m), or a solution. None: the
-                forces that hold the start against gravity.
+            temperature: of MPPI: the scale, relative to the median cost of the samples less the
+                least, dimensionless.
+            elites: of cross-entropy: how many of the samples count, dimensionless; None: one of 20.
+            smooth: time constant of the noise, s: forces a time apart have the correlation
+                exp(-time / smooth); 0: none.
+            seed: of the random numbers; the same one gives the same bits on every machine.
+            guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
+                or N, or a solution; None: the forces that hold the start against gravity.
             progress: show a bar; None: on a terminal, when it takes long.
 
         Returns:
@@ -233,7 +251,7 @@ class Problem:
         assert isinstance(self.costs, dict)
         this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
         limited = bounds_of_forces(self).any
-        kinds = tuple((name, *cost.key(self.model)) for name, cost in self.costs.items())
+        kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
         key = "optimal", self.dt, self.motors, self.method, limited, kinds
         return remembered(self.model, key, lambda: Solver(this, limited))
 
@@ -278,7 +296,13 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The plans of a problem. With many starts, arrays have an axis of problems after time."""
+    """The plans of a problem. With many starts, arrays have an axis of problems after time.
+
+    Args:
+        problem: the problem that was solved.
+        plans: the plans of the solver.
+        single: whether one start was given.
+    """
 
     problem: Problem
     plans: Plans
@@ -412,11 +436,9 @@ def numbers_of(problem: Problem) -> Array:
     model, N = problem.model, problem.steps
     columns: list[Array] = [np.arange(N + 1)[:, None] * problem.dt]
     for name, cost in problem.costs.items():
-        if isinstance(getattr(cost, "frame", None), str):
-            model.frame(cost.frame)  # type: ignore[attr-defined] # an unknown one names the known
-        size, aim = cost.size(model), cost.aim(model)
+        size, aim = size_of(cost, model), target_of(cost, model)
         w = np.tile(weights(cost.weight, size, f"weight of cost {name!r}"), (N + 1, 1))
-        if cost.forces and np.asarray(cost.final).any():
+        if KINDS[type(cost)].forces and np.asarray(cost.final).any():
             raise InputError(
                 f"cost {name!r} is one of forces, which the last state does not have; expected no "
                 "final weight."

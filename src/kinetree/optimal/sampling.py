@@ -34,6 +34,7 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.optimal.forward import Bounds, clipped, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
+from kinetree.optimal.residuals import key_of, target_of
 from kinetree.optimal.stages import Transcription
 from kinetree.scalars import cos, exp, log, sin, sqrt
 
@@ -118,12 +119,13 @@ class Sampler:
     """The compiled run of a transcription, and the searches with it.
 
     Numbers of the stages that are the same in all steps are parameters, one row for all samples.
-    The table has v, and beside it the targets that are paths, of the costs in `paths`.
+    The table has v and, beside it, targets that are paths.
     """
 
-    def __init__(self, this: Transcription, paths: tuple[str, ...]) -> None:
+    def __init__(self, this: Transcription) -> None:
         self.this, layout = this, this.layout
         self.nx, self.m, self.kinds = this.space.size, len(this.actuated), len(this.costs)
+        paths = [name for name, x in this.costs.items() if target_of(x, this.model).ndim == 2]
         places = range(layout.size)
         self.varying = [k for name in paths for k in places[layout.targets[name]]]
         self.constant = [k for k in places[1:] if k not in self.varying]
@@ -156,12 +158,11 @@ class Sampler:
     ) -> tuple[Array, Array, Array]:
         """Costs (S, kinds) from x0, (nx,); if recorded states (N + 1, S, nx), forces (N, S, m)."""
         S, N, _ = table.shape
-        state = np.zeros((S, self.loop.stepping.sizes["x"]))
+        state = np.zeros((S, self.nx + self.kinds + self.m))
         state[:, : self.nx] = x0
         params = np.concatenate([[a], bounds.low, bounds.high, p[0, self.constant]])
-        R = N if recorded else 0
+        R, watched = N if recorded else 0, state.shape
         states, forces = np.empty((R + 1, S, self.nx)), np.empty((R, S, self.m))
-        watched = S, self.loop.stepping.watched
         self.loop.run(
             LoopCall(
                 state=state, params=params[None], table=table.swapaxes(0, 1)[:, None],
@@ -204,21 +205,20 @@ class Sampler:
             row = {"iteration": [number + 1], "cost": plan.cost, "least": [costs.min()]}
             history.append({key: np.array(x) for key, x in row.items()})
             each()
-        reasons = [ITERATIONS if np.isfinite(best.cost) else LOST]
-        return replace(best, reasons=reasons, history=history)
+        reason = ITERATIONS if np.isfinite(best.cost) else LOST
+        return replace(best, reasons=[reason], history=history)
 
     def _moved(self, v: Array, costs: Array, spread: Array, search: Search) -> tuple[Array, Array]:
         """Mean and spread of v, (N, m), for the next samples."""
-        if search.method != "mppi":
+        if search.method != METHODS[0]:
             elites = search.elites or max(2, search.samples // ELITES)
-            elites = min(elites, np.isfinite(costs).sum())
+            elites = min(elites, int(np.isfinite(costs).sum()))
             v = v[np.argsort(costs, kind="stable")[:elites]]
             return v.mean(0), v.std(0) if elites > 1 else spread
-        least, middle = costs.min(), np.median(costs[np.isfinite(costs)])
-        scale = search.temperature * (middle - least)
+        least = costs.min()
+        scale = search.temperature * (np.median(costs[np.isfinite(costs)]) - least)
         weights = exponential()((least - costs) / (scale or 1.0))  # 0: most cost the same
-        counted = weights > SMALLEST_WEIGHT
-        weights, v = weights[counted], v[counted]
+        weights, v = (x[weights > SMALLEST_WEIGHT] for x in (weights, v))
         return (weights[:, None, None] * v).sum(0) / np.add.accumulate(weights)[-1], spread
 
     def plan(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Plans:
@@ -254,7 +254,7 @@ def together(plans: Sequence[Plans]) -> Plans:
 
 def sampler(this: Transcription) -> Sampler:
     """The compiled run, shared by transcriptions that differ in numbers alone."""
-    paths = tuple(name for name, cost in this.costs.items() if cost.aim(this.model).ndim == 2)
-    kinds = tuple((name, *cost.key(this.model)) for name, cost in this.costs.items())
-    key = "sampling", this.h, this.actuated, this.method, kinds, paths
-    return remembered(this.model, key, lambda: Sampler(this, paths))
+    targets = tuple(target_of(cost, this.model).ndim for cost in this.costs.values())
+    kinds = tuple((name, *key_of(cost)) for name, cost in this.costs.items())
+    key = "sampling", this.h, this.actuated, this.method, kinds, targets
+    return remembered(this.model, key, lambda: Sampler(this))

@@ -28,7 +28,8 @@ from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.step import whole_step
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
-from kinetree.optimal.costs import Cost, Stage
+from kinetree.optimal.costs import Cost
+from kinetree.optimal.residuals import KINDS, Stage, residual_of, size_of, target_of
 
 EULER = "semi_implicit_euler"
 
@@ -46,7 +47,7 @@ def layout_of(model: Model, costs: Mapping[str, Cost]) -> Layout:
     """The layout for these costs; p[0] is the time."""
     weights, targets, end = {}, {}, 1
     for name, cost in costs.items():
-        size, aim = cost.size(model), cost.aim(model).shape[-1]
+        size, aim = size_of(cost, model), target_of(cost, model).shape[-1]
         weights[name] = slice(end, end + size)
         targets[name] = slice(end + size, end + size + aim)
         end += size + aim
@@ -122,9 +123,9 @@ class Transcription:
         q, dq, _ = self.space.split(x)
         stage = Stage(self.model, p[0], q, dq, None if u is None else self.forces(u))
         return {
-            name: cost.residual(stage, p[self.layout.targets[name]])
+            name: residual_of(cost, stage, p[self.layout.targets[name]])
             for name, cost in self.costs.items()
-            if u is not None or not cost.forces
+            if u is not None or not KINDS[type(cost)].forces
         }
 
     def costs_of(self, x: Array, u: Array | None, p: Array) -> list[Any]:
