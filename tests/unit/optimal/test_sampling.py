@@ -40,6 +40,8 @@ def test_the_cost_comes_near_the_optimum(method):
     assert not found.gains.any()
     costs = [before.cost, *(row["cost"] for row in found.history)]
     assert min(costs) == found.cost
+    for row, cost in zip(found.history, costs, strict=False):  # the plan is among the samples
+        assert row["least"] <= cost * (1 + 1e-12)
     assert costs[10] < 0.7 * costs[0]
     polished = problem.solve(START, guess=found, tolerance=1e-12)
     assert polished.cost == pytest.approx(best.cost, rel=1e-8)
@@ -57,6 +59,28 @@ def test_a_seed_gives_the_same_bits_with_any_number_of_threads(method):
     np.testing.assert_array_equal(one.tau, two.tau)
     assert one.cost == two.cost
     assert one.cost != other.cost
+
+
+@pytest.mark.parametrize(
+    ("method", "cost"), [("mppi", 3.3873108918727075), ("cross-entropy", 3.8856053116736504)]
+)
+def test_a_seed_gives_the_same_bits_on_every_machine(method, cost):
+    found = reach().sample(START, method=method, samples=300, iterations=4, smooth=0.1)
+    assert found.cost == cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_scaled_together_keep_the_plan(method):
+    """A power of two keeps the bits."""
+    problem, options = reach(), {"method": method, "samples": 300, "iterations": 4}
+    costs = {
+        name: type(x)(target=x.target, weight=4 * x.weight, final=4 * x.final)
+        for name, x in problem.costs.items()
+    }
+    first = problem.sample(START, **options)
+    second = problem.with_costs(**costs).sample(START, **options)
+    np.testing.assert_array_equal(first.tau, second.tau)
+    assert second.cost == 4 * first.cost
 
 
 def test_samples_have_the_same_bits_in_two_batches():
