@@ -98,6 +98,19 @@ def test_samples_have_the_same_bits_in_two_batches():
     np.testing.assert_array_equal(costs[0], np.concatenate(costs[1:]))
 
 
+def test_forces_of_samples_are_clipped():
+    problem = reach(limits=3.0)
+    runs = sampler(Transcription(problem.model, problem.dt, problem.motors, problem.costs))
+    p, bounds = numbers_of(problem), bounds_of_forces(problem)
+    table = runs.table(50, p)
+    table[...] = 5 * normals(0, 0, range(50), 40).reshape(table.shape)
+    x0 = np.array([*START, 0, 0])
+    costs, _, forces = runs.run(x0, table, p, bounds, 0.0, recorded=True)
+    clipped = np.clip(table, -3, 3)
+    np.testing.assert_array_equal(forces.swapaxes(0, 1), clipped)
+    np.testing.assert_array_equal(costs, runs.run(x0, clipped, p, bounds, 0.0)[0])
+
+
 def test_noise_is_normal_and_made_of_the_words_of_philox():
     x = normals(11, 2, range(4000), 50)
     np.testing.assert_allclose(x.mean(), 0, atol=4 / np.sqrt(x.size))
@@ -152,7 +165,10 @@ def by_hand(problem, found, target):
 def test_the_cost_is_what_its_definition_says(path):
     rng = np.random.default_rng(0)
     target = np.broadcast_to([0.8, 0.1], (21, 2)) + path * rng.normal(size=(21, 2))
-    problem = reach(target=target if path else target[0])
+    problem = reach(target=target[0])
+    if path:  # after a point, of which the robot remembers the machine code
+        problem.sample(START, samples=2, iterations=0)
+        problem = problem.with_costs(posture=problem.costs["posture"].with_target(target))
     # samples of tiny noise around a guess: the least cost among them is that of the guess
     found = problem.sample(
         START, [0.2, 0.1], guess=5 * rng.normal(size=(20, 2)), noise=1e-9, samples=8, iterations=1
@@ -227,6 +243,32 @@ def test_samples_that_are_lost_do_not_count():
         lost = problem.sample(START, guess=np.full((20, 2), -500.0), samples=50, iterations=2)
     assert "finite" in lost.reason
     assert not lost.converged
+
+
+def test_elites_are_samples_with_a_finite_cost():
+    def root(t, q, dq, tau):
+        return np.array([1 / kt.scalars.sqrt(tau[0] + 1.0)])
+
+    problem = optimal.Problem(
+        kt.robots.double_pendulum(), dt=0.05, steps=5, limits=None,
+        costs=[optimal.Residual(function=root, weight=1.0)],
+    )  # fmt: skip
+    options = {"method": "cross-entropy", "samples": 300, "elites": 300, "iterations": 1}
+    found = problem.sample(START, guess=np.zeros((5, 2)), noise=0.8, seed=4, **options)
+    v = 0.8 * normals(4, 0, range(300), 10).reshape(300, 5, 2)
+    v[0] = 0
+    finite = v[..., 0].min(1) > -1
+    assert 50 < finite.sum() < 250
+    np.testing.assert_allclose(found.tau, v[finite].mean(0), rtol=1e-12)
+
+
+def test_a_path_that_stays_is_a_point():
+    problem = reach()
+    posture = problem.costs["posture"].with_target(np.tile([0.8, 0.1], (21, 1)))
+    options = {"samples": 64, "iterations": 2}
+    point = problem.sample(START, **options)
+    path = problem.with_costs(posture=posture).sample(START, **options)
+    np.testing.assert_array_equal(point.tau, path.tau)
 
 
 def test_targets_and_weights_compile_nothing():
