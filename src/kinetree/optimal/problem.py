@@ -265,6 +265,8 @@ class Problem:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
             if not np.isfinite(x).all():
                 raise InputError(f"{name} has an entry that is not finite.")
+            if 0 in x.shape:
+                raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
         single = q.ndim == dq.ndim == 1
         batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1]) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
@@ -400,7 +402,7 @@ def check_robot(model: Model) -> None:
     if model.constraints is not None:
         raise ModelError(
             f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
-            "expected a robot without (robot.without_constraints())."
+            "expected a chain or a tree."
         )
     dry = dry_dofs(model)
     if dry:
