@@ -50,13 +50,40 @@ def test_units_change_labels_and_nothing_else():
     assert points(rad, "track c0 d0")[0] == pytest.approx(points(tenfold, "track c0 d0")[0])
 
 
-def test_near_limits_are_in_view_and_far_ones_are_not():
-    low, high = waves(limit=2.5).range()
-    assert low < -2.5 and high > 2.5
+def test_near_limits_are_in_view_and_far_ones_are_arrows_at_the_edge():
+    """The lines go from 0.14 to 2: the upper limit is near, the lower one is not."""
+    low, high = waves(limit=2.2).range()
+    assert -0.5 < low < 0 and high > 2.2
     far = waves(limit=100.0)
     assert far.range() == waves().range()
-    assert chart_figure(waves(limit=2.5)).count('class="bound"') == 2
-    assert chart_figure(far).count('class="bound"') == 0
+    near = chart_figure(waves(limit=2.2))
+    assert near.count('class="bound"') == near.count('class="bound-band"') == 1
+    assert ">≤ 2.2</text>" in near and ">≥ −2.2 ↓</text>" in near
+    picture = chart_figure(far)
+    assert picture.count('class="bound"') == 0
+    assert ">≤ 100 ↑</text>" in picture and ">≥ −100 ↓</text>" in picture
+
+
+def test_labels_of_limits_stand_right_of_all_lines():
+    svg = chart_figure(waves(limit=2.2))
+    lines = np.concatenate([points(svg, f"track c{k} d0")[0] for k in range(2)])
+    labels = [float(x) for x in re.findall(r'class="bound-name" x="([\d.]+)"', svg)]
+    assert len(labels) == 2 and min(labels) > lines[:, 0].max()
+
+
+def test_a_reference_is_dotted_beside_its_line_and_in_view():
+    wanted = (np.array([0.0, 2.0]), np.array([5.0, 5.0]))
+    one = Series("a", T, np.sin(T), reference=wanted)
+    chart = Chart("q", (TIME, Axis("rad")), (one,))
+    assert chart.range()[1] > 5
+    assert len(points(chart_figure(chart), "track reference c0 d0")) == 1
+    assert chart_data(chart)["series"][0]["reference"] == {"t": [0, 2], "values": [5, 5]}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_axis_has_three_ticks_or_more(seed):
+    low, width = np.random.default_rng(seed).uniform(0.1, 9, 2)
+    assert 3 <= len(ticks(low, low + width)) <= 11
 
 
 @pytest.mark.parametrize("span", [(1e-3, 10.0), (0.3, 0.4), (0.0085, 0.0087), (3.0, 3.0)])
@@ -77,11 +104,11 @@ def test_values_that_are_tiny_beside_their_limits_do_not_fill_the_plot():
     assert max(line_chart("rate", "rad/s", T, {"j": y}).range()) < 2e-9
 
 
-def test_limits_of_some_lines_have_their_colour_and_name():
+def test_limits_of_some_lines_have_their_colour_and_value():
     one = Series("a", T, np.sin(T), limits=(None, 0.5))
     chart = Chart("q", (TIME, Axis("rad")), (one, Series("b", T, np.cos(T))))
     svg = chart_figure(chart)
-    assert svg.count('class="bound c0 d0"') == 1 and ">limit of a</text>" in svg
+    assert svg.count('class="bound c0 d0"') == 1 and ">≤ 0.5</text>" in svg
 
 
 def test_gaps_cut_a_line():

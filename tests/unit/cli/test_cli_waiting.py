@@ -78,7 +78,7 @@ def test_algorithms_and_kernels_agree(monkeypatch, robot, quantity, rows):
     """Joints that follow others included, which articulated bodies cannot have."""
     robot = getattr(kt.robots, robot)()
     rng = np.random.default_rng(3)
-    q = np.array([robot.random(rng) for _ in range(3)])
+    q = np.array([robot.random(rng=rng) for _ in range(3)])
     state = [q, *rng.normal(size=(2, 3, robot.n))][: 1 if quantity == "mass_matrix" else 3]
     state = state if rows else [x[0] for x in state]
     expected = getattr(robot, quantity)(*state)

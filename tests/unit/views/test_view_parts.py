@@ -98,7 +98,7 @@ def test_the_camera_sees_the_whole_robot(name):
     robot = getattr(kt.robots, name)()
     found = scene(robot)
     parts = parts_of(found.shapes)
-    q = robot.random(2)
+    q = robot.random(rng=2)
     eye = camera(robot.model, parts, q[None], found.shown)
     poses = link_poses(robot.model, q)
     for part in parts.parts:
