@@ -1,11 +1,10 @@
 """Spellings of units: one table, read as products of powers."""
 
 import math
-from fractions import Fraction
 
 import pytest
 
-from kinetree.base.units import ATOMS, LONG, SHORT, SPELLED, doubtful_word, unit_of, units_in
+from kinetree.base.units import doubtful_word, unit_of, units_in
 
 SAME = {  # texts of one unit, and its value in SI units
     "rad rads radian Radians RAD": 1,
@@ -34,20 +33,6 @@ def test_spellings_of_one_unit(texts):
         unit = unit_of(text)
         assert unit is not None and unit.same(first), text
         assert unit.numerator / unit.denominator == pytest.approx(SAME[texts], rel=1e-15), text
-
-
-def test_no_spelling_has_two_meanings():
-    seen = {}
-    for symbol, (_, factor, _, prefixes, texts) in ATOMS.items():
-        for text in texts.split():
-            words = {text: factor}
-            for x in prefixes:
-                words[LONG[x] + text] = Fraction(factor) * SHORT[x]
-                if len(text) <= 4:
-                    words[x + text] = Fraction(factor) * SHORT[x]
-            for word in words:
-                assert seen.setdefault(word, symbol) == symbol, word
-    assert set(seen) == set(SPELLED)
 
 
 @pytest.mark.parametrize(
