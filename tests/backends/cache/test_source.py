@@ -5,8 +5,6 @@ import pytest
 import kinetree as kt
 from kinetree.engine.cache import entries as source
 from kinetree.engine.cache.entries import source_hash
-from kinetree.engine.kernels.stored import SOURCES
-from kinetree.engine.llvm.programs import EMITTER
 
 
 @pytest.fixture
@@ -67,8 +65,3 @@ def test_modules_of_subfolders_count(package):
     assert fresh("stage") == before
     (package / "stage" / "room" / "three.py").write_bytes(b"w = 4\n")
     assert fresh("stage") != before
-
-
-@pytest.mark.parametrize("places", [EMITTER, SOURCES])
-def test_the_places_are_there(places):
-    assert "without" not in source_hash(*places)

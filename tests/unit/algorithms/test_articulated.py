@@ -58,11 +58,6 @@ def test_articulated_bodies_are_exact_to_fifty_digits():
         assert max(abs(x) for x in found - expected) < mpmath.mpf(10) ** -44
 
 
-def test_long_chains_are_cut_and_short_ones_are_not():
-    assert len(cheapest(kt.robots.panda().model)) == 1
-    assert len(cheapest(kt.robots.humanoid().model)) > 10
-
-
 def test_a_joint_that_moves_no_inertia_is_named():
     body = {"m": 1.0, "com": (0.1, 0, 0), "I_com": np.eye(3) / 100}
     builder = kt.Builder("arm").link("base")

@@ -26,7 +26,7 @@ from kinetree.motion import (
     trapezoid,
 )
 from kinetree.motion.curve.between import Interpolant
-from kinetree.motion.curve.pieces import Polynomials, from_arrays, to_arrays
+from kinetree.motion.curve.pieces import Polynomials
 from kinetree.simulate.core.sources import sample_motion
 from motion_robots import PANDA_END, PANDA_START, wheel
 
@@ -265,16 +265,6 @@ def test_pieces_of_a_file_are_checked(changes, says, tmp_path):
     np.savez(tmp_path / "bad.npz", **{k: x for k, x in arrays.items() if x is not None})
     with pytest.raises(InputError, match=rf"bad\.npz: .*{says}"):
         read_npz(tmp_path / "bad.npz")
-
-
-def test_pieces_go_into_arrays_and_back():
-    fine = PLAN.resample(0.1)
-    for pieces in (PLAN.pieces, fine.pieces, PLANS["line"].pieces):
-        again = from_arrays(to_arrays(pieces))
-        t = np.linspace(0, 1, 77)
-        for x, y in zip(again(t), pieces(t), strict=True):
-            assert np.array_equal(x, y)
-    assert from_arrays(to_arrays(None)) is None
 
 
 def test_batches_keep_their_pieces():

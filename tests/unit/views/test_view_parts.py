@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.model import WORLD
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, camera
-from kinetree.views.parts import UNITS, parts_of, simplify
+from kinetree.views.parts import parts_of
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Shape, TriangleMesh
 
@@ -45,17 +45,6 @@ def test_parts_have_the_volume_of_their_shape(kind, size, expected):
     assert 0.955 * expected < drawn(kind, size) <= expected * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(UNITS))
-def test_unit_meshes_are_closed_and_outside_out(name):
-    mesh = UNITS[name]()
-    edges = np.concatenate(
-        [mesh.triangles[:, [0, 1]], mesh.triangles[:, [1, 2]], mesh.triangles[:, [2, 0]]]
-    )
-    forward = {tuple(edge) for edge in edges.tolist()}
-    assert len(forward) == len(edges) and forward == {(b, a) for a, b in forward}
-    assert volume(mesh.vertices, mesh.triangles) > 0
-
-
 def test_a_frame_has_its_axes_in_red_green_and_blue():
     found = parts_of((Shape("frame", "frame", WORLD, np.eye(4), (2.0,), GREY, "x"),))
     for k, part in enumerate(found.parts):
@@ -72,15 +61,6 @@ def ball(count):
     a, b, c, d = k[:-1, :-1], k[:-1, 1:], k[1:, :-1], k[1:, 1:]
     faces = np.concatenate([np.stack([a, b, d], -1), np.stack([a, d, c], -1)]).reshape(-1, 3)
     return TriangleMesh(points.reshape(-1, 3), faces)
-
-
-def test_coarse_meshes_keep_their_shape():
-    mesh = ball(80)
-    small = simplify(mesh, 900)
-    assert 300 < len(small.triangles) <= 900
-    assert np.linalg.norm(small.vertices, axis=1).max() <= 1 + 1e-12
-    assert abs(volume(small.vertices, small.triangles)) == pytest.approx(4 / 3 * np.pi, rel=0.1)
-    assert simplify(mesh, len(mesh.triangles)) is mesh
 
 
 def test_meshes_share_the_triangles_of_a_page():

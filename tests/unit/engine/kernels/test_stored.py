@@ -165,13 +165,6 @@ def test_every_question_has_its_own_entry(folder, traces):
         assert len(entries(folder)) == len(traces) == before + 1
 
 
-def test_another_source_of_kinetree_has_other_entries(folder, traces, monkeypatch):
-    trace_quantity(MODEL, "gravity_forces")
-    monkeypatch.setattr(traced, "tracer_text", lambda: "edited")
-    trace_quantity(MODEL, "gravity_forces")
-    assert len(traces) == len(entries(folder)) == 2
-
-
 def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
     monkeypatch.setenv("KINETREE_CACHE", "0")
     model, files = kt.robots.cart_pole().model, set()

@@ -14,24 +14,8 @@ import numpy as np
 import pytest
 
 from kinetree.engine.call.diagnose import ArgumentError
-from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.tensors import cupy as adapter
-from kinetree.engine.tensors import xla_frame
-from kinetree.engine.tensors import xla_handlers as xla_targets
 from kinetree.engine.tensors.operation import Operation
-from kinetree.engine.tensors.xla_frame import (
-    HANDLER,
-    Api,
-    Buffer,
-    Buffers,
-    CallFrame,
-    ErrorRequest,
-    Metadata,
-    MetadataExtension,
-    StreamRequest,
-)
-from kinetree.engine.tensors.xla_handlers import Handler
 from tensor_robots import arm, state
 
 CONTEXT, STREAM, DEVICE = 4711, 77, 3
@@ -124,20 +108,6 @@ def operation():
     return made
 
 
-def test_a_view_maps_the_bytes_of_its_numbers_and_no_more(cp):
-    x = np.arange(24.0).reshape(4, 6)
-    whole = adapter.view(cp, x.ctypes.data, (4, 6), "float64", DEVICE)
-    assert np.array_equal(whole, x) and np.shares_memory(whole, x)
-    part = x[1:, ::2].T  # 3 x 3, from the number 6 to the number 22
-    owner = object()
-    seen = adapter.view(cp, part.ctypes.data, (3, 3), "float64", DEVICE, part.strides, owner)
-    assert np.array_equal(seen, part) and np.shares_memory(seen, x)
-    assert cp.sizes == [24 * 8, (22 - 6 + 1) * 8] and cp.owners == [None, owner]
-    one = np.float32([5])
-    seen = adapter.view(cp, one.ctypes.data, (1,), "float32", DEVICE, (64,))
-    assert seen[0] == 5 and cp.sizes[-1] == 4
-
-
 def test_arrays_of_cupy_are_checked_and_go_to_the_kernel(operation, monkeypatch):
     dispatch = arm().compile("inverse_dynamics")._dispatch
     monkeypatch.setattr(dispatch, "operation", operation)  # the kernel is shared
@@ -206,132 +176,3 @@ def test_a_tensor_that_is_not_contiguous_is_seen_with_its_strides(cp, torch):
 
 
 # XLA
-
-
-class Frame:
-    """A call of XLA with buffers of the host, and the functions that XLA offers."""
-
-    def __init__(self, arguments, results, problem=None):
-        self.errors, self.contexts = [], []
-        self.kept = []
-        self.streams = xla_frame.FUNCTION(self.give_stream)
-        self.messages = xla_frame.FUNCTION(self.take_error)
-        self.problem = problem
-        api = Api(ctypes.sizeof(Api))
-        api.stream_get = ctypes.cast(self.streams, ctypes.c_void_p)
-        api.error_create = ctypes.cast(self.messages, ctypes.c_void_p)
-        frame = CallFrame(ctypes.sizeof(CallFrame), None, ctypes.addressof(api), CONTEXT, 3)
-        frame.args, frame.rets = self.buffers(arguments), self.buffers(results)
-        self.kept.append(api)
-        self.frame = frame
-
-    def buffers(self, arrays):
-        items = (ctypes.POINTER(Buffer) * len(arrays))()
-        for k, x in enumerate(arrays):
-            dims = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
-            buffer = Buffer(ctypes.sizeof(Buffer), None, 0, x.ctypes.data if x.size else None)
-            buffer.rank, buffer.dims = x.ndim, dims
-            self.kept += [dims, buffer, x]
-            items[k] = ctypes.pointer(buffer)
-        self.kept.append(items)
-        return Buffers(ctypes.sizeof(Buffers), None, len(arrays), None, items)
-
-    def give_stream(self, address):
-        request = StreamRequest.from_address(address)
-        self.contexts.append((request.struct_size, request.context))
-        request.stream = STREAM
-        return self.problem
-
-    def take_error(self, address):
-        request = ErrorRequest.from_address(address)
-        self.errors.append((request.struct_size, request.code, request.message.decode()))
-        return 99
-
-    def call(self, handler):
-        return handler(ctypes.byref(self.frame))
-
-
-def frame_for(operation, batch, dtype="float64", **options):
-    x = [y.astype(dtype) for y in state(arm(), arm().inverse_dynamics, batch)]
-    out = np.zeros((*batch, 2), dtype)
-    return Frame(x, [out], **options), x, out
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_handler_queues_the_kernel_on_the_stream_of_xla(cp, operation, dtype):
-    handler, _ = xla_targets.cuda_handler(operation, dtype)
-    assert operation.cuda.launched == [dtype]  # compiled before XLA calls
-    frame, x, out = frame_for(operation, (6,), dtype)
-    assert frame.call(handler) is None and frame.errors == []
-    assert np.array_equal(out, operation.call(*x))
-    assert frame.contexts == [(ctypes.sizeof(StreamRequest), CONTEXT)]
-    assert cp.streams == [(0, STREAM)] and cp.devices == [DEVICE]
-
-
-def test_a_handler_launches_a_call_like_one_before_at_once(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
-    for k, batch in enumerate([(6,), (6,), (2, 3), (2, 3), (6,)]):
-        frame, x, out = frame_for(operation, batch)
-        assert frame.call(handler) is None and frame.errors == []
-        assert np.array_equal(out, operation.call(*x))
-        assert operation.cuda.calls == (1 if k < 2 else 2)
-    assert operation.cuda.streams == [STREAM] * 3
-    single = [np.zeros(2), *(np.ones((4, 2)) for _ in range(2))]
-    for _ in range(2):  # one state serves all others
-        out = np.zeros((4, 2))
-        assert Frame(single, [out]).call(handler) is None
-        assert np.array_equal(out, operation.call(*single))
-    assert operation.cuda.calls == 4
-
-
-def test_a_handler_does_nothing_for_no_states(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
-    frame, _, _ = frame_for(operation, (0,))
-    assert frame.call(handler) is None
-    assert frame.errors == frame.contexts == [] and operation.cuda.calls == 0
-
-
-def test_a_failure_becomes_an_error_of_xla(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
-    frame, _, out = frame_for(operation, (2,), problem=1)
-    assert frame.call(handler) == 99
-    size, code, message = frame.errors[0]
-    assert (size, code) == (ctypes.sizeof(ErrorRequest), 13)  # XLA's "internal"
-    assert message == "CompileError: XLA gave no stream for a kernel on the GPU."
-    assert not out.any() and operation.cuda.calls == 0
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("llvm", [True, False])
-def test_the_cpu_s_handlers_read_and_write_xla_s_buffers(operation, dtype, llvm, monkeypatch):
-    """In machine code and in Python: single states, batches, batches for several threads."""
-    pytest.importorskip("jax", reason="jax is not installed")
-    monkeypatch.setattr(xla_targets, "has_llvm", lambda: llvm)
-    monkeypatch.setattr(Dispatch, "large", property(lambda self: 20))
-    handler, kept = xla_targets.cpu_handler(operation, dtype)
-    assert (kept is None) == (not llvm)
-    for batch in ((), (1,), (5,), (2, 3), (30,), (0,)):
-        frame, x, out = frame_for(operation, batch, dtype)
-        assert frame.call(handler) is None and frame.errors == []
-        assert np.array_equal(out, operation.call(*x))
-    frame, x, _ = frame_for(operation, (), dtype)
-    many = np.linspace(0, 1, 14).reshape(7, 2).astype(dtype)
-    out = np.zeros((7, 2), dtype)
-    assert Frame([x[0], many, x[2]], [out]).call(handler) is None  # one state serves all
-    assert np.array_equal(out, operation.call(x[0], many, x[2]))
-
-
-def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
-    """Of a version whose major number is not the zero that is there already."""
-    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-    address, _code = Handler(operation.graph, InnerLoop("float64", 0, None), (3, 7), 1000, 0).load()
-    metadata = Metadata()
-    ctypes.memset(ctypes.byref(metadata), 0x55, ctypes.sizeof(metadata))
-    question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA, None)
-    question.metadata = ctypes.pointer(metadata)
-    frame = CallFrame(ctypes.sizeof(CallFrame), ctypes.addressof(question))
-    assert HANDLER(address)(ctypes.byref(frame)) is None
-    expected = Metadata()
-    ctypes.memset(ctypes.byref(expected), 0x55, ctypes.sizeof(expected))
-    expected.version.major, expected.version.minor, expected.traits = 3, 7, 0
-    assert bytes(metadata) == bytes(expected)

@@ -5,7 +5,7 @@ import pytest
 import sympy
 
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.joints import JOINT_TYPES, check_kind, joint_screw, joint_type
+from kinetree.files.description.joints import check_kind, joint_screw, joint_type
 from kinetree.spatial import screw
 
 POINT, AXIS = (1, 2, 3), (0, 0.6, 0.8)
@@ -67,7 +67,3 @@ def test_an_axis_that_does_not_fit_its_joint_is_refused(type, pitch, words):
 def test_bad_data_of_a_joint_are_refused_and_the_joint_named(arguments, error, words):
     with pytest.raises(error, match=words):
         joint_screw(*arguments, "j")
-
-
-def test_every_type_is_known():
-    assert len(JOINT_TYPES) == len(set(JOINT_TYPES)) == 7

@@ -2,10 +2,8 @@
 
 import contextlib
 import http.client
-import json
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,13 +11,12 @@ import pytest
 from workbench_client import Client
 
 import kinetree as kt
-from kinetree.errors import InputError
 from kinetree.views.workbench import server as serving
 from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench import view
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import THREAD as COMPILER
-from kinetree.views.workbench.server import THREAD, listen
+from kinetree.views.workbench.server import THREAD
 
 
 @pytest.fixture(scope="module")
@@ -110,25 +107,6 @@ def until_compiled(workbench):
             thread.join(60)
 
 
-def test_a_slow_client_is_left(workbench, monkeypatch):
-    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.2)
-    with socket.create_connection(("127.0.0.1", workbench.guard.port), timeout=30) as wire:
-        wire.sendall(b"GET /test/ HTTP/1.1\r\nHost: ")
-        began = time.monotonic()
-        for _ in range(100):  # a byte now and then does not move the deadline
-            time.sleep(0.05)
-            try:
-                wire.sendall(b"x")
-                wire.settimeout(0.001)
-                if wire.recv(100) == b"":
-                    break
-            except TimeoutError:
-                continue
-            except OSError:
-                break
-        assert time.monotonic() - began < 4
-
-
 def test_more_connections_than_allowed_are_closed(workbench, monkeypatch):
     monkeypatch.setattr(serving, "CONNECTIONS", 4)
     wires = [socket.create_connection(("127.0.0.1", workbench.guard.port)) for _ in range(8)]
@@ -197,53 +175,3 @@ def test_more_computing_requests_of_a_robot_than_allowed_wait_and_are_refused(
         assert client.post("readings", other)[0] == 200
         last.close()
         assert client.post("readings", given)[0] == 200
-
-
-def test_the_end_waits_for_no_request_that_computes(monkeypatch):
-    """Neither for one that does not end, nor for those that wait until it does."""
-    go_on, started = threading.Event(), threading.Event()
-
-    def endless(shelf, request):
-        started.set()
-        go_on.wait(60)
-        return {}
-
-    monkeypatch.setitem(API, "readings", endless)
-    monkeypatch.setattr(shelves, "MAX_COMPUTING", 1)
-    with view(kt.robots.planar_2r(), browser=False) as workbench:
-        clients = [Client(workbench) for _ in range(3)]
-
-        def ask(client):
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                client.post("readings", {"robot": "given", "q": [0, 0]})
-
-        for client in clients:
-            threading.Thread(target=ask, args=(client,), daemon=True).start()
-        assert started.wait(30)
-        monkeypatch.setattr(serving, "LONGEST_END_S", 0.2)
-        began = time.monotonic()
-    assert time.monotonic() - began < 5
-    go_on.set()
-    for client in clients:
-        client.close()
-    assert all(x.daemon for x in own_threads())
-
-
-@pytest.mark.parametrize("port", [-1, 65536])
-def test_ports_are_numbers_of_ports(port):
-    with pytest.raises(InputError, match="--port"):
-        listen(port)
-
-
-def test_a_port_that_is_taken_is_named(workbench):
-    with pytest.raises(InputError, match=f"Port {workbench.guard.port} .*--port"):
-        listen(workbench.guard.port)
-
-
-def test_answers_have_numbers_alone():
-    found = serving.plain({"x": np.array([1.0, np.inf, np.nan]), "k": np.int64(3), "t": (1, "a")})
-    assert json.loads(json.dumps(found, allow_nan=False)) == {
-        "x": [1.0, None, None],
-        "k": 3,
-        "t": [1, "a"],
-    }
