@@ -9,9 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from kinetree.engine import Graph, Kernel, Node, Port
 from kinetree.engine.call.diagnose import ArgumentError
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import GraphError, InputError, ShapeError
 
 

@@ -7,10 +7,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms import grouping
-from kinetree.engine.kernels import forms
+from kinetree.engine.kernels import Request, forms
 from kinetree.engine.kernels.compile import compiled
-from kinetree.engine.kernels.request import Request
-from kinetree.model.samples import SCREWS, random_model
+from kinetree.model import SCREWS, random_model
 from robot_states import any_robot
 
 ROBOTS = {

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree.engine.call.threads import run, threads
+from kinetree import threads
+from kinetree.engine.call.threads import run
 
 
 def answer(kernel, arrays):

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from kinetree import scalars, threads
+from kinetree.engine import Field, Port, Rollout, Run, Stepping, interpret_run, optimise, trace
 from kinetree.engine import rollout as module
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine.compiler.stepping import NEVER
 from kinetree.engine.llvm import engine
-from kinetree.engine.rollout import Rollout
 
 X, P, S = 3, 2, 2
 EVALUATIONS = 40

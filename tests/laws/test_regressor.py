@@ -12,10 +12,9 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms, robots
-from kinetree.algorithms.parameters import parameter_list
+from kinetree.algorithms import parameter_list
 from kinetree.errors import ModelError
-from kinetree.model.model import JointRotor
-from kinetree.model.samples import random_model
+from kinetree.model import JointRotor, random_model
 from other_units import SYSTEMS
 from robot_states import EPS, any_robot, random_state, relative, size
 

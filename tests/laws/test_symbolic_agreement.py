@@ -11,7 +11,7 @@ sympy = pytest.importorskip("sympy")
 
 import kinetree as kt  # noqa: E402
 from kinetree import algorithms  # noqa: E402
-from kinetree.model.samples import ALL_TYPES, random_model  # noqa: E402
+from kinetree.model import ALL_TYPES, random_model  # noqa: E402
 from robot_states import random_state  # noqa: E402
 from symbolic_robots import ROBOTS, fully_symbolic  # noqa: E402
 

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kinetree.engine import Kernel
 from kinetree.engine.cache import entries as cache
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.target import host_target
 

@@ -2,14 +2,13 @@
 
 import os
 import stat
-import sys
 from pathlib import Path
 
 import pytest
 
+from kinetree.engine import Kernel
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder as cache_folder
-from kinetree.engine.kernel import Kernel
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 unprivileged = pytest.mark.skipif(
@@ -113,14 +112,3 @@ def test_off_switch(folder, monkeypatch, compiled, word, scale):
 def test_sizes_have_units(monkeypatch, text, size):
     monkeypatch.setenv("KINETREE_CACHE_SIZE", text)
     assert cache_folder.limit() == size
-
-
-def test_default_folder_is_the_system_s(monkeypatch, tmp_path):
-    monkeypatch.delenv("KINETREE_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    places = {"linux": "xdg", "darwin": "Library/Caches", "win32": "local"}
-    for platform, place in places.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache_folder.folder() == tmp_path / place / "kinetree"

@@ -180,7 +180,7 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
     vectorcall.set_limit(arm, 10)
     arm._dispatch._states = 10
     arm._dispatch._least = 1
-    from kinetree.engine.call.threads import threads
+    from kinetree import threads
 
     with threads(2):
         first = arm(*arrays)

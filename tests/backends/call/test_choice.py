@@ -6,11 +6,10 @@ import weakref
 import numpy as np
 import pytest
 
+from kinetree.engine import Kernel, Port, trace
 from kinetree.engine.call import vectorcall
 from kinetree.engine.call.choice import Choice
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel, has_llvm
+from kinetree.engine.kernel import has_llvm
 
 DIRECT = vectorcall.available() and has_llvm()
 needs_code = pytest.mark.skipif(not DIRECT, reason="calls do not enter machine code here")

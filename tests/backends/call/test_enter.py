@@ -8,10 +8,8 @@ import threading
 import numpy as np
 import pytest
 
+from kinetree.engine import Kernel, Port, trace
 from kinetree.engine.call import vectorcall
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import ShapeError
 
 pytestmark = pytest.mark.skipif(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import Kernel
 
 
 def test_leading_axes_broadcast(arm, states):

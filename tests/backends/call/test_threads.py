@@ -6,9 +6,10 @@ import eager_kernels
 import numpy as np
 import pytest
 
+from kinetree import threads
+from kinetree.engine import Kernel
 from kinetree.engine.call import threads as module
-from kinetree.engine.call.threads import thread_count, threads
-from kinetree.engine.kernel import Kernel
+from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError
 
 

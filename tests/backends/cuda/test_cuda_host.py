@@ -6,13 +6,9 @@ from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret, optimise, trace
 from kinetree.engine.cuda.emit import emit
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import GraphError, InputError
 from tensor_robots import rubbing, sprung
 

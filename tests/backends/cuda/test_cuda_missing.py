@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine.cuda.launch import best_block, most_warps
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
 
 

@@ -5,9 +5,9 @@ import pytest
 from cuda_harness import run_on_host, states
 
 import kinetree as kt
+from kinetree.engine import Kernel
 from kinetree.engine.compiler.schedule import short_lived
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 
 CASES = [
     ("humanoid", "inverse_dynamics"),

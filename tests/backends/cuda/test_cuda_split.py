@@ -7,9 +7,9 @@ import pytest
 from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
-from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine import interpret
 from kinetree.engine.cuda.split import on_devices
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, ShapeError
 
 RNG = np.random.default_rng(6)

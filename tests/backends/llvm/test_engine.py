@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kinetree.engine import Kernel
 from kinetree.engine.call import vectorcall
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.llvm import engine
 
 

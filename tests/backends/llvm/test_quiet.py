@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree import scalars
-from kinetree.engine import interpreted
-from kinetree.engine.call.threads import threads
-from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
+from kinetree import scalars, threads
+from kinetree.engine import Graph, Kernel, Port, interpreted, optimise, trace
 from kinetree.engine.llvm import engine
 
 

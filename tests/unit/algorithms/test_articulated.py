@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms import forward_dynamics_by_inverse_dynamics
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.forward_dynamics import by_articulated_bodies
 from kinetree.algorithms.grouping import cheapest, finest, whole
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.textbook.newton_euler import forward_dynamics_by_inverse_dynamics
 from robot_states import any_robot, random_state, relative
 
 CUTS = {"finest": finest, "cheapest": cheapest, "whole": whole}

@@ -5,12 +5,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms import spring_stiffness, step
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.implicit import implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
-from kinetree.algorithms.joints.springs import spring_stiffness
-from kinetree.algorithms.steps import step
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 H = 0.01
 

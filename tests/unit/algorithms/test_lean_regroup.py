@@ -16,9 +16,7 @@ from kinetree.algorithms.lean import (
     lean_tree,
 )
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Port, interpret, trace
 from robot_states import EPS, any_robot, size
 
 ROUNDING = 32 * EPS

@@ -9,8 +9,7 @@ import pytest
 import sympy
 
 from kinetree.base.arrays import array, known, length, scalar, unit
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Port, trace
 from kinetree.errors import InputError, ShapeError
 
 EPS = float(np.finfo(float).eps)

@@ -125,9 +125,7 @@ def test_task_space_is_formulas():
 
 
 def test_identified_robots_and_payloads_have_a_face():
-    from kinetree.identify import identify
-    from kinetree.identify.payload import Payload
-    from kinetree.identify.recording import simulated_recording
+    from kinetree.identify import Payload, identify, simulated_recording
 
     robot = kt.robots.planar_2r()
     path = kt.motion.excitation(robot, 4, 0.02)

@@ -5,9 +5,7 @@ import pytest
 from identified_robots import ARM, TRUE
 
 import kinetree as kt
-from kinetree.errors import InputError
 from kinetree.identify import identify_payload, make_recording, unknowns
-from kinetree.identify.checks import remarks
 from kinetree.identify.least_squares import fit
 
 
@@ -72,16 +70,6 @@ def test_errors_of_a_load_count_what_its_samples_share():
     expected = fit(W, tau - true.inverse_dynamics(q, dq, ddq), "robust")
     assert found.standard_error[0] == pytest.approx(expected.standard_error[0], rel=1e-6)
     assert found.parameters[0] == pytest.approx(expected.beta[0], rel=1e-9)
-
-
-def test_samples_that_are_far_apart_are_said_or_refused():
-    robot, t = ARM, np.arange(40.0)
-    q = np.repeat(np.sin(t)[:, None], 3, 1)
-    dq = np.repeat(np.cos(t)[:, None], 3, 1)
-    notes = remarks(robot.model, t, (q, dq), q)
-    assert notes[0] == "samples are 1 apart: is t in s, not in ms?"
-    with pytest.raises(InputError, match="samples are 1 s apart, too far for rates"):
-        make_recording(robot, t, q, q)
 
 
 def test_what_was_done_to_a_recording_is_noted():

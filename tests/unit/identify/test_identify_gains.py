@@ -8,9 +8,9 @@ from identified_robots import ARM, misjudged
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
-from kinetree.identify import Payload, make_recording
+from kinetree.identify import KnownLoad, Payload, make_recording
 from kinetree.identify.gains import find_gains, in_forces
-from kinetree.identify.loads import KnownLoad, check_load_friction, known_loads, load_forces
+from kinetree.identify.loads import check_load_friction, known_loads, load_forces
 from kinetree.motion import excitation
 
 TRUE = misjudged(ARM, 5).with_friction(

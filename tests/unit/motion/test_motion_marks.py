@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import ShapeError
-from kinetree.model.bounds import bounds_of
+from kinetree.model import bounds_of
 from kinetree.motion import Trajectory
 from kinetree.motion.curve.pieces import from_arrays
 

@@ -424,7 +424,7 @@ def test_workers_of_studies_get_the_pieces_too():
 
 
 def test_workers_know_how_a_base_in_the_plane_moves():
-    from kinetree.model.samples import random_model
+    from kinetree.model import random_model
     from kinetree.parallel.work import plain
 
     model = random_model(0, 1, types=("planar",))

@@ -5,8 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.parallel import Choice, Normal, rollouts
-from kinetree.parallel.results import Results
+from kinetree.parallel import Choice, Normal, Results, rollouts
 from kinetree.parallel.sinks import row_dtype
 
 ROBOT = kt.robots.double_pendulum()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.free import free_values
+from kinetree.engine.kernels import free_values
 from kinetree.errors import InputError, ShapeError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.parallel import Anywhere, Choice, Grid, Normal, Spread, Uniform
 from kinetree.parallel.philox import normals, philox, uniforms
 from kinetree.parallel.sampling import Arguments

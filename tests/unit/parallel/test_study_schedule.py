@@ -5,7 +5,8 @@ from concurrent.futures import CancelledError, Future
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.parallel.schedule import RETRIES, StudyError, results
+from kinetree.parallel import StudyError
+from kinetree.parallel.schedule import RETRIES, results
 
 
 class Lost(Exception):

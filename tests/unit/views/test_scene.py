@@ -9,8 +9,7 @@ import sympy
 import kinetree as kt
 from kinetree.algorithms import forward_kinematics, neutral, pose
 from kinetree.errors import InputError
-from kinetree.model import WORLD
-from kinetree.model.samples import random_model
+from kinetree.model import WORLD, random_model
 from kinetree.views.bodies import equivalent_ellipsoid
 from kinetree.views.scene import scene
 

@@ -9,18 +9,18 @@ from random_programs import ARITHMETIC, INPUTS, programs, run
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.engine.compiler.derivatives import (
+from kinetree.engine import (
+    Port,
     gradient,
     hessian,
     hessian_vector,
+    interpret,
     jacobian,
     jvp,
+    optimise,
+    trace,
     vjp,
 )
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
 from kinetree.errors import GraphError, InputError, KinetreeError, NameLookupError
 
 X = Port("x", (3,), ("n",))

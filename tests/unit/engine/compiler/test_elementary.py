@@ -8,12 +8,7 @@ import pytest
 import sympy
 
 from kinetree import scalars
-from kinetree.engine.compiler.derivatives import gradient, jacobian, jvp, vjp
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import Kernel, Port, gradient, interpret, jacobian, jvp, optimise, trace, vjp
 from kinetree.errors import GraphError
 
 SMOOTH = {

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
+from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port
 from kinetree.engine.compiler import interpret
 from kinetree.engine.compiler.assembly import tabulated
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
 from kinetree.engine.compiler.interpret import STATES_AS_FLOATS
-from kinetree.engine.kernel import Kernel
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -3.25, 5e-324, -1e-310, 2.0**-1022, 1e308, 7e22, math.pi]
 

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Port, interpret, optimise, trace
 
 numbers = st.fractions(min_value=-4, max_value=4, max_denominator=16)
 states = st.tuples(numbers, numbers, numbers, numbers)

@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
-from kinetree.engine.compiler.graph import Graph, Port, text
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import (
-    MIN_SHARED_DIVISIONS,
-    optimise,
-)
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Graph, Port, interpret, optimise, trace
+from kinetree.engine.compiler.graph import text
+from kinetree.engine.compiler.optimise import MIN_SHARED_DIVISIONS
 
 V = Port("v", (5,), ("n",))
 

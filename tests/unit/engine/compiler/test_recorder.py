@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.pieces import piece
-from kinetree.engine.compiler.graph import Port
+from kinetree.engine import Kernel, Port
 from kinetree.engine.compiler.recorder import record
-from kinetree.engine.kernel import Kernel
 from kinetree.scalars import cos, sin, tanh
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kinetree import scalars
-from kinetree.engine.compiler.graph import OPERATIONS
+from kinetree.engine import OPERATIONS
 from kinetree.engine.compiler.rules import RULES, term
 
 MEANING = {

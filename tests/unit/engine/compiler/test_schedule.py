@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
+from kinetree.engine import trace
 from kinetree.engine.compiler.graph import prune
 from kinetree.engine.compiler.schedule import schedule
-from kinetree.engine.compiler.trace import trace
 
 
 @given(steps=programs((*ARITHMETIC, *FUNCTIONS)))

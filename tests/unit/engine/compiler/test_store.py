@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
-from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine import OPERATIONS, Graph, Node, Port, optimise, trace
 from kinetree.engine.compiler.store import StoredGraph, encode
-from kinetree.engine.compiler.trace import trace
 
 
 def every_operation() -> Graph:

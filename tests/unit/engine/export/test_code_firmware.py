@@ -14,7 +14,7 @@ from firmware_boards import ARM64, M4F, M7, STRICT, command, compiled, run_on_bo
 from mpmath_dynamics import newton_euler
 
 import kinetree as kt
-from kinetree.engine.compiler.graph import OPERATIONS
+from kinetree.engine import OPERATIONS
 from kinetree.engine.export import TARGETS
 from kinetree.engine.export.program import DTYPES
 from kinetree.engine.export.target_functions import (
@@ -25,8 +25,8 @@ from kinetree.engine.export.target_functions import (
     Writing,
     functions_text,
 )
-from kinetree.engine.kernels.compile import trace_quantity
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, NameLookupError
 
 GCC = shutil.which("gcc")

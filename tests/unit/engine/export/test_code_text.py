@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree.algorithms.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.engine.export import LANGUAGES, export
 from kinetree.engine.export.names import KEYWORDS, identifier
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 
 STATEMENT = re.compile(r"^\s*(?:const \w+ )?x\d+ = (.*?);?$")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.memo import derivative_kernel, kernel
+from kinetree.engine.kernels import derivative_kernel, kernel
 from kinetree.engine.kernels.task_space import task_space_derivatives
 from kinetree.errors import InputError, NameLookupError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.request import Request
+from kinetree.engine.kernels import Request
 from kinetree.errors import InputError, NameLookupError
 
 Q = [0.3, 0.4]

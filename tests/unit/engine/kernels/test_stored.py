@@ -12,14 +12,13 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import constrain
 from kinetree.algorithms.quantities import QUANTITIES
+from kinetree.constraints import Hold, Rod
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import stored as traced
-from kinetree.engine.kernels.compile import trace_quantity
-from kinetree.files.description import Friction
-from kinetree.files.description.constraints import Hold, Rod
-from kinetree.files.description.joints import SCREW_TYPES
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.engine.kernels import trace_quantity
+from kinetree.files.description import SCREW_TYPES, Friction
+from kinetree.model import ALL_TYPES, random_model
 
 
 def sample():

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.engine.cuda.kernel import CudaKernel
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import CudaKernel, Kernel
 
 ROBOT = kt.robots.double_pendulum()
 FACTS = """

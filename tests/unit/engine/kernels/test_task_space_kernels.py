@@ -9,7 +9,7 @@ from kinetree import algorithms
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.task_space import Task, tree_task_space
 from kinetree.errors import InputError, NameLookupError, ShapeError, SingularityError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from precise_robots import numbers
 from robot_states import EPS, random_state, size
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.stored import model_hash
+from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.drive import checked_drive
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
+from kinetree.model import build_model, describe_model
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 80), (6, 0)]

@@ -5,7 +5,8 @@ import pytest
 import sympy
 
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.joints import check_kind, joint_screw, joint_type
+from kinetree.files.description import joint_screw
+from kinetree.files.description.joints import check_kind, joint_type
 from kinetree.spatial import screw
 
 POINT, AXIS = (1, 2, 3), (0, 0.6, 0.8)

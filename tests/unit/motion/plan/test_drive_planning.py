@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from kinetree.motion import quintic, time_optimal
 from motion_robots import GRAVITY, INERTIA, MASS, lift, wheel
 

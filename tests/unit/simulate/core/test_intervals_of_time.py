@@ -5,10 +5,8 @@ import inspect
 import numpy as np
 import pytest
 
-from kinetree.engine.compiler.graph import Port
+from kinetree.engine import Port, optimise, trace
 from kinetree.engine.compiler.interpret import FLOATS
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
 from kinetree.scalars import sin, where
 from kinetree.simulate.core.switches import (
     INTERVALS,

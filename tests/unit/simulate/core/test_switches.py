@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Port, optimise, trace
 from kinetree.scalars import absolute, clip, cos, maximum, minimum, sign, sin, sqrt, where
 from kinetree.simulate.core.switches import time_switches
 
@@ -92,7 +90,7 @@ def test_traced_comparisons_are_numbers():
         return [x < y, x > y, x <= y, x >= y, x < 2, x > 2, x <= 2, x >= 2, 2 < x, 2 >= x]
 
     graph = trace(lambda x, y: np.array(compare(x, y)), [Port("x", ()), Port("y", ())])
-    from kinetree.engine.compiler.interpret import interpret
+    from kinetree.engine import interpret
 
     for x in (1.0, 2.0, 3.0, nan, math.inf):
         for y in (1.0, 2.0, 3.0, nan, -math.inf):

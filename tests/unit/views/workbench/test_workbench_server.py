@@ -11,8 +11,6 @@ import pytest
 from workbench_client import Client
 
 import kinetree as kt
-from kinetree.views.workbench import server as serving
-from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench import view
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import THREAD as COMPILER
@@ -107,25 +105,6 @@ def until_compiled(workbench):
             thread.join(60)
 
 
-def test_more_connections_than_allowed_are_closed(workbench, monkeypatch):
-    monkeypatch.setattr(serving, "CONNECTIONS", 4)
-    wires = [socket.create_connection(("127.0.0.1", workbench.guard.port)) for _ in range(8)]
-    for wire in wires:
-        wire.settimeout(0.1)
-
-    def closed(wire):
-        try:
-            return wire.recv(1) == b""
-        except TimeoutError:
-            return False
-        except OSError:
-            return True
-
-    assert sum(map(closed, wires)) >= 4
-    for wire in wires:
-        wire.close()
-
-
 def test_the_end_leaves_no_thread_and_no_folder():
     before = set(own_threads())
     with view(kt.robots.cart_pole(), browser=False) as workbench:
@@ -157,21 +136,3 @@ def test_the_end_interrupts_a_simulation():
     thread.join(15)
     client.close()
     assert not thread.is_alive() and not set(own_threads()) - before
-
-
-def test_more_computing_requests_of_a_robot_than_allowed_wait_and_are_refused(
-    workbench, client, monkeypatch
-):
-    """Others are answered, and so is this robot when one of its requests has ended."""
-    monkeypatch.setattr(shelves, "TURN_WAIT_S", 0.1)
-    given, other = ({"robot": x, "q": [0, 0]} for x in ("given", "planar_2r"))
-    shelf = workbench.shelf
-    with contextlib.ExitStack() as last, contextlib.ExitStack() as all_but_one:
-        for _ in range(shelves.MAX_COMPUTING - 1):
-            all_but_one.enter_context(shelf.turn("given"))
-        last.enter_context(shelf.turn("given"))
-        status, answer = client.post("readings", given)
-        assert status == 503 and "try again" in answer["error"]
-        assert client.post("readings", other)[0] == 200
-        last.close()
-        assert client.post("readings", given)[0] == 200
