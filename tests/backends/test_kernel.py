@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import Graph, Kernel, Node, Port
-from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine import ArgumentError, Graph, Kernel, Node, Port
 from kinetree.errors import GraphError, InputError, ShapeError
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 _NAMES = {
+    "call.diagnose": "ArgumentError",
     "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
     "compiler.graph": "Graph Node OPERATIONS Port",
     "compiler.interpret": "interpret",
@@ -15,7 +16,8 @@ _NAMES = {
     "compiler.stepping": "Field Run Stepping interpret_run",
     "compiler.trace": "guarded trace",
     "cuda.kernel": "CudaKernel",
-    "kernel": "Kernel",
+    "interpreted": "SlowKernelWarning",
+    "kernel": "Kernel has_llvm",
     "rollout": "Rollout",
 }
 

@@ -10,9 +10,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from kinetree.engine import has_llvm
 from kinetree.engine.call import buffers, vectorcall
 from kinetree.engine.call import c_api as abi
-from kinetree.engine.kernel import has_llvm
 
 POOLED = vectorcall.available() and has_llvm() and abi.handlers_as_expected()
 pytestmark = pytest.mark.skipif(

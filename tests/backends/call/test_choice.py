@@ -6,10 +6,9 @@ import weakref
 import numpy as np
 import pytest
 
-from kinetree.engine import Kernel, Port, trace
+from kinetree.engine import Kernel, Port, has_llvm, trace
 from kinetree.engine.call import vectorcall
 from kinetree.engine.call.choice import Choice
-from kinetree.engine.kernel import has_llvm
 
 DIRECT = vectorcall.available() and has_llvm()
 needs_code = pytest.mark.skipif(not DIRECT, reason="calls do not enter machine code here")

@@ -5,30 +5,11 @@ import pytest
 from scipy.signal import lfilter
 
 from kinetree.identify.least_squares import fit
-from kinetree.identify.noise import fit_noise
 
 
 def autoregressive(rng, T, rho, n=1):
     e = rng.normal(size=(T + 300, n))
     return lfilter([np.sqrt(1 - rho**2)], [1, -rho], e, axis=0)[300:]
-
-
-def test_an_autoregression_is_found():
-    u = autoregressive(np.random.default_rng(0), 20_000, 0.9)
-    noise = fit_noise(u, [len(u)], 0.0)
-    f = np.array([0.0, 0.01, 0.05, 0.2, 0.5])
-    truth = (1 - 0.9**2) / np.abs(1 - 0.9 * np.exp(-2j * np.pi * f)) ** 2
-    np.testing.assert_allclose(noise.density(f)[0], truth, rtol=0.2)
-    assert 20 < noise.memory() < 45  # 0.9^28 = 0.05
-    white = noise.whitened(u)[:, 0]
-    assert abs((white[1:] * white[:-1]).mean() / white.var()) < 0.03
-
-
-def test_white_errors_have_no_memory():
-    u = np.random.default_rng(1).normal(size=(5000, 2))
-    noise = fit_noise(u, [5000], 0.0)
-    assert noise.innovations == pytest.approx(np.eye(2), abs=0.05)
-    assert noise.memory() < 6
 
 
 @pytest.mark.parametrize(
@@ -47,11 +28,3 @@ def test_intervals_cover_for_slow_errors_and_many_parameters(rho, method, experi
         found = fit(W, W @ beta + e, method)
         inside.append(np.abs(found.beta - beta) < 1.96 * found.standard_error)
     assert 0.90 <= np.mean(inside) <= 0.99
-
-
-@pytest.mark.parametrize("length", [1, 2, 7])
-def test_a_recording_of_short_stretches_has_a_noise_model(length):
-    u = np.random.default_rng(4).normal(size=(50 * length, 2))
-    noise = fit_noise(u, [length] * 50, 0.0)
-    assert max(map(len, noise.coefficients)) < max(length, 1)
-    assert noise.innovations == pytest.approx(np.eye(2), abs=0.5)

@@ -1,12 +1,12 @@
 """The schedule: chunks in order, a few at a time; lost ones again, a limited number of times."""
 
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 
 import pytest
 
 from kinetree.errors import InputError
 from kinetree.parallel import StudyError
-from kinetree.parallel.schedule import RETRIES, results
+from kinetree.parallel.schedule import results
 
 
 class Lost(Exception):
@@ -59,13 +59,6 @@ EVERY = [(k, min(3, 40 - k)) for k in range(0, 40, 3)]
 def test_a_study_goes_on_from_where_it_was():
     assert run(FakeEngine(), first=31) == [(31, 3), (34, 3), (37, 3)]
     assert run(FakeEngine(), first=40) == []
-
-
-@pytest.mark.parametrize("error", [Lost("gone"), CancelledError(), "cancel"])
-def test_a_lost_chunk_is_computed_again(error):
-    engine = FakeEngine({9: lambda k: error if k <= RETRIES else None})
-    assert run(engine) == EVERY
-    assert engine.attempts[9] == RETRIES + 1 and engine.renewed == RETRIES
 
 
 def test_chunks_lost_together_are_all_computed_again():

@@ -63,15 +63,6 @@ def test_the_nearest_triangle_is_that_of_rays_through_the_pixels(seed):
     np.testing.assert_allclose(1 / seen[same], depth[same], rtol=3e-7)
 
 
-def test_a_picture_in_bands_is_the_whole_picture():
-    rng = np.random.default_rng(7)
-    layer = Layer(random_triangles(rng, 50), rng.uniform(size=(50, 3)), rng.normal(size=(50, 3, 3)))
-    whole = paint([layer], view(), CLEAR)
-    v = view()
-    bands = [View(v.width, 10, v.scale, v.cx, v.cy - top, v.near) for top in range(0, 40, 10)]
-    assert np.array_equal(whole, np.concatenate([paint([layer], x, CLEAR) for x in bands]))
-
-
 def test_half_a_pixel_gives_half_the_colour_and_the_background_its_share():
     square = np.array([[[-1, 1, 1], [0.005, 1, 1], [0.005, -1, 1]],
                        [[-1, 1, 1], [0.005, -1, 1], [-1, -1, 1]]])  # fmt: skip

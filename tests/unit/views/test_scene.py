@@ -10,8 +10,8 @@ import kinetree as kt
 from kinetree.algorithms import forward_kinematics, neutral, pose
 from kinetree.errors import InputError
 from kinetree.model import WORLD, random_model
+from kinetree.views import scene
 from kinetree.views.bodies import equivalent_ellipsoid
-from kinetree.views.scene import scene
 
 ROBOTS = sorted(kt.robots.TREES)
 

@@ -9,7 +9,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.model import WORLD
-from kinetree.views.scene import scene
+from kinetree.views import scene
 from kinetree.views.shapes import BODY
 
 URDF = """<robot name="r">

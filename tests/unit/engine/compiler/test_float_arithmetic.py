@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port
-from kinetree.engine.compiler import interpret
+from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret
 from kinetree.engine.compiler.assembly import tabulated
 from kinetree.engine.compiler.interpret import STATES_AS_FLOATS
 
@@ -46,15 +45,15 @@ def bits(x):
 def test_one_state_many_states_and_machine_code_agree_for_each_operation():
     graph, x = graph_of(*OPS), states(3, 60)
     compiled = Kernel(graph)(x)
-    assert len(x) > STATES_AS_FLOATS and same(interpret.interpret(graph, x)[0], compiled)
-    assert same(np.array([interpret.interpret(graph, row)[0] for row in x]), compiled)
+    assert len(x) > STATES_AS_FLOATS and same(interpret(graph, x)[0], compiled)
+    assert same(np.array([interpret(graph, row)[0] for row in x]), compiled)
     narrow = np.clip(x, -1e30, 1e30).astype(np.float32)
-    assert same(interpret.interpret(graph, narrow)[0], Kernel(graph)(narrow))
+    assert same(interpret(graph, narrow)[0], Kernel(graph)(narrow))
 
 
 def test_a_program_and_its_graph_have_the_same_bits():
     graph = graph_of(*OPS)
     program, x = tabulated(graph), states(5, 25)
     for given in (x, x[0], x[:3].astype(np.float32)):
-        (a,), (b,) = interpret.interpret(program, given), interpret.interpret(graph, given)
+        (a,), (b,) = interpret(program, given), interpret(graph, given)
         assert same(a, b)

@@ -46,13 +46,6 @@ def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):
     assert not stored
 
 
-def test_equal_graphs_are_equal_operations(operation):
-    other = Operation(operation.graph, operation.name)
-    assert other is not operation and other.digest == operation.digest
-    changed = operation_of(arm().with_payload(1).compile("inverse_dynamics")._dispatch)
-    assert changed.digest != operation.digest
-
-
 def test_without_cupy_a_gpu_is_refused_with_the_way_out(operation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     operation.__dict__.pop("cuda", None)

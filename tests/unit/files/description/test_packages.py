@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-import kinetree.files.description.packages as module
 from kinetree.errors import ParseError
 from kinetree.files.description.packages import Packages
 
@@ -127,12 +126,6 @@ def test_ignored_and_hidden_folders_are_left_out(tmp_path):
     assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws/install"])  # asked for by name
 
 
-def test_a_search_ends_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MOST_FOLDERS", 3)
-    package(tmp_path / "ws/a/b/c/d/parts")
-    assert "after 3 folders" in refused(tmp_path / "x.xacro", folders=[tmp_path / "ws"])
-
-
 def test_an_old_manifest_makes_a_package_of_the_folders_name(tmp_path):
     folder = tmp_path / "ws/a/b/parts"
     folder.mkdir(parents=True)
@@ -178,10 +171,3 @@ def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
     packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
     with pytest.raises(ParseError, match="leads out of its package"):
         packages.locate(f"package://parts/{inside}", tmp_path / "x", "x:1")
-
-
-def test_a_relative_path_is_seen_from_the_working_folder(tmp_path, monkeypatch):
-    folder = package(tmp_path / "ws" / "parts")
-    (folder / "urdf").mkdir()
-    monkeypatch.chdir(folder / "urdf")
-    assert found(module.Path("x.xacro")) == found(folder / "urdf" / "x.xacro") == folder

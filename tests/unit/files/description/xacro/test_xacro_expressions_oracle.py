@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetree.files.description.xacro.expressions import (
-    MOST_ENTRIES,
     Evaluator,
     ExpressionError,
 )
@@ -149,17 +148,3 @@ REFUSED = {
 def test_what_is_not_of_the_language_is_refused_with_the_reason(expression):
     with pytest.raises(ExpressionError, match=REFUSED[expression]):
         value(expression)
-
-
-def test_what_is_just_within_the_limits_is_allowed():
-    assert len(value(f"'a' * {MOST_ENTRIES}")) == MOST_ENTRIES
-    assert len(value(f"range({MOST_ENTRIES})")) == MOST_ENTRIES
-    assert value("2 ** 2048") == 2**2048  # 2 has two bits: 4096 in all
-    assert value("round(1.5, 400)") == 1.5 and value("'%999d' % 1") == "1".rjust(999)
-    assert len(value("','.join(['a'] * 50000)")) == 99999
-    with pytest.raises(ExpressionError):
-        value(f"'a' * {MOST_ENTRIES + 1}")
-    with pytest.raises(ExpressionError):
-        value("2 ** 2049")
-    with pytest.raises(ExpressionError):
-        value("round(1.5, -401)")
