@@ -17,7 +17,7 @@ print("energy drifts by less than 1e-7 of its peak:", np.ptp(total) < 1e-7 * kin
 # A thousand arms fall at once, from states and with torques of their own: one compiled loop.
 panda = kt.robots.panda()
 rng = np.random.default_rng(0)
-starts = np.array([panda.random(rng) for _ in range(1000)])
+starts = panda.random(1000, rng=rng)
 torques = rng.normal(size=(1000, 7))
 falls = panda.simulate(
     starts, tau=torques, duration=0.5, dt=1e-3, method="rk4", every=100, limits="ignore"

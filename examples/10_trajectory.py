@@ -45,4 +45,4 @@ with tempfile.TemporaryDirectory() as folder:
     line.to_csv(path)
     again = motion.read_csv(path, robot)
     print("the CSV file reads back to the same bits:", np.array_equal(again.q, line.q))
-    # line.plot(path="line.png") draws it, with matplotlib.
+    # line.plot("line.png") draws it, with matplotlib.

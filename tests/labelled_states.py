@@ -53,7 +53,7 @@ def states(robot, rng, shape, argument):
     """Plain values of an argument, (*shape, n)."""
     count = int(np.prod(shape))
     if argument.startswith("q"):
-        rows = [robot.random(rng) for _ in range(count)]
+        rows = [robot.random(rng=rng) for _ in range(count)]
     else:
         rows = [rng.normal(size=robot.n) for _ in range(count)]
     return np.array(rows).reshape(*shape, -1)

@@ -52,7 +52,7 @@ def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> li
     arrays = []
     for port in kernel.graph.inputs:
         if port.name == "q":
-            flat = [robot.random(k) for k in range(int(np.prod(batch)))]
+            flat = [robot.random(rng=k) for k in range(int(np.prod(batch)))]
             arrays.append(np.reshape(flat, (*batch, *port.shape)))
         elif port.name in (*FREE, "springs"):
             arrays.append(free_values(robot.model, port.name))

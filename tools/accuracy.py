@@ -45,7 +45,7 @@ def errors(robot: kt.Robot, states: int, seed: int = 0) -> dict[str, float]:
     precise = model.astype(mpmath.mpf)
     worst = dict.fromkeys(("tau", "M", "T", "ddq"), 0.0)
     for _ in range(states):
-        q = robot.random(rng)
+        q = robot.random(rng=rng)
         dq, ddq = rng.normal(size=(2, robot.n))
         q_, dq_, ddq_ = map(numbers, (q, dq, ddq))
         tau_, M_ = (

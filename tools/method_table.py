@@ -1,17 +1,16 @@
-"""List the public callables of kinetree with their signatures and the first line of their help.
+"""Store what is public: every callable with its signature, attributes of classes, and errors.
 
-    python tools/method_table.py            write docs/api/methods.md, tests/unit/public_members.txt
-    python tools/method_table.py --check    exit with 1 if one of them is not up to date
+    python tools/method_table.py            write tests/unit/public_members.txt
+    python tools/method_table.py --check    exit with 1 if it is not up to date
 
-Both are the stored list of what is public (docs/versions.md): the page has every callable with its
-signature, the text has the attributes of public classes, and the errors with the errors that they
-refine. `tests/unit/test_help.py` compares both, so that no change of them goes unseen.
+`tests/unit/test_help.py` compares the file with the code, so that no change of what is public
+(docs/versions.md) goes unseen. The page of all methods is made from `public` by
+docs/extension/methods.py.
 """
 
 import dataclasses
 import importlib
 import inspect
-import re
 import sys
 import typing
 from collections.abc import Callable
@@ -24,19 +23,7 @@ import kinetree as kt
 from kinetree import errors
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "api" / "methods.md"
 MEMBERS = ROOT / "tests" / "unit" / "public_members.txt"
-HEAD = """# All methods
-
-After this page you can find any function by its name. It lists every public function, class and
-method, with its signature and the first line that `help` shows.
-`help(robot.inverse_dynamics)` shows all of it.
-`python tools/method_table.py` writes this page from the code.
-
-```{drawing} quantities
-Arguments of the main quantities of a robot.
-```
-"""
 
 # classes of results that no public module lists
 RESULTS = {
@@ -47,7 +34,6 @@ RESULTS = {
     "Report": "kinetree.files.report",
     "SymbolicRobot": "kinetree.symbols.robot",
 }
-COLUMNS = "| name | signature | help begins with |\n|---|---|---|"
 
 
 @cache
@@ -115,34 +101,9 @@ def first_line(thing: Callable[..., Any]) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
-def _as_markdown(line: str) -> str:
-    """Text outside of `code` with the characters escaped that Markdown or a table would read."""
-    parts = line.split("`")
-    return "`".join(
-        part if k % 2 else re.sub(r"([*_|<\[$])", r"\\\1", part) for k, part in enumerate(parts)
-    )
-
-
-def page() -> str:
-    """The text of the page, a table for each class or module."""
-    tables: dict[str, list[str]] = {}
-    for path, thing in public().items():
-        parts = path.split(".")
-        group = ".".join(parts[:2]) if len(parts) > 2 else parts[0]
-        row = f"| `{path}` | `{short_signature(thing)}` | {_as_markdown(first_line(thing))} |"
-        tables.setdefault(group, []).append(row)
-    parts = [HEAD]
-    for group in sorted(tables, key=lambda name: (name != "kt", name.lower())):
-        rows = "\n".join(tables[group])
-        parts.append(
-            f"## {group}\n\n| name | signature | help begins with |\n|---|---|---|\n{rows}\n"
-        )
-    return "\n".join(parts)
-
-
 def members() -> str:
-    """Attributes of the public classes that are not callables, and errors with their bases."""
-    lines = list[str]()
+    """Callables with signatures, the other attributes of classes, and errors with their bases."""
+    lines = [f"{path}{short_signature(thing)}" for path, thing in public().items()]
     for path, thing in public().items():
         if inspect.isclass(thing):
             fields = (
@@ -162,17 +123,16 @@ def members() -> str:
 
 
 def main() -> int:
-    """Write both files, or compare them with the code."""
+    """Write the file, or compare it with the code."""
     if set(sys.argv[1:]) - {"--check"}:
         sys.exit("usage: python tools/method_table.py [--check]")
-    code = 0
-    for path, text in ((PAGE, page()), (MEMBERS, members())):
-        if "--check" not in sys.argv[1:]:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            print(f"{path.name} is not up to date: run python tools/method_table.py")
-            code = 1
-    return code
+    text = members()
+    if "--check" not in sys.argv[1:]:
+        MEMBERS.write_text(text, encoding="utf-8")
+    elif not MEMBERS.exists() or MEMBERS.read_text(encoding="utf-8") != text:
+        print(f"{MEMBERS.name} is not up to date: run python tools/method_table.py")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -41,7 +41,22 @@ def figure(ratio: float) -> str:
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
 
 
-def speed() -> str:
+BOTH = ("inverse_dynamics", "forward_dynamics")
+DERIVED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+# label of a row, question of the benchmark, who is compared, quantities
+COMPARISONS = (
+    ("Pinocchio's own pool, ID / FD", "throughput", "Pinocchio, parallel pool", BOTH),
+    ("Python loop over Pinocchio, ID / FD", "throughput", "Pinocchio, Python loop", BOTH),
+    ("CasADi-generated C, ID / FD", "throughput", "CasADi, generated C", BOTH),
+    ("Python loop over MuJoCo, ID / FD", "throughput", "MuJoCo, Python loop", BOTH),
+    ("JAX (frax) on the CPU, ID / FD", "throughput", "frax, JAX on the CPU", BOTH),
+    ("one state: `pin.rnea` / `pin.aba`", "latency", "Pinocchio", BOTH),
+    ("derivatives: loop over Pinocchio, ID / FD", "derivatives", "Pinocchio, Python loop", DERIVED),
+    ("derivatives: CasADi-generated C, ID", "derivatives", "CasADi, generated C", DERIVED[:1]),
+)
+
+
+def compared(head: str, comparisons: Sequence[Any], sizes: str) -> str:
     """How many times faster than each peer, from the benchmark's record."""
     name, record = newest("*-cores.json")
     measured = {
@@ -52,27 +67,26 @@ def speed() -> str:
         rows = [measured.get((question, robot, quantity, who)) for quantity in quantities]
         return " / ".join(figure(row["ratio"]) if row else "not measured" for row in rows)
 
-    both = ("inverse_dynamics", "forward_dynamics")
-    batch, slopes = "throughput", "derivatives"
-    derived = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
-    asked = [
-        ("Pinocchio's own pool, ID / FD", batch, "Pinocchio, parallel pool", both),
-        ("Python loop over Pinocchio, ID / FD", batch, "Pinocchio, Python loop", both),
-        ("CasADi-generated C, ID / FD", batch, "CasADi, generated C", both),
-        ("Python loop over MuJoCo, ID / FD", batch, "MuJoCo, Python loop", both),
-        ("JAX (frax) on the CPU, ID / FD", batch, "frax, JAX on the CPU", both),
-        ("one state: `pin.rnea` / `pin.aba`", "latency", "Pinocchio", both),
-        ("derivatives: loop over Pinocchio, ID / FD", slopes, "Pinocchio, Python loop", derived),
-        ("derivatives: CasADi-generated C, ID", slopes, "CasADi, generated C", derived[:1]),
-    ]  # fmt: skip
-    rows = [[label, *(cell(robot, *rest) for robot in ROBOTS)] for label, *rest in asked]
-    head = ["kinetree is faster than", *ROBOTS.values()]
+    rows = [[label, *(cell(robot, *asked) for robot in ROBOTS)] for label, *asked in comparisons]
     note = (
         f"`make bench` of {record['date']}: {record['machine']['processor']}, float64, one thread "
-        "on one core, batches of 4096, of 256 for derivatives; ID and FD are inverse and forward "
+        f"on one core, {sizes}; ID and FD are inverse and forward "
         f"dynamics ([record](RESULTS/{name.replace('.json', '.md')}))."
     )
-    return f"{table(head, rows)}\n\n{note}"
+    return f"{table([head, *ROBOTS.values()], rows)}\n\n{note}"
+
+
+def speed() -> str:
+    """All comparisons of the record."""
+    sizes = "batches of 4096, of 256 for derivatives"
+    return compared("kinetree is faster than", COMPARISONS, sizes)
+
+
+def batches() -> str:
+    """The comparisons of large batches, with their conditions in the head."""
+    head = "no contact, batches of 4,096, one core: kinetree is faster than"
+    rows = [row for row in COMPARISONS if row[1] == "throughput"]
+    return compared(head, rows, "batches of 4,096 states without contact")
 
 
 def gpu_cell(row: Any) -> str:
@@ -139,6 +153,7 @@ def growth() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "speed": speed,
+    "batches": batches,
     "gpu": gpu,
     "growth": growth,
     "accuracy": accuracy,

@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
         controllers,
         identify,
         motion,
+        optimal,
         parallel,
         robots,
         simulate,
@@ -75,6 +76,7 @@ __all__ = [
     "load",
     "load_string",
     "motion",
+    "optimal",
     "parallel",
     "python",
     "robots",
@@ -152,4 +154,4 @@ def _reachable() -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -184,7 +184,7 @@ def law_a_planned_reference_is_its_polynomial(rng):
 
 def law_gravity_compensation_holds_still(rng):
     robot = tree(rng, 4, types=("revolute", "prismatic", "helical", "spherical"))
-    q0 = robot.random(np.random.default_rng(int(rng.integers(2**40))))
+    q0 = robot.random(rng=np.random.default_rng(int(rng.integers(2**40))))
     method = str(rng.choice(["dop853", "rk4"]))
     law_ = controllers.GravityCompensation(kd=float(rng.uniform(0, 2)))
     motion = robot.simulate(q0, duration=1.0, dt=0.01, method=method, controller=law_, **FREE)

@@ -35,7 +35,7 @@ def draw(rng):
     robot = tree(rng, 3, types=types, name=called)
     quantity = str(rng.choice(QUANTITIES))
     generator = np.random.default_rng(int(rng.integers(2**40)))
-    q = np.array([robot.random(generator) for _ in range(5)])
+    q = np.array([robot.random(rng=generator) for _ in range(5)])
     q = q + 0.0
     dq, ddq = rng.normal(size=(2, 5, robot.n))
     args = {"mass_matrix": (q,), "gravity_forces": (q,), "bias_forces": (q, dq)}

@@ -19,7 +19,7 @@ def pinocchio_twin(robot):
 
 def state(rng, robot):
     """A random state, rates and accelerations."""
-    q = robot.random(np.random.default_rng(int(rng.integers(2**40))))
+    q = robot.random(rng=np.random.default_rng(int(rng.integers(2**40))))
     return q, rng.normal(size=robot.n), rng.normal(size=robot.n)
 
 
@@ -277,7 +277,7 @@ def law_results_do_not_depend_on_how_arrays_lie(rng):
     robot = tree(rng, 3, types=TYPES)
     count = int(rng.integers(1, 40))
     draw = np.random.default_rng(int(rng.integers(2**40)))
-    q = np.array([robot.random(draw) for _ in range(count)])
+    q = np.array([robot.random(rng=draw) for _ in range(count)])
     dq, ddq = rng.normal(size=(2, count, robot.n))
     quantity = str(
         rng.choice(["inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix"])

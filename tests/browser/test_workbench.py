@@ -411,6 +411,7 @@ DAMAGED = {
     "q": [["a", "b"], [0.1]],
     "dq": [None],
     "gravity": [[0, 0]],
+    "payload": [{"mass": 1}, {"mass": -1, "com": [0, 0, 0]}],
     "frame": ["nose"],
     "push": [{"link": 99}, {"link": 99, "point": [0] * 3, "force": [0] * 3, "moment": [0] * 3}],
     "run": [{}, {"motion": {}}, {"motion": {"t": [0, 1]}}, {"recipe": {"gains": None}}],
@@ -480,3 +481,113 @@ def test_keys_open_panels_and_help(panda):
         .filter((x) => !(x.labels && x.labels.length)).map((x) => x.outerHTML)"""
     )
     assert unnamed == []
+
+
+def test_new_panels_leave_joints_where_it_is(benches):
+    bench = benches("panda", fresh=True)
+    joints = bench.page.locator(".panel[data-panel=joints]")
+    before = joints.bounding_box()
+    for panel in ("matrix", "unfold", "push", "recursion", "run", "plots", "hand", "robot"):
+        rail = bench.page.locator(f"#rail [data-panel={panel}]")
+        rail.click()
+        opened = bench.page.locator(f".panel[data-panel={panel}]")
+        assert opened.locator("h2").inner_text() == rail.locator(".words").inner_text()
+        assert opened.locator(".panel-body").is_visible() and joints.bounding_box() == before
+        box = opened.bounding_box()
+        assert box["y"] + box["height"] <= 801
+    assert "matrix" in bench.scene("folded") and "joints" not in bench.scene("folded")
+
+
+def test_a_panel_is_dragged_to_another_dock_and_place(benches):
+    bench = benches("panda", fresh=True)
+    mouse = bench.page.mouse
+
+    def drag(panel, x, y):
+        box = bench.page.locator(f".panel[data-panel={panel}] header").bounding_box()
+        mouse.move(box["x"] + 60, box["y"] + box["height"] / 2)
+        mouse.down()
+        mouse.move(x + 20, y + 20)
+        mouse.move(x, y)
+        mouse.up()
+        return bench.scene("docks")
+
+    assert drag("torque", 120, 400) == {"left": ["torque"], "right": ["joints"], "bottom": []}
+    assert drag("joints", 200, 60) == {"left": ["joints", "torque"], "right": [], "bottom": []}
+    assert drag("torque", 800, 780) == {"left": ["joints"], "right": [], "bottom": ["torque"]}
+    assert bench.scene("folded") == []  # a drag is not a click on the title
+    bench.page.keyboard.press("Control+z")
+    assert bench.scene("docks")["left"] == ["joints", "torque"]
+
+
+def test_keys_do_what_they_say_in_a_select(benches):
+    bench = benches("panda", fresh=True)
+    bench.page.keyboard.press("9")
+    bench.page.locator("#hand-frame").focus()
+    frame = bench.page.locator("#hand-frame").input_value()
+    bench.page.keyboard.press("3")
+    assert bench.page.locator(".panel[data-panel=matrix]").is_visible()
+    bench.page.locator("#hand-frame").focus()
+    bench.page.keyboard.press("d")
+    assert bench.scene("degrees") and bench.page.locator("#hand-frame").input_value() == frame
+
+
+def test_a_payload_at_the_tool_changes_the_joint_forces(benches):
+    bench = benches("panda", fresh=True)
+    q = [0.1, -0.3, 0.2, -2.0, 0.3, 1.8, 0.5]
+    bench.change(q=q)
+    bench.page.keyboard.press("9")
+    box = bench.page.locator(".panel[data-panel=hand] .typed").first
+    box.fill("2.5")
+    box.press("Enter")
+    bench.settled()
+    loaded = kt.robots.panda().with_payload(2.5)
+    shown = bench.values(".torque-row .value")
+    np.testing.assert_allclose(shown, loaded.gravity_forces(q), rtol=1e-9, atol=1e-9)
+    assert "payload 2.5 kg" in bench.page.locator("#overlay").inner_text()
+    box.fill("-1")
+    box.press("Enter")
+    assert "from 0 on" in bench.page.locator(".panel[data-panel=hand] .notice").inner_text()
+    assert bench.scene("payload") == {"mass": 2.5, "com": [0, 0, 0]}
+
+
+def test_missing_meshes_are_said_until_the_message_is_closed(chromium, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        '<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="1"/><inertia '
+        'ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><mesh '
+        'filename="package://arm/a.stl"/></geometry></visual></link><joint name="j" '
+        'type="continuous"><parent link="base"/><child link="tip"/></joint></robot>'
+    )
+    bench = Bench(chromium, kt.load(path))
+    try:
+        bench.settled()
+        words = bench.page.locator("#messages .notice")
+        assert "a.stl" in words.inner_text() and "does not exist" in words.inner_text()
+        bench.pull(0, 0.3)
+        bench.settled()
+        assert words.is_visible()
+        words.locator(".close").click()
+        assert words.count() == 0 and bench.faults == []
+    finally:
+        bench.close()
+
+
+def test_arrows_of_the_recursion_and_open_loops_are_in_view(benches):
+    bench = benches("panda", fresh=True)
+    bench.change(q=[0.1, -0.3, 0.2, -2.0, 0.3, 1.8, 0.5], dq=[1, 0.6, -0.8, 0.5, 1, 1.2, 2])
+    bench.page.keyboard.press("6")
+    until(bench.page, "!!window.kinetree.bench.recursion")
+    view = bench.page.locator("#view").bounding_box()
+    for _ in range(14):
+        bench.page.keyboard.press("n")
+        for label in bench.page.locator("#overlay .label").all():
+            if "m/s²" not in label.inner_text():
+                box = label.bounding_box()  # of a tip out of view it would stand at the edge
+                assert box["x"] > view["x"] + 4 and box["y"] > view["y"] + 4
+                assert box["x"] + box["width"] < view["x"] + view["width"] - 4
+    loop = benches("four_bar", fresh=True)
+    loop.change(q=[0.9, 0.3, -0.4])
+    words = "document.getElementById('overlay').innerText"
+    until(loop.page, f"{words}.includes('loop is open: 0.961 m')")
+    loop.page.keyboard.press("0")
+    until(loop.page, f"!{words}.includes('open')")

@@ -119,7 +119,7 @@ def test_small_fixed_steps_come_to_the_same():
     """RK4 with h = 1e-3 leaves h^4 of the motion's fifth derivatives, dop853 its tolerance."""
     robot = kt.Robot(frictionless(smooth_robot(7)))  # on a free base
     rng = np.random.default_rng(5)
-    q0, dq0 = robot.random(2), rng.normal(size=robot.n)
+    q0, dq0 = robot.random(rng=2), rng.normal(size=robot.n)
     options = {"duration": 0.2, "limits": "ignore", "wrt": ("q0", "dq0", "tau", "parameters")}
     adaptive = robot.sensitivities(
         q0, dq0, method="dop853", dt=0.1, rtol=1e-12, atol=1e-13, **options

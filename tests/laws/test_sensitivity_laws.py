@@ -169,7 +169,7 @@ def test_the_flow_is_symplectic_to_the_order_of_the_method():
 def test_motions_in_two_parts_follow_the_chain_rule():
     robot = kt.robots.quadruped()  # on a free base
     rng = np.random.default_rng(1)
-    q0, dq0 = robot.random(2), rng.normal(size=robot.n)
+    q0, dq0 = robot.random(rng=2), rng.normal(size=robot.n)
     options = {"dt": 0.01, "limits": "ignore", "wrt": ("q0", "dq0", "tau")}
     whole = robot.sensitivities(q0, dq0, duration=0.2, **options)
     half = robot.sensitivities(q0, dq0, duration=0.1, **options)

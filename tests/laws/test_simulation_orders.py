@@ -31,7 +31,7 @@ def thrown_chain():
 
 def thrown_state(robot):
     rng = np.random.default_rng(3)
-    return robot.random(rng), rng.normal(size=robot.n)
+    return robot.random(rng=rng), rng.normal(size=robot.n)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_errors_shrink_with_the_order_of_the_method(method, order, dt):
 def test_the_order_holds_on_manifolds(method, order, dt, joint):
     model = random_model(5, 3, types=(joint,), chain=True, drives=False)
     robot, rng = kt.Robot(model), np.random.default_rng(1)
-    q0, dq0 = robot.random(rng), rng.normal(size=robot.n)
+    q0, dq0 = robot.random(rng=rng), rng.normal(size=robot.n)
     exact = robot.simulate(q0, dq0, duration=0.4, rtol=1e-13, atol=1e-14).q[-1]
     steps = dt / 2 ** np.arange(4)
     ends = [robot.simulate(q0, dq0, duration=0.4, dt=h, method=method).q[-1] for h in steps]

@@ -49,7 +49,7 @@ def test_the_books_euler_algorithm_step_for_step():
     """Modern Robotics 8.3: forward dynamics, then theta and its rate with the old rates."""
     robot = kt.robots.iiwa_14()
     rng = np.random.default_rng(4)
-    q, dq = robot.random(rng), rng.normal(size=robot.n)
+    q, dq = robot.random(rng=rng), rng.normal(size=robot.n)
     tau, dt = rng.normal(size=robot.n), 0.01
     motion = robot.simulate(q, dq, duration=0.5, dt=dt, method="euler", tau=tau, limits="ignore")
     for k in range(len(motion)):

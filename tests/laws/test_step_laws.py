@@ -18,7 +18,7 @@ ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1
 
 def state(robot, seed=2):
     rng = np.random.default_rng(seed)
-    return robot.random(seed), rng.normal(size=robot.n), rng.normal(size=robot.n)
+    return robot.random(rng=seed), rng.normal(size=robot.n), rng.normal(size=robot.n)
 
 
 def after(robot, q, dq, tau, duration, count, method):

@@ -72,7 +72,7 @@ def test_formulas_are_differences_in_fifty_digits(seed, expressed, fifty_digits)
 def test_kernels_are_differentiated_graphs(expressed):
     robot, rng = kt.robots.scara(), np.random.default_rng(1)
     model, n = robot.model, robot.n
-    q, dq = np.array([robot.random(k) for k in range(5)]), rng.normal(size=(5, n))
+    q, dq = np.array([robot.random(rng=k) for k in range(5)]), rng.normal(size=(5, n))
     found = robot.task_space_derivatives(q, dq, expressed=expressed, rows=LINEAR)
 
     def function(q, dq):

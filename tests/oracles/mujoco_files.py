@@ -110,7 +110,7 @@ class Twins:
         """Take a random state within the limits, controls in their ranges, and activations."""
         rng, m, data = np.random.default_rng(seed), self.theirs, self.data
         self.mujoco.mj_resetData(m, data)
-        q, dq = self.robot.random(rng), rng.normal(size=self.robot.n)
+        q, dq = self.robot.random(rng=rng), rng.normal(size=self.robot.n)
         data.qpos[:], data.qvel[:] = self.there.q(q), self.there.dq(q, dq)
         low, high = m.actuator_ctrlrange.T
         given = rng.uniform(low, np.maximum(high, low))

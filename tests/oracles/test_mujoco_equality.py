@@ -134,7 +134,7 @@ def test_errors_of_joint_constraints_are_those_of_mujoco_everywhere():
     names = [m.joint(j).name for j in range(m.njnt)]
     there, rng = convert.to_mujoco(robot, names), np.random.default_rng(1)
     for _ in range(5):
-        q = robot.random(rng)
+        q = robot.random(rng=rng)
         _, errors = equality_rows(m, there.q(q), np.zeros(m.nv))
         np.testing.assert_allclose(robot.constraint_errors(q), errors, atol=1e-12)
 

@@ -62,7 +62,7 @@ def compare(robot, model, states=4):
     back = convert.from_mujoco(robot.model, names)
     data, rng = mujoco.MjData(model), np.random.default_rng(0)
     for _ in range(states):
-        q = robot.random(rng)
+        q = robot.random(rng=rng)
         dq, ddq = rng.normal(size=(2, robot.n))
         data.qpos[:], data.qvel[:] = there.q(q), 0
         mujoco.mj_forward(model, data)
@@ -99,7 +99,7 @@ def test_springs_of_a_file_are_those_of_mujoco(tmp_path, joint, tendon):
     written.write_text(robot.to_mjcf(losses="allow"))
     again, other = load(written)
     compare(again, other, states=1)
-    q = robot.random(np.random.default_rng(1))
+    q = robot.random(rng=1)
     assert np.array_equal(again.spring_forces(q), robot.spring_forces(q))
 
 

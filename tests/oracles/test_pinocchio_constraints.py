@@ -28,7 +28,7 @@ class Case:
         rng = np.random.default_rng((1717, seed))
         model = random_model(seed, 4 + seed % 5, types=ALL_TYPES, drives=True)
         tree = kt.Robot(without_what_it_leaves_out(model))
-        names, q = list(tree.model.link_names), tree.random(rng)
+        names, q = list(tree.model.link_names), tree.random(rng=rng)
         i, k = rng.choice(len(names), 2, replace=False)
         tree = tree.with_tool("a", at=rng.normal(size=3) * 0.2, frame=names[i])
         T_sa = algorithms.pose(tree.model, q, "a")

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,15 @@ def test_a_module_of_the_reference_lists_what_it_offers(module):
 def test_every_page_of_the_reference_is_in_the_contents():
     contents = (REFERENCE.parent / "index.md").read_text("utf8")
     assert all(f"api/{stem}\n" in contents for stem in PAGES)
+
+
+def test_the_page_of_all_methods_links_every_callable_to_its_docstring(built_docs):
+    sys.path.insert(0, str(REFERENCE.parents[1] / "tools"))
+    public = pytest.importorskip("method_table").public
+    folder, _ = built_docs
+    page = (folder / "api" / "methods.html").read_text("utf8")
+    row = r'data-path="([^"]+)"><td><code><a href="([^"#]*)#([^"]+)"'
+    links = {path: (file, anchor) for path, file, anchor in re.findall(row, page)}
+    assert links.keys() == public().keys()
+    texts = {file: (folder / "api" / file).read_text("utf8") for file, _ in links.values()}
+    assert [x for x, (file, anchor) in links.items() if f'id="{anchor}"' not in texts[file]] == []

@@ -38,6 +38,7 @@ ROOMS = (
     "robots",
     "files/loading",
     "identify",
+    "optimal",
     "testing",
     "parallel",
     "views",

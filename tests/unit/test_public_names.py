@@ -9,7 +9,7 @@ from types import ModuleType
 import kinetree
 
 STORED = Path(__file__).parent / "public_names.txt"
-MAX_NAMES = 36
+MAX_NAMES = 37
 
 
 def test_public_names_are_those_of_the_stored_list():
@@ -20,6 +20,10 @@ def test_public_names_are_few_sorted_and_there():
     names = [name for name in kinetree.__all__ if not name.startswith("_")]
     assert len(names) <= MAX_NAMES and len(set(names)) == len(names)
     assert all(hasattr(kinetree, name) for name in kinetree.__all__)
+
+
+def test_dir_lists_the_public_names():
+    assert dir(kinetree) == sorted(kinetree.__all__)
 
 
 def test_nothing_else_is_in_the_door_but_modules():

@@ -1,4 +1,4 @@
-"""The README's snippets print what it says, its commands exist, and what its tables name exists."""
+"""The README is short, its snippets print what it says, and its commands and links exist."""
 
 import re
 import shlex
@@ -13,7 +13,32 @@ from kinetree.cli.app import app
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", README, re.DOTALL)
-COMMANDS = re.findall(r"^    (kinetree .*)$", README, re.MULTILINE)
+COMMANDS = re.findall(r"^    (kinetree .*?)(?:  +#.*)?$", README, re.MULTILINE)
+MAX_WORDS = 700  # without tables, code and comments
+MAX_PICTURE_BYTES = 100_000
+
+
+def test_the_readme_is_read_in_a_minute():
+    hidden = r"```.*?```|<!--.*?-->|<picture>.*?</picture>|^(?:\||    )[^\n]*$"
+    text = re.sub(hidden, "", README, flags=re.DOTALL | re.MULTILINE)
+    assert 300 < len(text.split()) <= MAX_WORDS
+
+
+def test_the_installation_takes_four_lines():
+    section = README.partition("## Install")[2].partition("\n[")[0]
+    assert len([line for line in section.splitlines() if line.startswith("    ")]) == 4
+
+
+def test_every_picture_has_a_twin_for_dark_screens_and_is_small():
+    pictures = re.findall(r"<picture>(.*?)</picture>", README, re.DOTALL)
+    assert len(pictures) == 4
+    for picture in pictures:
+        (dark,), (light,) = (re.findall(rf'\b{x}="([^"]+)"', picture) for x in ("srcset", "src"))
+        assert dark == light.replace(".", "_dark.") and re.search(r'alt="\w', picture)
+        for name in (dark, light):
+            data = (ROOT / name).read_bytes()
+            assert data.startswith((b"GIF89a", b"\x89PNG"))
+            assert name.endswith(".gif") or len(data) < MAX_PICTURE_BYTES
 
 
 def test_the_first_snippet_has_the_lines_that_its_title_states_and_its_output():
@@ -39,7 +64,7 @@ def test_every_command_is_one_of_the_program(line):
 
 
 def test_the_movie_on_the_first_screen_moves_and_is_small():
-    screen = README.partition("## Tasks")[0]
+    screen = README.partition("## Install")[0]
     names = re.findall(r'(?:src|srcset)="([^"]+\.gif)"', screen)
     assert len(names) == 2 and "kinetree render" in screen
     for name in names:
@@ -50,15 +75,9 @@ def test_the_movie_on_the_first_screen_moves_and_is_small():
 
 
 def test_every_name_of_the_robot_exists():
-    """`robot.x` and what follows it in the same cell."""
-    robot, found = kt.robots.puma_560(), set()
-    for line in README.splitlines():
-        if line.startswith("|"):
-            found |= set(re.findall(r"`robot\.(\w+)", line))
-            found |= set(re.findall(r"`(\w+_\w+)`", line.partition("`robot.")[2]))
-    assert len(found) > 20
-    known = {*dir(type(robot)), *vars(robot)}
-    assert found - known == set()
+    robot = kt.robots.puma_560()
+    names = set(re.findall(r"`robot\.(\w+)\(", README))
+    assert names and names - {*dir(type(robot)), *vars(robot)} == set()
 
 
 def test_every_name_of_kinetree_exists():

@@ -67,8 +67,11 @@ def check_version(release: Release) -> str:
             f"CHANGELOG.md states {version} as {date!r}; a tagged version needs its date, such as "
             f"`## {version} - 2026-11-16`. Delete the tag, commit the date and tag again."
         )
-    if "not on a package registry" in committed("README.md"):
-        remark("README.md states that kinetree is not on a package registry; true of this release?")
+    if "not on a package registry" in committed("docs/install.md"):
+        remark(
+            "docs/install.md states that kinetree is not on a package registry, and so does a row "
+            "of README.md; true of this release?"
+        )
     return f"{version}, {date}, tag {release.tag}"
 
 

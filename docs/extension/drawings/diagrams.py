@@ -162,6 +162,30 @@ def control_loop() -> str:
 
 
 @drawing
+def plan() -> str:
+    """One iteration of a plan: linearise, backward, forward, again."""
+    flow = Flow()
+    boxes = row(
+        flow,
+        0,
+        [
+            "plan\n$x, u$",
+            "all steps\n$A, B, H$",
+            "backward\n$K, k$",
+            "forward\nlengths of k",
+            "better plan\n$x, u$",
+        ],
+        gap=52,
+        kinds=" m h",
+    )
+    a, b = boxes[-1], boxes[1]
+    y = a.y + 62
+    flow.path([(a.x, a.y + a.height / 2), (a.x, y), (b.x, y), (b.x, b.y + b.height / 2)])
+    flow.words((a.x + b.x) / 2, y + 16, "until no decrease is expected")
+    return flow.svg("an iteration of iLQR: linearise, backward, forward, again")
+
+
+@drawing
 def recording_to_robot() -> str:
     """From a recording to an identified robot with intervals."""
     flow = Flow()
@@ -281,9 +305,9 @@ def conformance() -> str:
     """Groups of the conformance suite, and the references of their checks."""
     flow = Flow()
     references = {
-        "printed numbers\nof a course and a book": ("numbers", "commands"),
-        "direct form\nof the algorithms": ("kernels",),
-        "stored bits\nthe same on all machines": ("bits",),
+        "exact arithmetic\nhashes of the release": ("machine",),
+        "laws, direct form\nof the algorithms": ("kernels",),
+        "stored bits\nthe same on all machines": ("bits", "commands"),
         "a call with one state": ("calls",),
         "a result without a cache": ("cache",),
     }

@@ -80,6 +80,20 @@ def firmware_loop() -> str:
 
 
 @drawing
+def ros2_chain() -> str:
+    """Controllers of ROS 2 between a plan and the motors, and the code that is exported for one."""
+    flow = Flow()
+    plan = flow.box(70, 0, "trajectory controller\nq, dq, ddq planned", width=200)
+    law = flow.box(330, 0, "InverseDynamics\ntau from q, dq, ddq", kind="main", width=180)
+    hardware = flow.box(570, 0, "hardware\nefforts in, q and dq out", width=190)
+    flow.arrow(plan, law)
+    flow.arrow(law, hardware)
+    flow.down = True
+    flow.arrow(law, flow.box(330, 100, "robot.cpp\nexported by kinetree", kind="hot", width=180))
+    return flow.svg("a chain of controllers with exported dynamics in its middle")
+
+
+@drawing
 def xacro_stages() -> str:
     """A xacro file with arguments, included files and packages becomes a robot."""
     flow = Flow()

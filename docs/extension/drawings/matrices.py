@@ -14,7 +14,7 @@ from kinetree.views.bodies import link_poses
 def sparsity(robot: str = "humanoid", cell: float = 0.0) -> str:
     """Entries of the mass matrix at a random position: zero or not, on a logarithmic scale."""
     found = robot_of(robot)
-    M = found.mass_matrix(found.random(1))
+    M = found.mass_matrix(found.random(rng=1))
     n, flow = len(M), Flow()
     size = cell or min(26.0, 330.0 / n)
     share = np.where(M != 0, np.log10(np.abs(M) + 1e-300), -np.inf)

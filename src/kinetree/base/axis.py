@@ -58,6 +58,17 @@ class Form:
     own: Any = "joint"
 
 
+def of_argument(labels: Sequence[Any], argument: str) -> list[tuple[int, Any]]:
+    """Positions and names of the labels of an argument: those of "q:elbow", "t", ... for q.
+
+    Tables of a motion have a column "quantity:joint" for each quantity. Of such a table, q takes
+    the columns that begin with "q:", without this beginning; of another table, all.
+    """
+    beginning = argument.rstrip("0123456789") + ":"
+    named = [(k, x) for k, x in enumerate(labels) if str(x).startswith(beginning)]
+    return [(k, x[len(beginning) :]) for k, x in named] or list(enumerate(labels))
+
+
 def order_of(
     found: Sequence[object], axis: Axis, argument: str, where: str, levels: int = 1
 ) -> list[int]:
@@ -68,8 +79,14 @@ def order_of(
             f"{argument}: the {where} have {levels} levels{such}; expected the names of "
             f"{axis.kind}s alone. Choose one quantity first, such as frame[{argument!r}]."
         )
+    names = set(axis.names)
+    if any(isinstance(x, str) and x in names for x in found):
+        pairs = list(enumerate(found))
+    else:
+        pairs = of_argument(found, argument)
+        found = [label for _, label in pairs]
     try:
-        place = {label: k for k, label in enumerate(found)}
+        place = {label: k for k, label in pairs}
     except TypeError as error:
         raise InputError(f"{argument}: the {where} are not names: {error}.") from None
     if len(place) == len(found) == len(axis.names) and all(x in place for x in axis.names):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.charts import Chart, Series
+from kinetree.base.charts import Chart
 from kinetree.errors import need
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def draw_chart(axis: "Axes", chart: Chart) -> None:
             axis.fill_between(one.x, *one.band, color=colour, alpha=0.18, lw=0)
         style = "." if one.dots else "-"
         axis.plot(one.x, one.y, style, color=colour, lw=1.6, ms=3, label=literal(one.name))
+        if one.reference is not None:
+            axis.plot(*one.reference, ":", color=colour, lw=1.6)
     axis.set_ylabel(f"{chart.title}, {chart.axes[1].words}")
     axis.grid(True, color=GRID, lw=0.6)
     axis.set_ylim(*(10**y if chart.axes[1].log else y for y in chart.range()))
@@ -115,42 +117,39 @@ def _colour(k: int, count: int) -> Colour:
 
 
 def _draw_limits(axis: "Axes", chart: Chart, colours: list[Colour]) -> None:
-    """Draw the limits that are in view, dashed, in the colours of the lines that have them."""
+    """Draw the limits in view, dashed, with values in the margin, and arrows to those out of view.
+
+    A limit of all lines is grey, another one has the colours of its lines.
+    """
     low, high = chart.range()
-    fixed: dict[float, list[Colour]] = {}
-    hidden = False
     for one, colour in zip(chart.series, colours, strict=True):
         for bound in one.limits:
             if isinstance(bound, np.ndarray):
                 near = np.where((bound < low) | (bound > high), np.nan, bound)
                 axis.plot(one.x, near, color=colour, ls="--", lw=1.2, zorder=1)
-                hidden = hidden or bool(np.isnan(near).any())
-            elif bound is not None and np.isfinite(bound):
-                fixed.setdefault(bound, []).append(colour)
-    for value, owners in fixed.items():
-        if low <= value <= high:
-            _draw_limit(axis, value, owners, chart.series)
-        else:
-            hidden = True
-    if hidden:
-        axis.text(
-            0.995, 0.04, "further limits are out of view", transform=axis.transAxes,
-            ha="right", va="bottom", fontsize=7.5, color=GREY, zorder=1.5,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.85},
-        )  # fmt: skip
-
-
-def _draw_limit(
-    axis: "Axes", value: float, colours: list[Colour], series: tuple[Series, ...]
-) -> None:
-    """Draw a dashed line: grey if all joints have this limit, else in the colours of its joints."""
-    if len(colours) == len(series):
-        axis.axhline(value, color=GREY, ls="--", lw=1.2, zorder=1)
-        return
-    dash, period = 6, max(10, 7 * len(colours))
-    for k, colour in enumerate(colours):
-        style = (7 * k, (dash, period - dash))
-        axis.axhline(value, color=colour, ls=style, lw=1.2, zorder=1)
+    limits = chart.limits()
+    above, below = ([x for x in limits if x.value > high], [x for x in limits if x.value < low])
+    labels = [(f"{x.words} ↑", 0.97) for x in above[-1:]]
+    labels += [(f"{x.words} ↓", 0.03) for x in below[:1]]
+    band = 0.03 * (high - low)
+    for limit in limits:
+        if not limit.near or limit in above or limit in below:
+            continue
+        shared = len(limit.lines) == len(chart.series)
+        owners = [GREY] if shared else [colours[k] for k in limit.lines]
+        end = limit.value + (band if limit.upper else -band)
+        axis.axhspan(limit.value, end, color=owners[0], alpha=0.18, lw=0, zorder=0.5)
+        dash, period = 6, max(10, 7 * len(owners))
+        for k, colour in enumerate(owners):
+            style = (7 * k, (dash, period - dash))
+            axis.axhline(limit.value, color=colour, ls=style, lw=1.2, zorder=1)
+        y = (limit.value - low) / (high - low)
+        if all(abs(y - other) > 0.07 for _, other in labels):
+            labels.append((limit.words, y))
+    for words, y in labels:
+        axis.annotate(
+            words, (1.004, y), xycoords="axes fraction", va="center", fontsize=7.5, color=GREY
+        )
 
 
 def _legend(figure: Any, chart: Chart) -> None:

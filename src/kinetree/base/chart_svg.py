@@ -16,6 +16,7 @@ COLOURS, DASHES = 8, 4  # of lines in the style sheet
 WIDTH, HEIGHT = 560, 250
 MAX_DRAWN = 400  # samples of a line; a picture is not wide enough to show more
 LETTER = 6.8  # width of a letter, roughly
+LABEL_GAP = 12  # least distance of two labels, one above the other
 LIGHT = ("#2b74c4", "#c76a00", "#23894c", "#c23b5e", "#7d5bd0", "#0b8792", "#8f5c22", "#66727e")
 DARK = ("#5aa2ee", "#f0a03c", "#4fc07d", "#f0708f", "#a88bf0", "#34bfcb", "#c99a63", "#a5b0bc")
 PAPER = {"light": ("#ffffff", "#1c2430", "#59636f", "#d5dbe3", "#a34a00"),
@@ -97,7 +98,8 @@ def chart_elements(
     xs = axes[0].span(*(one.x for one in chart.series), np.array([x for _, x in chart.marks]))
     labels = {y: axes[1].label(y) for y in axes[1].ticks(ys)}
     left = max([34.0, *(7.2 * len(words) + 12 for words in labels.values())])
-    box = (left, width - 10, top + 38, top + height - 26)
+    margin = max([10.0, *(LETTER * (len(x.words) + 2) + 4 for x in chart.limits())])
+    box = (left, width - margin, top + 38, top + height - 26)
     yield text(left, top + 14, chart.title, kind="name")
     fits = LETTER * len(axes[1].words) + 8 < left
     yield text(left - 6 if fits else 2, top + 29, axes[1].words, "end" if fits else "start")
@@ -107,9 +109,7 @@ def chart_elements(
     shaded = (rect("", a, box[2], max(b - a, 1.5), box[3] - box[2]) for a, b in spans)
     if spans:
         yield f'<g class="beyond">{"".join(shaded)}</g>'  # as a group, overlaps are no darker
-    named: list[tuple[float, float, float]] = []
-    for k in range(len(chart.series)):
-        yield from _limits(chart, k, place, named)
+    yield from _limits(chart, place)
     for k, one in enumerate(chart.series):
         yield from _lines(one, stroke(chart.colour(k)), place)
     for words, value in chart.marks:
@@ -179,49 +179,46 @@ def _lines(one: Series, kind: str, place: _Place) -> Iterator[str]:
         )
         corners = "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(*around, strict=True))
         yield path(f"band {kind}", f"M{corners}Z")
-    for a, b in pieces(x, y):
-        points = "L".join(f"{u:.1f} {v:.1f}" for u, v in zip(a, b, strict=True))
-        yield path(f"track {kind}", f"M{points}")
+    lines = {"": (x, y)}
+    if one.reference is not None:
+        lines["reference "] = place.across(one.reference[0]), place.up(one.reference[1])
+    for style, line in lines.items():
+        for a, b in pieces(*line):
+            points = "L".join(f"{u:.1f} {v:.1f}" for u, v in zip(a, b, strict=True))
+            yield path(f"track {style}{kind}", f"M{points}")
 
 
-def _limits(
-    chart: Chart, k: int, place: _Place, named: list[tuple[float, float, float]]
-) -> Iterator[str]:
-    """Dashed lines at the limits of a series that are in view, with names.
+def _limits(chart: Chart, place: _Place) -> Iterator[str]:
+    """Limits as dashed lines with a strip on their far side, and their values in the margin.
 
-    named: left and right ends and heights of the names so far, which new ones must not cover.
+    Of the limits out of view, the nearest is an arrow at the edge.
     """
-    one, (left, right, top, _) = chart.series[k], place.box
-    for side, bound in enumerate(one.limits):
-        if isinstance(bound, np.ndarray):
-            inside = np.where((bound >= place.ys[0]) & (bound <= place.ys[1]), bound, np.nan)
-            for a, b in pieces(place.across(one.x), place.up(inside)):
-                points = "L".join(f"{u:.1f} {v:.1f}" for u, v in zip(a, b, strict=True))
-                yield path(f"bound {stroke(chart.colour(k))}", f"M{points}")
-        elif bound is not None and place.ys[0] <= bound <= place.ys[1]:
-            owners = [j for j, other in enumerate(chart.series) if _same(other.limits[side], bound)]
-            if owners[0] != k:
-                continue
-            y, shared = float(place.up(np.array([bound]))[0]), len(owners) == len(chart.series)
-            kind = "bound" if shared else f"bound {stroke(chart.colour(k))}"
-            yield path(kind, f"M{left:.1f} {y:.1f}H{right:.1f}")
-            words = "limit" if shared else f"limit of {clip(one.name)}"
-            if len(owners) > 1 and not shared:
-                words += f" and {len(owners) - 1} more"
-            at, wide = y + 12 if y < top + 14 else y - 4, LETTER * len(words)
-            ends = np.arange(right - 4, left + wide, -40)
-            free = [
-                end
-                for end in ends.tolist()
-                if all(end < a or end - wide > b or abs(at - z) > 12 for a, b, z in named)
-            ]
-            if free:
-                named.append((free[0] - wide, free[0], at))
-                yield text(free[0], at, words, "end", "bound-name")
-
-
-def _same(bound: object, value: float) -> bool:
-    return isinstance(bound, float) and bound == value
+    left, right, top, bottom = place.box
+    for k, one in enumerate(chart.series):
+        for bound in one.limits:
+            if isinstance(bound, np.ndarray):
+                inside = np.where((bound >= place.ys[0]) & (bound <= place.ys[1]), bound, np.nan)
+                for a, b in pieces(place.across(one.x), place.up(inside)):
+                    points = "L".join(f"{u:.1f} {v:.1f}" for u, v in zip(a, b, strict=True))
+                    yield path(f"bound {stroke(chart.colour(k))}", f"M{points}")
+    limits = chart.limits()
+    above = [x for x in limits if x.value > place.ys[1]]
+    below = [x for x in limits if x.value < place.ys[0]]
+    labels = [(f"{x.words} ↑", top + 5) for x in above[-1:]]
+    labels += [(f"{x.words} ↓", bottom - 5) for x in below[:1]]
+    for limit in limits:
+        if not limit.near or limit in above or limit in below:
+            continue
+        y = float(place.up(np.array([limit.value]))[0])
+        shared = len(limit.lines) == len(chart.series)
+        kind = "" if shared else f" {stroke(chart.colour(limit.lines[0]))}"
+        far = y + (-3 if limit.upper else 3)
+        yield path(f"bound-band{kind}", f"M{left:.1f} {far:.1f}H{right:.1f}")
+        yield path(f"bound{kind}", f"M{left:.1f} {y:.1f}H{right:.1f}")
+        if all(abs(y - other) >= LABEL_GAP for _, other in labels):
+            labels.append((limit.words, y))
+    for words, y in labels:
+        yield text(right + 4, y + 4, words, kind="bound-name")
 
 
 def pieces(x: Array, y: Array) -> Iterator[tuple[Array, Array]]:
@@ -295,7 +292,7 @@ def _style() -> str:
         back, ink, soft, line, warn = paper
         return (
             f".paper{{fill:{back}}}text{{fill:{soft}}}text.name,text.title{{fill:{ink}}}"
-            f".axis{{stroke:{line}}}.zero{{stroke:{soft}}}.bound{{stroke:{soft}}}"
+            f".axis{{stroke:{line}}}.zero{{stroke:{soft}}}.bound,.bound-band{{stroke:{soft}}}"
             f".beyond{{fill:{warn}}}{lines}"
         )
 
@@ -305,6 +302,8 @@ def _style() -> str:
         ".dots{stroke-width:3;stroke-linecap:round;stroke-opacity:.7}.beyond{opacity:.16}"
         ".d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 3}.d3{stroke-dasharray:8 3 2 3}"
         ".bound{stroke-width:1.3;stroke-dasharray:7 4}.bound-name{font-size:11px}"
+        ".bound-band{fill:none;stroke-width:6;opacity:.22}"
+        ".track.reference{stroke-width:1.8;stroke-dasharray:1.5 3}"
         f"{colours(LIGHT, PAPER['light'])}"
         f"@media(prefers-color-scheme:dark){{{colours(DARK, PAPER['dark'])}}}"
         ".band{stroke:none;opacity:.18}"

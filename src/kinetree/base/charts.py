@@ -15,7 +15,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import page_number
 from kinetree.errors import InputError
 
-LIMIT_REACH = 1.6  # limits are drawn up to this multiple of the largest value
+NEAR_LIMIT = 0.15  # a limit is drawn if its line comes as near as this part of the range of all
 NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
 MAX_SAMPLES = 1500  # of a line on a page
 MAX_NUMBERS = 100_000  # of a figure on a page, about 1 MB
@@ -77,6 +77,7 @@ class Series:
         unit: of y, where it is not that of the axis.
         limits: lower and upper limit, each None, a number, or shape (T,).
         band: lowest and highest values of a batch, shape (T,) each, shaded; None: no batch.
+        reference: x and y, shape (K,) each, of a line that this one should follow, drawn dotted.
         dots: draw points that no line connects.
         colour: number of the colour; None: that of the place in the chart.
     """
@@ -89,12 +90,42 @@ class Series:
     band: tuple[Array, Array] | None = None
     dots: bool = False
     colour: int | None = None
+    reference: tuple[Array, Array] | None = None
+
+    def extent(self) -> tuple[float, float]:
+        """Lowest and highest value of line, band and reference; (inf, -inf) without values."""
+        parts = [self.y, *(self.band or ()), *(self.reference or ())[1:]]
+        y = np.concatenate([np.asarray(x, float) for x in parts])
+        y = y[np.isfinite(y)]
+        return float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
 
     def at(self, keep: Array) -> "Series":
         """Some of the samples."""
         low, high = (x[keep] if isinstance(x, np.ndarray) else x for x in self.limits)
         band = None if self.band is None else (self.band[0][keep], self.band[1][keep])
         return replace(self, x=self.x[keep], y=self.y[keep], limits=(low, high), band=band)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A constant limit of some lines of a chart.
+
+    Args:
+        value: of the limit.
+        upper: whether it is an upper limit.
+        lines: places of the series that have it.
+        near: whether one of these lines comes near it, so that it is drawn.
+    """
+
+    value: float
+    upper: bool
+    lines: list[int]
+    near: bool
+
+    @property
+    def words(self) -> str:
+        """Such as "≤ 2.9"."""
+        return f"{'≤' if self.upper else '≥'} {label(self.value)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +158,23 @@ class Chart:
             return self
         return replace(self, series=tuple(one.at(spread(len(one.x), most)) for one in self.series))
 
+    def limits(self) -> "list[Limit]":
+        """The constant limits, each once, from the highest to the lowest; none on a log axis."""
+        if self.axes[1].log:
+            return []
+        ends = [one.extent() for one in self.series]
+        near = NEAR_LIMIT * max(0.0, max([b for _, b in ends]) - min([a for a, _ in ends]))
+        owners: dict[tuple[float, bool], list[int]] = {}
+        for k, one in enumerate(self.series):
+            for bound, upper in zip(one.limits, (False, True), strict=True):
+                if isinstance(bound, float) and np.isfinite(bound):
+                    owners.setdefault((bound, upper), []).append(k)
+        return [
+            Limit(value, upper, lines, any(
+                ends[k][0] - near <= value <= ends[k][1] + near for k in lines))
+            for (value, upper), lines in sorted(owners.items(), reverse=True)
+        ]  # fmt: skip
+
     def range(self) -> tuple[float, float]:
         """Lowest and highest value of the vertical axis, with limits that are near, and a margin.
 
@@ -134,17 +182,16 @@ class Chart:
         """
         axis = self.axes[1]
         parts = [one.y for one in self.series]
-        parts += [x for one in self.series if one.band is not None for x in one.band]
+        parts += [x for one in self.series for x in (*(one.band or ()), *(one.reference or ())[1:])]
         y = axis.on(np.concatenate([np.asarray(x, float) for x in parts] or [np.zeros(0)]))
         y = y[np.isfinite(y)]
         low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 1.0)
         reach = max(abs(low), abs(high))
         if not axis.log:
-            fixed = [float(b) for one in self.series for b in one.limits if isinstance(b, float)]
-            fixed = [b for b in fixed if np.isfinite(b)]
-            if reach < NEGLIGIBLE * max([0.0, *map(abs, fixed)]):
+            limits = self.limits()
+            if reach < NEGLIGIBLE * max([0.0, *(abs(x.value) for x in limits)]):
                 low = high = reach = 0.0
-            near = [b for b in fixed if abs(b) <= LIMIT_REACH * reach]
+            near = [x.value for x in limits if x.near]
             low, high = min([low, *near]), max([high, *near])
             if 0 < low < 0.5 * (high - low):
                 low = 0.0
@@ -168,6 +215,9 @@ def chart_data(chart: Chart, *, values: bool = True) -> dict[str, object]:
             data |= {"t": numbers(one.x, 9), "values": numbers(one.y)}
             if one.band is not None:
                 data["band"] = [numbers(side) for side in one.band]
+        if one.reference is not None:
+            at, wanted = one.reference
+            data["reference"] = {"t": numbers(at, 9), "values": numbers(wanted)}
         if one.unit:
             data["unit"] = one.unit
         if any(bound is not None for bound in one.limits):
@@ -218,13 +268,14 @@ def _bound(bound: Bound) -> float | list[float | None] | None:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten."""
+    """Three or more round numbers between two bounds: multiples of 1, 2 or 5 times 10^k."""
     if not high > low:
         return [low]
     rough = (high - low) / about
     size = 10.0 ** floor(log10(rough))
     step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough)
-    return [k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
+    return [k * step for k in places] if len(places) > 2 else ticks(low, high, 2 * about)
 
 
 def label(x: float) -> str:

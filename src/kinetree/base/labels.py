@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.axis import TIMES, Axis, Form, order_of, shown
+from kinetree.base.axis import TIMES, Axis, Form, of_argument, order_of, shown
 from kinetree.base.containers import (
     DICT,
     FRAME,
@@ -126,6 +126,7 @@ def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:
         names = _labels(labelled.indexes[texts[0]])
     else:
         names = list(labelled.columns)
+    names = [name for _, name in of_argument(names, argument)]
     other = [x for x in names if not isinstance(x, str)]
     if other:
         raise InputError(

@@ -52,10 +52,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("explain:explain", "ROBOT [DATA]"),
     },
     "Simulate and check": {
+        "plan": ("plan:plan", "ROBOT --to NUMBER..."),
         "simulate": ("simulate:simulate", "ROBOT"),
         "check": ("check:check", "ROBOT TRAJECTORY"),
+        "size": ("size:size", "ROBOT MOTION"),
     },
     "Identify": {
+        "excite": ("excite:excite", "ROBOT"),
         "identify": ("identify:identify", "ROBOT DATA --output FILE"),
         "watch": ("watch:watch", "ROBOT DATA"),
     },

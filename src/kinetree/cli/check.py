@@ -270,9 +270,14 @@ def document(report: "LimitReport", rows: list[Margin], degrees: bool) -> dict[s
             | {"rate": _rate(v, degrees)}
             for v in report.violations
         ],
-        "joints": [
-            asdict(x) | {y: getattr(x, y) * _scale("", x.sliding, degrees) for y in ANGLES}
-            for x in report.joints
-        ],
+        "joints": joint_documents(report, degrees),
         "advice": advice(report),
     }
+
+
+def joint_documents(report: "LimitReport", degrees: bool) -> list[dict[str, Any]]:
+    """The loads of every joint as JSON, angles in the user's unit."""
+    return [
+        asdict(x) | {y: getattr(x, y) * _scale("", x.sliding, degrees) for y in ANGLES}
+        for x in report.joints
+    ]

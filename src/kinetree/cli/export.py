@@ -90,7 +90,7 @@ def export(
     from kinetree.errors import InputError
     from kinetree.model.labelled import DIRECTIONS
 
-    choose(quantity, DECLARED | STEPS, "quantity")
+    choose(quantity, [*DECLARED, *STEPS], "quantity")
     loaded = find_robot(robot, reading)
     if frame is not None:
         choose(frame, loaded.model.frames, "frame")

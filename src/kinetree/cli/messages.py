@@ -71,7 +71,7 @@ PHRASES: dict[str, str] = {
     r" To use the numbers nevertheless, pass unphysical='warn'\.": "",
     r" Pass losses='warn' to write the rest, with comments in these places\.": "",
     r"`kinetree\.identify\.excite` plans (one|a better one)":
-        r"the function identify.excite of the Python library plans \1",
+        r"kinetree excite plans \1",
 }  # fmt: skip
 # arguments of Python functions that have an option of that name here
 OPTIONS = (

@@ -241,12 +241,13 @@ def in_users_units(motion: Trajectory, robot: Robot, degrees: bool) -> Trajector
 def heads_of(motion: Trajectory, degrees: bool) -> list[str]:
     """Names of the columns of a motion; angles in degrees have their unit in the name."""
     heads = ["t"]
-    for quantity, joint in (key for key, _ in columns_of(motion, "a CSV file")):
+    for column, _ in columns_of(motion, "a CSV file"):
+        quantity, _, joint = column.partition(":")
         names = motion.coordinate_names if quantity == "q" else motion.dof_names
         unit = ""
         if degrees and motion.model is not None:
             unit = units(motion.model, quantity, degrees)[names.index(joint)]
-        heads.append(f"{quantity}:{joint} [{unit}]" if "deg" in unit else f"{quantity}:{joint}")
+        heads.append(f"{column} [{unit}]" if "deg" in unit else column)
     return heads
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,6 +24,7 @@ from kinetree.cli.arguments import (
     RobotName,
     file_argument,
     number_argument,
+    option,
     table_argument,
     words_argument,
 )
@@ -64,7 +66,28 @@ MAX_VIOLATIONS = 8  # that are printed; the others are counted
 NOTED = ("constraint_forces", "closure")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
 LETTERS = ("q", "dq", "ddq", "tau")  # quantities of a motion
+DURATION = 1.0  # s of a motion for which none is given
+SETTLING = 0.5  # s after the arrival of a planned reference
+PLANNED, STEP, FILE = "planned", "step", "file"
+REFERENCES = {
+    PLANNED: "planned within the limits, {:.4g} s (--step: the goal at once)",
+    STEP: "the goal at once",
+    FILE: "the recording, {:.4g} s",
+}
 GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
+
+MotionFile = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE", name=["--output", "-o"], help="CSV file to write, - for standard output."
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    file_argument(
+        "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib."
+    ),
+]
 
 
 def simulate(
@@ -73,7 +96,13 @@ def simulate(
     *,
     q: Position = None,
     dq: Rate = None,
-    duration: Annotated[float, number_argument("Duration of the motion, s.")] = 1.0,
+    duration: Annotated[
+        float | None,
+        number_argument(
+            "Duration of the motion, s. If left out: 1; that of --reference; or until the planned "
+            "motion to --to has arrived and settled, if that is longer."
+        ),
+    ] = None,
     dt: Annotated[
         float | None, number_argument("Step of the results, s; 0.01 if left out.")
     ] = None,
@@ -109,8 +138,16 @@ def simulate(
         Parameter(help="Controller that moves the joints, besides --tau."),
     ] = "none",
     to: Annotated[
-        list[str] | None, words_argument("Goal of the controller: a position, as --q.", NUMBERS)
+        list[str] | None,
+        words_argument(
+            "Goal of the controller: a position, as --q. It follows a motion to it that is planned "
+            "within the limits, as by kinetree plan.",
+            NUMBERS,
+        ),
     ] = None,
+    step: Annotated[
+        bool, option("--step", "Give the controller the goal of --to at once, without a plan.")
+    ] = False,
     reference: Annotated[
         str | None,
         table_argument("Recording of a motion that the controller follows instead of --to."),
@@ -125,29 +162,15 @@ def simulate(
             "exit code 1; record goes on and reports it; ignore does not look."
         ),
     ] = "stop",
-    output: Annotated[
-        Path | None,
-        Parameter(
-            metavar="FILE",
-            name=["--output", "-o"],
-            help="CSV file to write, - for standard output.",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        file_argument(
-            "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib.",
-        ),
-    ] = None,
+    output: MotionFile = None,
+    plot: Plot = None,
     options: Options = USUAL,
 ) -> int:
     """Simulate a robot: a summary on the screen, the whole motion with -o, --plot or --json.
 
     Gains: kp in N m/rad and kd in N m s/rad for gravity, pd and pid, which need them; 1/s^2 and 1/s
     for computed-torque (100 and 20 if left out). pd and pid leave gravity to the gains; pd-gravity
-    and pid-gravity add g(q). JSON has robot, coordinates, joints, units, t, q, dq, ddq, tau (each a
-    list over time), method, controller, violations, stopped; with controls also controls and
-    activation, by actuator.
+    and pid-gravity add g(q).
 
     For example:
 
@@ -156,12 +179,16 @@ def simulate(
     kinetree simulate panda --controller computed-torque --to panda_joint1=0.3
     kinetree simulate cart_pole --q hinge=0.1 --duration 0.5 --plot motion.png
     ```
+
+    JSON has robot, coordinates, joints, units, t, q, dq, ddq, tau (each a list over time),
+    method, controller, reference (planned, step or file, and its duration), violations,
+    stopped; with controls also controls and activation, by actuator.
     """
     from kinetree.simulate.core.limits import SimulationError
 
     loaded = find_robot(robot, options.reading)
     degrees, recorded = options.degrees, options.recorded
-    _check_files(output, plot)
+    check_files(output, plot)
     model, ended = loaded.model, Ended()
     if forces is not None and reference is not None and recorded != USUAL.recorded:
         raise InputError(
@@ -170,9 +197,18 @@ def simulate(
         )
     acting = _forces(loaded, tau, forces, recorded)
     inputs = read_controls(model, controls, control_file, degrees)
-    control = Control(controller, to, reference, kp, kd, ki).make(loaded, degrees, recorded)
+    typed = Control(controller, to, reference, step, kp, kd, ki)
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     q0, dq0 = closed_start(loaded, start, (q, dq), degrees)
+    goal = typed.goal(loaded, q0, degrees, recorded)
+    control = typed.make(goal)
+    duration = goal.needed_duration if duration is None else duration
+    if goal.kind == PLANNED and goal.duration > duration:
+        notify(
+            f"the planned reference arrives after {goal.duration:.4g} s, and --duration ends the "
+            f"motion at {duration:g} s.",
+            WARNING,
+        )
     motion = None
     try:
         with waiting(compiling("and simulating the motion", model)):
@@ -184,16 +220,16 @@ def simulate(
         if not error.violations:  # a number that is not finite
             raise
         first = error.violations[0].t  # the adaptive method looks at later times, too
-        ended = Ended(tuple(x for x in error.violations if x.t == first), degrees)
+        ended = Ended(tuple(x for x in error.violations if x.t == first), degrees, step)
         motion = error.trajectory
     if motion is None:
         if options.json:
-            print_json(empty_document(loaded, degrees, ended))
+            print_json(empty_document(loaded, degrees, ended) | goal.document())
         notify(str(ended), WARNING)
         return 1
     if plot is not None:
-        motion.plot(loaded, path=plot)
-    Result(loaded, motion, degrees, ended).write(output, options.json)
+        motion.plot(plot, robot=loaded)
+    Result(loaded, motion, degrees, ended, goal).write(output, options.json)
     return 1 if ended.at else 0
 
 
@@ -203,6 +239,7 @@ class Ended:
 
     at: "tuple[Violation, ...]" = ()
     degrees: bool = False
+    step: bool = False
 
     def __str__(self) -> str:
         if not self.at:
@@ -210,8 +247,9 @@ class Ended:
         left = [str(in_user_units(x, self.degrees)).partition(": ")[2] for x in self.at]
         t = self.at[0].t
         start = f"ended at t = {t:.6g} s" if t else "cannot begin"
+        plan = "Without --step the way to the goal is planned within the limits; " * self.step
         return (
-            f"the simulation {start}: {'; '.join(left)}. --limits record goes on and reports "
+            f"the simulation {start}: {'; '.join(left)}. {plan}--limits record goes on and reports "
             "every violation, --limits ignore does not look."
         )
 
@@ -239,7 +277,7 @@ def _documents(violations: "Sequence[Violation]") -> list[dict[str, Any]]:
     return [{key: getattr(v, key) for key in keys} for v in violations]
 
 
-def _check_files(output: Path | None, plot: Path | None) -> None:
+def check_files(output: Path | None, plot: Path | None) -> None:
     """Raise an error before the simulation if its results cannot be written."""
     if output is not None and output != STDOUT:
         check_output(output)
@@ -268,6 +306,28 @@ def _forces(
     return signal(*read_forces(forces, request), kind="linear")
 
 
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """The reference of a controller, its kind and how long it moves, s; no kind without one."""
+
+    reference: "Array | Trajectory | None" = None
+    kind: str | None = None
+    duration: float = 0.0
+
+    @property
+    def needed_duration(self) -> float:
+        """Duration of a simulation that shows the whole reference, s."""
+        if self.kind == FILE:
+            return self.duration
+        moving = self.duration + SETTLING if self.kind == PLANNED else 0.0
+        return max(DURATION, ceil(100 * moving) / 100)
+
+    def document(self) -> dict[str, Any]:
+        """The entry of JSON; null without a reference."""
+        about = None if self.kind is None else {"kind": self.kind, "duration": self.duration}
+        return {"reference": about}
+
+
 @dataclass(frozen=True)
 class Control:
     """A controller as typed: its name, its goal, its gains."""
@@ -275,26 +335,24 @@ class Control:
     name: str
     to: list[str] | None
     reference: str | None
+    step: bool
     kp: float | None
     kd: float | None
     ki: float | None
 
-    def make(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Controller | None":
-        """Make the controller; None for `none`."""
+    def make(self, goal: Goal) -> "Controller | None":
+        """Make the controller that follows a goal; None for `none`."""
         from kinetree import controllers
 
         if self.name == "none":
-            self._refuse("to", "reference", "kp", "kd", "ki")
             return None
-        if self.name == "gravity":
-            self._refuse("to", "reference", "kp", "ki")
+        if goal.reference is None:
             return controllers.GravityCompensation(kd=self.kd or 0)
-        goal = self._goal(robot, degrees, recorded)
         if self.name == "computed-torque":
             self._refuse("ki")
             gains = {"kp": self.kp, "kd": self.kd}
             chosen: dict[str, Any] = {name: x for name, x in gains.items() if x is not None}
-            return controllers.ComputedTorque(goal, **chosen)
+            return controllers.ComputedTorque(goal.reference, **chosen)
         law, gravity = self.name.removesuffix("-gravity"), self.name.endswith("-gravity")
         missing = [x for x in GAINS[law] if getattr(self, x) is None]
         if missing:
@@ -304,23 +362,38 @@ class Control:
             )
         kp, kd, ki = (x or 0.0 for x in (self.kp, self.kd, self.ki))
         if law == "pid":
-            return controllers.PID(goal, kp, kd, ki, gravity=gravity)
+            return controllers.PID(goal.reference, kp, kd, ki, gravity=gravity)
         self._refuse("ki")
-        return controllers.PD(goal, kp, kd, gravity=gravity)
+        return controllers.PD(goal.reference, kp, kd, gravity=gravity)
 
-    def _goal(self, robot: Robot, degrees: bool, recorded: Recorded) -> "Array | Trajectory":
+    def goal(self, robot: Robot, q0: Array, degrees: bool, recorded: Recorded) -> Goal:
+        """Read the reference of a controller: of a file, a motion planned from q0, or a step."""
         from kinetree.cli.rows import read_trajectory, request_of
+        from kinetree.motion.plan.within_limits import reference_to
 
-        if self.reference is not None and self.to:
-            raise InputError("--to and --reference both give the goal; expected one of them.")
+        if self.name in ("none", "gravity"):
+            unused = ("kp",) if self.name == "gravity" else ("kp", "kd")
+            self._refuse("to", "reference", "step", *unused, "ki")
+            return Goal()
         if self.reference is not None:
+            if self.to or self.step:
+                raise InputError(
+                    f"--{'to' if self.to else 'step'} and --reference both give the goal; expected "
+                    "one of them."
+                )
             request = request_of(robot.model, recorded, degrees=degrees)
-            return read_trajectory(self.reference, request)
-        goal = vector(robot.model, "q", self.to, degrees, "--to")
-        return closed_position(robot, goal, self.to, degrees, "--to")
+            motion = read_trajectory(self.reference, request)
+            return Goal(motion, FILE, motion.duration)
+        q1 = vector(robot.model, "q", self.to, degrees, "--to")
+        q1 = closed_position(robot, q1, self.to, degrees, "--to")
+        try:
+            motion = None if self.step else reference_to(robot, q0, q1)
+        except InputError as error:
+            raise InputError(f"{error} With --step the controller gets the goal at once.") from None
+        return Goal(q1, STEP) if motion is None else Goal(motion, PLANNED, motion.duration)
 
     def _refuse(self, *options: str) -> None:
-        given = [f"--{x}" for x in options if getattr(self, x) is not None]
+        given = [f"--{x}" for x in options if getattr(self, x) not in (None, False)]
         if given:
             raise InputError(
                 f"--controller {self.name} does not use {', '.join(given)}; leave it out."
@@ -335,6 +408,7 @@ class Result:
     motion: "Trajectory"
     degrees: bool
     ended: Ended
+    goal: Goal
 
     def write(self, output: Path | None, json: bool) -> None:
         """Write the motion to the output, a summary or JSON to stdout, messages to stderr."""
@@ -375,6 +449,7 @@ class Result:
             **{x: getattr(shown, x) for x in LETTERS},
             "method": shown.meta.get("method"),
             "controller": shown.meta.get("controller") or None,
+            **self.goal.document(),
             **{key: shown.meta[key] for key in NOTED if key in shown.meta},
             **self._controls(),
             "violations": _documents(self.violations()),
@@ -412,6 +487,9 @@ class Result:
         heads = ("start", "end", "lowest", "highest")
         title = f"{self.robot.name}: {about}"
         screen.print(_table(title, "q", heads, names(model, "q"), columns, self._units("q")))
+        if self.goal.kind is not None:
+            screen.print()
+            screen.print(f"reference: {REFERENCES[self.goal.kind].format(self.goal.duration)}")
         if shown.tau is not None and np.any(shown.tau):
             peaks = [_peak(x) for x in shown.tau.T]
             table = _table(

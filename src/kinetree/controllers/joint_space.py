@@ -71,7 +71,9 @@ class PD(Following, Stateless):
 
     Args:
         reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
-            returns q or (q, dq) or (q, dq, ddq), or a Trajectory.
+            returns q or (q, dq) or (q, dq, ddq), or a Trajectory. An array is a goal from the first
+            moment on, a step; `kt.motion.within_limits` plans a motion to it, which the command
+            line and the workbench do by themselves.
         kp: gain of the error, N m/rad or N/m: a number, a diagonal of shape (n,), or a matrix (n,
             n).
         kd: gain of the rate of the error, N m s/rad or N s/m: a number, a diagonal of shape (n,),

@@ -12,9 +12,11 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.mathml import from_latex
-from kinetree.base.tables import escape
+from kinetree.base.tables import counted, escape, text_table
+from kinetree.explain.numbers import column_cells
 
 NUMBER, HOLE = re.compile(r"\d+"), "#"
+MAX_LINES = 40  # of a printed tree: a screen
 Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vector or matrix
 
 # lines of the source that compute a number: module below kinetree, and the beginning of the line
@@ -126,6 +128,26 @@ class Node:
             yield self
         for child in self.children:
             yield from child.leaves()
+
+    def __str__(self) -> str:
+        """A table of the number and of the numbers below it, as many levels as fit MAX_LINES."""
+        sizes = _levels([self])
+        depth = max(2, int((np.cumsum(sizes) <= MAX_LINES).sum()))
+        rows = list(self._indented(depth))
+        values = np.array([node.value for _, node in rows]).reshape(len(rows), -1)
+        cells = zip(*map(column_cells, values.T), strict=True)
+        lines = text_table(
+            [[name, *x, node.unit] for (name, node), x in zip(rows, cells, strict=True)]
+        )
+        if deeper := sum(sizes[depth:]):
+            lines.append(f"{counted(deeper, 'number')} below these; index by name to unfold one")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _indented(self, depth: int, before: str = "") -> "Iterator[tuple[str, Node]]":
+        """The node and those below it, each with its indented name, down to a depth."""
+        yield before + self.name, self
+        for child in self.children if depth > 1 else ():
+            yield from child._indented(depth - 1, before + "  ")
 
     def __getitem__(self, name: str) -> "Node":
         for child in self.children:

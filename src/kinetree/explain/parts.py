@@ -105,7 +105,7 @@ def screw_parts(at: Recorded) -> tuple[Parts, list[Values]]:
         )
         parts["F"].append(
             {
-                "inertia": G @ dV[i],
+                "acceleration": G @ dV[i],
                 "velocity product": -ad(V[i]).T @ (G @ V[i]),
                 "gravity": G @ at.resting.dV[i],
                 "external wrench": -x.F_ext[i],
@@ -134,7 +134,7 @@ def closed_parts(at: Recorded) -> tuple[Parts, list[Values]]:
         "velocity product": -L @ (form.ad_Adq @ (form.W @ V + form.V_base)),
     }
     wrench = {
-        "inertia": L.T @ (G @ total(motion)),
+        "acceleration": L.T @ (G @ total(motion)),
         "velocity product": -L.T @ (form.ad_V.T @ (G @ V)),
         "gravity": L.T @ (G @ weight),
         "external wrench": -L.T @ form.F_ext,
@@ -244,7 +244,7 @@ def _inward(at: Recorded, frames: _Frames) -> tuple[list[Values], list[Values]]:
         inertia, gravity = at.moving.a_c[i] * m, at.resting.a_e[i] * m
         forces.append(
             {
-                "inertia": inertia,
+                "acceleration": inertia,
                 "gravity": gravity,
                 "external wrench": -(R @ x.F_ext[i][3:]),
                 **at.children(i, f_c),
@@ -252,7 +252,7 @@ def _inward(at: Recorded, frames: _Frames) -> tuple[list[Values], list[Values]]:
         )
         moments.append(
             {
-                "inertia": I @ at.moving.alpha[i] + cross(c, inertia),
+                "acceleration": I @ at.moving.alpha[i] + cross(c, inertia),
                 "velocity product": cross(omega, I @ omega),
                 "gravity": cross(c, gravity),
                 "external wrench": -(R @ x.F_ext[i][:3]),

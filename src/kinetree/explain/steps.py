@@ -213,7 +213,7 @@ def _numbers(explanation: Explanation, k: int, part: str) -> tuple[Quantity, ...
               for d in dofs),
         ),
         "velocity product": lambda: (vector("twist V", V, "rad/s, m/s", frame),),
-        "inertia": lambda: (mass, vector("spatial inertia G", _array(model.G[k]), "", frame)),
+        "acceleration": lambda: (mass, vector("spatial inertia G", _array(model.G[k]), "", frame)),
         "gravity": lambda: (mass, vector("gravity", _array(model.gravity[3:]), "m/s^2", "{s}")),
     }  # fmt: skip
     return known[part]() if part in known else ()

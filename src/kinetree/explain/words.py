@@ -25,7 +25,7 @@ SCREW: Equations = {
         "gravity": r"-\mathrm{Ad}_{is} g",
     },
     "F": {
-        "inertia": r"G \dot V_{\mathrm{motion}}",
+        "acceleration": r"G \dot V_{\mathrm{motion}}",
         "velocity product": r"-\mathrm{ad}_V^T G V",
         "gravity": r"-G \mathrm{Ad}_{is} g",
         "external wrench": r"-F_{\mathrm{ext}}",
@@ -43,7 +43,7 @@ CLOSED: Equations = {
         "gravity": r"-L\, \mathrm{Ad}\, g",
     },
     "F": {
-        "inertia": r"L^T G \dot V_{\mathrm{motion}}",
+        "acceleration": r"L^T G \dot V_{\mathrm{motion}}",
         "velocity product": r"-L^T \mathrm{ad}_V^T G V",
         "gravity": r"-L^T G L\, \mathrm{Ad}\, g",
         "external wrench": r"L^T (F_{\mathrm{tip}} - F_{\mathrm{ext}})",
@@ -74,13 +74,13 @@ LINK: Equations = {
         "gravity": r"-R_{is} g",
     },
     "f": {
-        "inertia": r"m a_{c,\mathrm{motion}}",
+        "acceleration": r"m a_{c,\mathrm{motion}}",
         "gravity": r"-m R_{is} g",
         "external wrench": r"-f_{\mathrm{ext}}",
         "child": r"R_{ic} f_c",
     },
     "n": {
-        "inertia": r"I \alpha + c \times m a_{c,\mathrm{motion}}",
+        "acceleration": r"I \alpha + c \times m a_{c,\mathrm{motion}}",
         "velocity product": r"\omega \times I \omega",
         "gravity": r"-c \times m R_{is} g",
         "external wrench": r"-n_{\mathrm{ext}}",

@@ -82,7 +82,15 @@ def excite(
         )
         for k in range(2 * harmonics - 3)  # as many as the space has dimensions
     ]  # fmt: skip
-    space = _Space(fine, robot, use, acceleration)
+    fastest = 2 * np.pi * harmonics * periods / fine[0].duration  # rad/s of the last harmonic
+    spacing = float(np.diff(fine[0].t).max())
+    if fastest * spacing > 1:
+        raise InputError(
+            f"dt is {dt:g} s, too long to show the fastest sine of {fastest / (2 * np.pi):.3g} Hz; "
+            f"expected {1 / fastest:.3g} s at most, or fewer harmonics."
+        )
+    # a sum of sines up to w exceeds its largest sample by 1 / cos(w h / 2) at most
+    space = _Space(fine, robot, use, acceleration, 1 / np.cos(fastest * spacing / 2))
     sought = unknowns(robot, friction, armature)
     kept = list(find_base(sought).kept)
     rng = np.random.default_rng(seed)
@@ -111,9 +119,16 @@ class _Space:
     """Linear combinations of motions about a common centre, scaled into the limits."""
 
     def __init__(
-        self, motions: list[Trajectory], robot: Robot, use: float, acceleration: StateLike | None
+        self,
+        motions: list[Trajectory],
+        robot: Robot,
+        use: float,
+        acceleration: StateLike | None,
+        between: float,
     ) -> None:
+        """between: the most by which a peak exceeds the largest sample, as a factor."""
         self.robot, self.bounds, self.amplitude = robot, bounds_of(robot.model), 1.0
+        self.between = between
         names = self.bounds.names
         most = np.inf
         if acceleration is not None:
@@ -131,7 +146,7 @@ class _Space:
     def motion(self, c: Array, samples: slice) -> tuple[Array, Array, Array]:
         """q, dq and ddq, (T, n), of coefficients c, (k, n), at some of the samples."""
         q, dq, ddq = (np.einsum("ktn,kn->tn", x, c) for x in self.parts)
-        peaks = [np.abs(x).max(axis=0) for x in (q, dq, ddq)]
+        peaks = [self.between * np.abs(x).max(axis=0) for x in (q, dq, ddq)]
         peaks = [np.where(peak > 0, peak, np.inf) for peak in peaks]  # joints at rest stay at rest
         shares = [most / peak for most, peak in zip(self.most, peaks, strict=True)]
         scale = self.amplitude * np.min(shares, axis=0)

@@ -15,6 +15,7 @@ from kinetree.errors import InputError, NameLookupError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
+from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
@@ -294,18 +295,22 @@ class Model:
         }
         return self.replace(**changed)
 
-    def with_friction(self, friction: Mapping[str, Friction]) -> "Model":
-        """Return the same robot with other friction at some joints.
+    def with_friction(self, friction: Friction | Mapping[str, Friction]) -> "Model":
+        """Return the same robot with other friction at all joints, or at some.
 
         Args:
-            friction: {joint name: Friction(...)}, coefficients in N m s/rad or N s/m, and N m or N.
+            friction: Friction(...), of every joint but free ones and those that follow another;
+                or {joint name: Friction(...)}. Coefficients in N m s/rad or N s/m, and N m or N.
         """
+        names = [joint.name for joint in self.joints]  # mimic joints can have friction too
+        if isinstance(friction, Friction):
+            rubbing = [x for x in self.joints if x.type != FREE and x.follows is None]
+            friction = {joint.name: friction for joint in rubbing}
         if not isinstance(friction, Mapping):
             raise InputError(
-                f"friction is {friction!r}; expected it by joint, {{name: Friction(...)}}. "
-                "For all alike: {name: friction for name in robot.model.joint_names}."
+                f"friction is {friction!r}; expected Friction(...), of all joints alike, or "
+                "{name: Friction(...)}."
             )
-        names = [joint.name for joint in self.joints]  # mimic joints can have friction too
         own_names = set(names)
         unknown = [name for name in friction if name not in own_names]
         if unknown:

@@ -18,11 +18,13 @@ from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz,
 from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
+    from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
     from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
     from kinetree.motion.plan.straight_line import straight_line
     from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
+    from kinetree.motion.plan.within_limits import within_limits
     from kinetree.motion.recordings.read import read, read_csv, read_npz
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "JointLoad",
     "LimitError",
     "LimitReport",
+    "Motor",
+    "MotorLoad",
     "Overload",
     "TimeOptimal",
     "Trajectory",
@@ -41,6 +45,7 @@ __all__ = [
     "energy_balance",
     "excitation",
     "inverse_kinematics",
+    "motor_loads",
     "plot",
     "quintic",
     "read",
@@ -54,6 +59,7 @@ __all__ = [
     "time_optimal",
     "to_dataframe",
     "trapezoid",
+    "within_limits",
     "write_csv",
     "write_npz",
     "write_parquet",
@@ -61,11 +67,13 @@ __all__ = [
 
 # modules whose names are imported when first used: a simulation needs neither planners nor readers
 _LATER = {
+    "limits.motors": ("Motor", "MotorLoad", "motor_loads"),
     "plan.inverse_kinematics": ("inverse_kinematics",),
     "plan.points": ("cubic", "quintic", "spline", "trapezoid"),
     "plan.sinusoids": ("excitation", "sinusoid"),
     "plan.straight_line": ("straight_line",),
     "plan.time_optimal": ("TimeOptimal", "time_optimal"),
+    "plan.within_limits": ("within_limits",),
     "recordings.read": ("read", "read_csv", "read_npz"),
 }
 

@@ -60,24 +60,24 @@ class Animation:
 @typed
 def animate(
     trajectory: Record,
-    robot: Model | HasModel | None = None,
+    path: FilePath | None = None,
     *,
+    robot: Model | HasModel | None = None,
     viewer: Callable[[Model, Array, Array], Any] | None = None,
     fps: float = 25,
     speed: float = 1,
-    path: FilePath | None = None,
 ) -> Any:
     """Play a motion in a notebook, as a movie or in a viewer.
 
     Args:
         trajectory: one motion.
+        path: file to write: .gif, .mp4 or .html.
         robot: a Robot is drawn with the meshes of its file; None is the model that the trajectory
             was made with.
         viewer: a function of the model, the times of the frames in the animation, (F,), s, and the
             positions, (F, nq). None: the robot is drawn.
         fps: frames per second of the animation, 1/s.
         speed: seconds of motion per second of the animation, dimensionless.
-        path: file to write: .gif, .mp4 or .html.
 
     Returns:
         the result of the viewer, or an Animation, which a notebook plays.

@@ -59,7 +59,7 @@ def model_for(record: Record, robot: Model | HasModel | None, purpose: str) -> M
     if not isinstance(model, Model):
         raise InputError(
             f"{purpose} needs a robot and got {robot!r:.60}; pass robot=kt.load(...), or nothing "
-            "if the trajectory was made with a robot. The name of a file goes into path=..."
+            "if the trajectory was made with a robot."
         )
     if record.dof_names != model.dof_names:
         raise InputError(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.joints.configuration import difference
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.charts import TIME, Axis, Bound, Chart, Series
 from kinetree.base.figure import Figure
@@ -18,8 +19,10 @@ from kinetree.motion.limits.check import POSITION, SPEED, TORQUE, check_limits
 from kinetree.motion.limits.report import LimitReport
 from kinetree.motion.record import FilePath, Record
 
-PANELS = ("q", "dq", "ddq", "tau", "energy")
+PANELS = ("q", "error", "dq", "ddq", "tau", "energy")
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
+ERROR = "position less reference"
+ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are drawn as zero
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 PER = {"q": ("rad", "m"), "dq": ("rad/s", "m/s"), "ddq": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
@@ -43,10 +46,10 @@ class Drawing:
 @typed
 def plot(
     trajectory: Record,
-    robot: Model | HasModel | None = None,
-    *,
-    panels: Sequence[str] | None = None,
     path: FilePath | None = None,
+    *,
+    robot: Model | HasModel | None = None,
+    panels: Sequence[str] | None = None,
     title: str | None = None,
     show: bool = False,
     effort: StateLike | None = None,
@@ -56,10 +59,12 @@ def plot(
 
     Args:
         trajectory: one motion, or a batch, of which the median and the range are drawn.
+        path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
-        panels: some of "q", "dq", "ddq", "tau", "energy"; None is all that is known but "ddq".
-        path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+        panels: some of "q", "error", "dq", "ddq", "tau", "energy"; None is all that is known but
+            "ddq". "error" is the distance from the reference of the controller, which "q" has
+            dotted.
         title: above the figure; None is the name of the trajectory.
         show: opens a window of matplotlib.
         effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the
@@ -73,7 +78,7 @@ def plot(
     """
     drawing = _drawing(trajectory, robot, effort, velocity)
     charts = [
-        _energy_chart(drawing) if panel == "energy" else _chart(drawing, panel)
+        {"energy": _energy_chart, "error": _error_chart}.get(panel, _chart)(drawing, panel)
         for panel in _panels(drawing, panels)
     ]
     count = int(np.prod(trajectory.batch_shape))
@@ -113,7 +118,7 @@ def _rate_colours(model: Model) -> list[int]:
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
-    known = {"q", "dq", "ddq"}
+    known = {"q", "dq", "ddq"} | ({"error"} if "reference" in drawing.trajectory.meta else set())
     if drawing.model is not None:
         known |= {"tau"} if drawing.trajectory.batch_shape else {"tau", "energy"}
     elif drawing.trajectory.tau is not None:
@@ -125,7 +130,9 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
             raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
         if panel not in known:
             way = "one motion, not a batch; choose trajectory.rollout(k)."
-            if drawing.model is None:
+            if panel == "error":
+                way = "a simulation with a controller that follows joint positions."
+            elif drawing.model is None:
                 way = "a robot; pass robot=..."
             raise InputError(f"panel {panel!r} needs {way}")
     return list(panels)
@@ -142,17 +149,34 @@ def _chart(drawing: Drawing, panel: str) -> Chart:
     unit = trajectory.units[panel]
     units, limits = _units(drawing, panel, len(names)), _limits(drawing, panel, len(names))
     flat = x.reshape(len(trajectory), -1, x.shape[-1])
+    wanted = trajectory.meta.get("reference")
     lines = [
         Series(
             name, trajectory.t, np.median(flat[:, :, k], axis=1),
             unit=units[k] if units[k] != unit else "", limits=limits[k],
             band=(flat[:, :, k].min(axis=1), flat[:, :, k].max(axis=1)) if x.ndim > 2 else None,
             colour=k if panel == "q" else drawing.colours[k],
+            reference=(wanted["t"], wanted["q"][:, k]) if wanted and panel == "q" else None,
         )
         for k, name in enumerate(names)
     ]  # fmt: skip
     axes = TIME, Axis(unit)
     return Chart(NAMES[panel], axes, tuple(lines), beyond=_beyond(drawing.report, panel))
+
+
+def _error_chart(drawing: Drawing, panel: str) -> Chart:
+    """The tangent vectors from the reference to the positions, at the samples of the reference."""
+    trajectory, model = drawing.trajectory, drawing.model
+    assert model is not None  # a simulation has one
+    t, wanted = (trajectory.meta["reference"][name] for name in ("t", "q"))
+    q = trajectory.q[np.searchsorted(trajectory.t, t)]
+    away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
+    away[np.abs(away) < ROUNDING] = 0.0
+    lines = [
+        Series(name, t, away[:, k], colour=drawing.colours[k])
+        for k, name in enumerate(model.dof_names)
+    ]
+    return Chart(ERROR, (TIME, Axis(trajectory.units["q"])), tuple(lines))
 
 
 def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float, str], ...] | None:
@@ -204,7 +228,7 @@ def _finite(x: float) -> float | None:
     return float(x) if np.isfinite(x) else None
 
 
-def _energy_chart(drawing: Drawing) -> Chart:
+def _energy_chart(drawing: Drawing, panel: str) -> Chart:
     """The energies since the start."""
     balance = energy_balance(drawing.trajectory, drawing.model)
     lines = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.curve.between import Interpolant, Motion, curved
 from kinetree.motion.curve.pieces import Pieces, Polynomials
+from kinetree.motion.curve.splines import spline_rates
 
 FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
@@ -36,8 +37,8 @@ class Fields(TypedDict, total=False):
 
     t: ArrayLike
     q: ArrayLike
-    dq: ArrayLike
-    ddq: ArrayLike
+    dq: ArrayLike | None
+    ddq: ArrayLike | None
     tau: ArrayLike | None
     joint_names: Sequence[str]
     name: str
@@ -58,22 +59,26 @@ class Record:
 
     t: Array
     q: Array
-    dq: Array
-    ddq: Array
+    dq: Array = cast("Array", None)  # an array after __post_init__
+    ddq: Array = cast("Array", None)
     tau: Array | None = None
     joint_names: tuple[str, ...] = ()
     name: str = "trajectory"
     model: Model | None = None
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pieces: Pieces | None = None
+    computed: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        _set(self, "computed", tuple(x for x in ("dq", "ddq") if getattr(self, x) is None))
         _align(self)
         names = tuple(self.joint_names) or _names(self.model, np.shape(self.q))
         _set(self, "joint_names", names)
         _set(self, "meta", MappingProxyType(dict(self.meta)))
         _set(self, "t", _times(self.t))
         _set(self, "q", _column(self, "q", self.q, self.coordinate_names))
+        for name, x in _missing_rates(self).items():
+            _set(self, name, x)
         _set(self, "dq", _column(self, "dq", self.dq, self.dof_names))
         _set(self, "ddq", _column(self, "ddq", self.ddq, self.dof_names))
         if self.tau is not None:
@@ -133,19 +138,24 @@ class Record:
                 f"give {len(self.batch_shape)} numbers."
             )
         at = (slice(None), *index)
-        tau = None if self.tau is None else self.tau[at]
+        dq, ddq, tau = (
+            None if x is None or name in self.computed else x[at]
+            for name, x in (("dq", self.dq), ("ddq", self.ddq), ("tau", self.tau))
+        )
         pieces = None if self.pieces is None else self.pieces.rollout(index)
-        return self.replace(q=self.q[at], dq=self.dq[at], ddq=self.ddq[at], tau=tau, pieces=pieces)
+        return self.replace(q=self.q[at], dq=dq, ddq=ddq, tau=tau, pieces=pieces)
 
     def replace(self, **changes: Unpack[Fields]) -> Self:
         """A copy with some fields changed.
 
         Other samples t, q, dq or ddq are another motion: the copy then has no pieces, unless they
-        are given too.
+        are given too. `dq=None` forgets measured rates: they are computed from the positions.
 
         Args:
             changes: fields by name, with shapes and units as in `Trajectory`.
         """
+        for name in {*self.computed} - {*changes}:
+            changes[name] = None
         if "pieces" not in changes and self.pieces is not None:
             if not {"t", "q", "dq", "ddq"}.isdisjoint(changes):
                 changes["pieces"] = None
@@ -154,10 +164,8 @@ class Record:
         return dataclasses.replace(self, **changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {
-            field_of_record.name: getattr(self, field_of_record.name)
-            for field_of_record in dataclasses.fields(self)
-        }
+        names = [x.name for x in dataclasses.fields(self) if x.init]
+        fields = {x: None if x in self.computed else getattr(self, x) for x in names}
         return _make, (type(self), fields | {"meta": dict(self.meta)})  # a proxy has no pickle
 
 
@@ -198,6 +206,22 @@ def _names(model: Model | None, shape: Sequence[int]) -> tuple[str, ...]:
     if model is not None:
         return model.joint_names
     return tuple(f"joint_{k}" for k in range(1, 1 + (shape[-1] if shape else 0)))
+
+
+def _missing_rates(record: Record) -> dict[str, Array]:
+    """dq and ddq where they are None: derivatives of the spline through q, or through dq."""
+    names, model = record.computed, record.model
+    if not names:
+        return {}
+    if "dq" in names and model is not None and curved(model):
+        raise InputError(
+            f"dq of trajectory {record.name!r} is None, but rates of quaternions and planar "
+            "positions are not the derivatives of q; give dq."
+        )
+    if len(record.t) < 2:
+        raise InputError(f"{names[0]} is None: one sample alone has no rates; give dq and ddq.")
+    rates = spline_rates(record.t, record.q, None if "dq" in names else np.asarray(record.dq))
+    return {name: x for name, x in zip(("dq", "ddq"), rates, strict=True) if name in names}
 
 
 def _times(value: ArrayLike) -> Array:

@@ -18,12 +18,14 @@ class Trajectory(Record):
     """A motion, or a batch of motions. Arrays are read-only float64.
 
     Axes between time and joint are a batch. Without a model, every joint has one degree of freedom.
+    `computed` names the rates that were left out, "dq" or "ddq".
 
     Args:
         t: times, shape (T,), s.
         q: joint positions, shape (T, ..., nq), rad or m.
-        dq: joint rates, shape (T, ..., n), rad/s or m/s.
-        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2.
+        dq: joint rates, shape (T, ..., n), rad/s or m/s; None: those of the spline through q, and
+            files that are written leave them out.
+        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2; None: those of the spline.
         tau: joint forces, shape (T, ..., n), N m or N; None: only the motion is known.
         joint_names: names of the joints, where there is no model.
         name: name of the motion.

@@ -168,8 +168,8 @@ class Construction(RobotCore):
         return type(self)(self.model.with_payload(m, com, I_com, frame))
 
     @documented_like(Model.with_friction)
-    def with_friction(self, friction: Mapping[str, Friction]) -> Self:
-        """The same robot with other friction at some joints."""
+    def with_friction(self, friction: Friction | Mapping[str, Friction]) -> Self:
+        """The same robot with other friction at all joints, or at some."""
         return type(self)(self.model.with_friction(friction))
 
     def with_springs(self, springs: Mapping[str, Spring | None]) -> Self:

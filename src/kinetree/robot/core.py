@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from kinetree import algorithms
+from kinetree.algorithms.joints.configuration import random_positions, start_position
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.foreign_names import UnknownAttributeError
-from kinetree.base.options import generator
+from kinetree.base.options import count, generator
+from kinetree.errors import InputError
 from kinetree.model import Model, model_of
 from kinetree.model.documented import documented_like
 from kinetree.model.inputs import frame_wrenches
@@ -83,15 +86,37 @@ class RobotCore:
         constraints = self.model.constraints
         return algorithms.neutral(self.model) if constraints is None else np.array(constraints.home)
 
-    def random(self, rng: np.random.Generator | int | None = None) -> Array:
-        """A random position within the limits, shape (nq,), rad or m.
+    def start_position(self) -> Array:
+        """The position in which commands and views begin, shape (nq,), rad or m.
 
-        It is a position of the tree: `project` closes the constraints of a robot that has some.
+        It is `neutral()`, with joints whose limits exclude zero in the middle of their limits.
+        """
+        return start_position(self.model)
+
+    def random(
+        self,
+        size: int | Sequence[int] | None = None,
+        *,
+        rng: np.random.Generator | int | None = None,
+    ) -> Array:
+        """Random positions within the limits, shape (nq,), or (*size, nq), rad or m.
+
+        They are positions of the tree: `project` closes the constraints of a robot that has some.
 
         Args:
+            size: number of positions, or the shape of a batch; None: one position.
             rng: a NumPy generator, or a seed; None: a new random generator.
+
+        Example:
+            >>> kt.robots.panda().random(4096, rng=0).shape
+            (4096, 7)
         """
-        return algorithms.random(self.model, generator(rng))
+        if isinstance(size, np.random.Generator):
+            raise InputError("size is a generator; expected a number of positions. Pass rng=...")
+        sizes = () if size is None else size if isinstance(size, list | tuple) else (size,)
+        shape = tuple(count(x, "size") for x in sizes)
+        flat = random_positions(self.model, generator(rng), prod(shape))
+        return flat.reshape(*shape, self.model.nq)
 
     @documented_like(algorithms.integrate)
     def integrate(self, q: StateLike, v: StateLike) -> Array:

@@ -12,6 +12,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps
 from kinetree.simulate.core.ending import recorded
 from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
+from kinetree.simulate.core.followed import followed_positions
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run, SimulationOptions, checked, run_signature
 from kinetree.simulate.core.setup import Setup, read_setup
@@ -73,7 +74,8 @@ def simulate(
         the drives, and drive_state; of a robot with constraints constraint_forces {constraint:
         (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi;
         stuck, of a controller that follows joint positions: the joints that friction keeps away
-        from its goal, () if there are none; print them to read why.
+        from its goal, () if there are none; print them to read why; reference, of one that follows
+        joint positions: {"t": (K,), "q": (K, nq)} of up to 256 samples, which plots draw.
 
     Raises:
         SimulationError: a state is not finite, a joint left its limits, or constraints could not
@@ -117,6 +119,8 @@ def motion(
             x.flags.writeable = False  # a Trajectory takes frozen arrays without a copy
         stuck = stuck_joints(setup, t, arrays)  # joints that friction keeps from their goal
         meta = meta if stuck is None else meta | {"stuck": stuck}
+        reference = followed_positions(setup, t)
+        meta = meta if reference is None else meta | {"reference": reference}
         return Trajectory(t=t, name=run.model.name, model=run.model, meta=meta, **arrays)
 
     return recorded(run, setup, outcome, loop.system.note, make)

@@ -1,6 +1,7 @@
-"""Ways of calling a kernel: batch sizes, memory layouts, `out=`, threads and processes.
+"""Ways of calling a kernel: batch sizes, addresses, threads, processes, and code from the cache.
 
-Every way must give the bits of calls with one state.
+Every way must give the bits of calls with one state. These are the ways in which the processor, the
+operating system or the disk takes part; the tests of the repository try the others.
 """
 
 import hashlib
@@ -8,15 +9,18 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from kinetree import robots
 from kinetree.base.arrays import Array
-from kinetree.engine.call.threads import GRAIN, PIECES, cut, threads
+from kinetree.engine.cache import entries, folder
+from kinetree.engine.call.threads import threads
+from kinetree.robot import Robot
 from kinetree.testing.machine import has_llvm, run_python, starts_processes
 from kinetree.testing.record import Finding, Options, equal, skipped
 
@@ -25,6 +29,7 @@ LARGEST_BATCH = 1000  # states
 INTERPRETED_BATCH = 40  # states, where kernels are interpreted
 SHARED_BATCH = 20_011  # states that several threads share; a prime, so that pieces end unevenly
 THREAD_COUNTS = (1, 2, 3, 7)
+COMPILED = {"emit", "parse", "code generation"}  # stages of a kernel that is compiled
 SINGLE_CALLS = "the bits of single calls"
 Arrays = tuple[Array, ...]
 
@@ -86,13 +91,6 @@ def batch_sizes(_: Options) -> Iterator[Finding]:
             yield equal(title, SINGLE_CALLS, first or SINGLE_CALLS)
 
 
-def spread(x: Array) -> Array:
-    """Return every second row and column of a larger array."""
-    wide = np.full((2 * len(x), 2 * x.shape[1]), np.nan)
-    wide[::2, ::2] = x
-    return wide[::2, ::2]
-
-
 def misaligned(x: Array) -> Array:
     """Return the same array at an address that is not a multiple of 8."""
     moved = np.zeros(x.nbytes + 8, np.uint8)[3 : 3 + x.nbytes].view(x.dtype).reshape(x.shape)
@@ -100,52 +98,17 @@ def misaligned(x: Array) -> Array:
     return moved
 
 
-LAYOUTS: dict[str, Callable[[Array], Any]] = {
-    "columns first in memory": np.asfortranarray,
-    "every second row and column": spread,
-    "at an odd address": misaligned,
-    "bytes in the opposite order": lambda x: x.astype(x.dtype.newbyteorder()),
-    "two leading axes": lambda x: x.reshape(5, 12, -1),
-    "lists of numbers": lambda x: x.tolist(),
-}
-
-
-def layouts(_: Options) -> Iterator[Finding]:
-    """Check arrays with other strides, orders, alignments and shapes, also of `out=`."""
-    for name in QUANTITIES[:3]:
-        kernel, arguments = panda(name, 60)
-        single = alone(kernel, arguments)
-        for title, change in LAYOUTS.items():
-            result = np.asarray(kernel(*map(change, arguments)))
-            yield same(f"{name}: {title}", result.reshape(single.shape), single)
+def addresses(_: Options) -> Iterator[Finding]:
+    """Check arguments and a result at addresses that are not multiples of their size."""
     kernel, arguments = panda("inverse_dynamics", 60)
     single = alone(kernel, arguments)
-    wide = np.full((120, 2 * single.shape[1]), np.nan)
-    expected = wide.copy()
-    expected[::2, ::2] = single
-    kernel(*arguments, out=wide[::2, ::2])
-    yield same("out= with every second row and column", wide, expected)
-    both = arguments[2].copy()
-    kernel(*arguments[:2], both, out=both)
-    yield same("out= is an argument", both, single)
-
-
-def first_answers(_: Options) -> Iterator[Finding]:
-    """Check that a large kernel gives the same bits before and after it is compiled."""
-    if not has_llvm():
-        yield skipped("answers before a kernel is compiled", "kernels are interpreted")
-        return
-    robot = robots.quadruped()
-    kernel = robot.compile("forward_dynamics")
-    q = np.eye(1, robot.model.nq)[0]  # a unit quaternion, and zeros
-    dq, tau = (x[0] for x in states(1, 2, robot.n))
-    before = np.array(kernel(q, dq, tau))
-    after = np.array(kernel.wait()(q, dq, tau))
-    yield same("quadruped, forward_dynamics: before and after it is compiled", before, after)
+    out = misaligned(np.full_like(single, np.nan))
+    kernel(*map(misaligned, arguments), out=out)
+    yield same("inverse_dynamics: arrays at odd addresses", out, single)
 
 
 def thread_counts(_: Options) -> Iterator[Finding]:
-    """Check large batches on several numbers of threads, calls at once, and pieces of a batch."""
+    """Check large batches on several numbers of threads, and calls at once."""
     kernel, arguments = panda("inverse_dynamics", SHARED_BATCH if has_llvm() else INTERPRETED_BATCH)
     single = alone(kernel, arguments)
     for count in THREAD_COUNTS:
@@ -153,14 +116,6 @@ def thread_counts(_: Options) -> Iterator[Finding]:
         with threads(count):
             kernel(*arguments, out=out)
         yield same(f"inverse_dynamics: {count} threads", out, single)
-        wrong = [
-            size
-            for size in (1, GRAIN - 1, GRAIN, GRAIN + 1, 1000, 4096, SHARED_BATCH)
-            if [k for part in cut(size, count * PIECES) for k in range(size)[part]]
-            != list(range(size))
-        ]
-        title = f"{count} threads: sizes of batches with a state in no piece or in two"
-        yield equal(title, [], wrong)
     parts = [tuple(x[k : k + 5] for x in arguments) for k in range(0, 40, 5)]
     try:
         with ThreadPoolExecutor(len(parts)) as pool:
@@ -173,10 +128,11 @@ def thread_counts(_: Options) -> Iterator[Finding]:
     yield same("inverse_dynamics: called by 8 threads at once", called, single[:40])
 
 
-def bits() -> str:
-    """Return a hash of results of a kernel on one and on two threads."""
-    kernel, arguments = panda("inverse_dynamics", 5000)
-    digest = hashlib.sha256()
+def bits(robot: Robot | None = None) -> str:
+    """Return a hash of results of a new kernel, on one and on two threads."""
+    robot = robot or robots.panda()
+    kernel = robot.compile("inverse_dynamics").wait()
+    arguments, digest = states(5000, 3, robot.n), hashlib.sha256()
     for count in (1, 2):
         with threads(count):
             digest.update(np.ascontiguousarray(kernel(*arguments)).tobytes())
@@ -203,11 +159,66 @@ def other_processes(_: Options) -> Iterator[Finding]:
         return
     fork = hasattr(os, "fork") and sys.platform != "darwin"  # where a fork is safe
     words = ["-c", f"from {__name__} import print_bits; print_bits({fork})"]
-    with tempfile.TemporaryDirectory() as folder:
-        ended = run_python(words, folder)
+    with tempfile.TemporaryDirectory() as place:
+        ended = run_python(words, place)
     count = 3 if fork else 1
     title = "bits of a new process, its forked child, and itself afterwards"
     yield equal(title, [bits()] * count, ended.out.split() or ended.how)
 
 
-PARTS = (batch_sizes, layouts, first_answers, thread_counts, other_processes)
+@contextmanager
+def environment(values: Mapping[str, str | None]) -> Generator[None]:
+    """Set variables of the environment for the block; None removes one."""
+    before = dict(os.environ)
+    try:
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update({name: x for name, x in values.items() if x is not None})
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def damaged_entries() -> int:
+    """Return how many entries of the cache in use do not have the content of their seal."""
+    count = 0
+    for path in folder.folder().glob(f"*{entries.SUFFIX}"):
+        with suppress(OSError):  # an entry that another process removed
+            count += entries.unseal(path.stem, path.read_bytes()) is None
+    return count
+
+
+def stored_code(_: Options) -> Iterator[Finding]:
+    """Check that code is stored, and that code from the disk has the bits of new code."""
+    with environment({"KINETREE_CACHE": "0"}):
+        expected = bits(robots.spatial_3r())
+    for title in ("stored", "read"):
+        yield equal(f"bits of a kernel that is {title}", expected, bits(robots.spatial_3r()))
+    yield equal("damaged entries after that", 0, damaged_entries())
+    if not has_llvm():
+        yield skipped("code that is read", "without llvmlite no machine code is stored")
+        return
+    stages = {stage.name for stage in robots.spatial_3r().compile("inverse_dynamics").notes.stages}
+    yield equal("stages of a kernel that is read", [], sorted(stages & COMPILED))
+
+
+def own_cache(options: Options) -> Iterator[Finding]:
+    """Check the user's own cache: every entry is whole, and kernels from it have the same bits."""
+    with environment({"KINETREE_CACHE": "0"}):
+        expected = bits()
+    with environment(options.own_cache):
+        if not folder.enabled():
+            yield skipped("your own cache", "KINETREE_CACHE=0 switches it off")
+            return
+        advice = "Run: kinetree cache clear. Damaged entries are compiled again, never used."
+        try:
+            yield equal("damaged entries of your own cache", 0, damaged_entries(), advice)
+        except OSError as problem:
+            yield skipped("your own cache", str(problem))
+            return
+        yield equal("your own cache: bits of a kernel", expected, bits(), advice)
+
+
+PARTS = (batch_sizes, addresses, thread_counts, other_processes)
+CACHE = (stored_code, own_cache)

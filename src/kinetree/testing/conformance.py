@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from kinetree.engine.call.threads import cores
 from kinetree.errors import NameLookupError
-from kinetree.testing import caches, calls, machine, stored
+from kinetree.testing import calls, machine, stored
 from kinetree.testing.record import Conformance, Finding, Options, broken, equal
 
 MAX_PROCESSES = 4  # no more than there are cores
@@ -38,11 +38,10 @@ class Group(NamedTuple):
 
 GROUPS = {
     "machine": Group("arithmetic and files of this machine", machine.PARTS),
-    "numbers": Group("printed numbers, simulations, exported code", stored.NUMBERS),
     "kernels": Group("laws, and kernels against the direct form", stored.KERNELS),
     "bits": Group("bits of results against the stored table", stored.BITS),
-    "calls": Group("batch sizes, memory layouts, threads, processes", calls.PARTS),
-    "cache": Group("compiled code on disk", caches.PARTS),
+    "calls": Group("batch sizes, addresses, threads, processes", calls.PARTS),
+    "cache": Group("compiled code on disk", calls.CACHE),
     "commands": Group("the command line", stored.COMMANDS),
     "cuda": Group("CUDA kernels", stored.CUDA),
 }
@@ -61,9 +60,10 @@ def run_conformance(
         print(record)
         record.raise_if_failed()
 
-    Published numbers, kernels against the direct form of the algorithms, bits against a stored
-    table, ways of calling, the cache and the command line. It takes about a minute. Each group runs
-    in a process of its own; where Python starts no processes, all run in this one.
+    It checks that of a result which a machine can change: arithmetic, laws, kernels against the
+    direct form of the algorithms and against stored bits, ways of calling, the cache and the
+    command line. It takes about a minute. Each group runs in a process of its own; where Python
+    starts no processes, all run in this one.
 
     Args:
         only: names of groups, some of `kinetree.testing.conformance.GROUPS`; all if None.

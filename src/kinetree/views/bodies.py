@@ -10,11 +10,13 @@ import numpy as np
 
 from kinetree.algorithms import forward_kinematics
 from kinetree.base.arrays import Array
+from kinetree.engine.kernels.memo import remembered
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import cross
 from kinetree.views.loops import tied_points
 from kinetree.views.shapes import AXES, BASE, BODY, INERTIA, JOINT, Shape
 
@@ -34,8 +36,8 @@ def joint_point(model: Model, i: int) -> Array:
     screw = model.joints[i].screw
     if screw is None:
         return np.zeros(3)
-    A = np.asarray(screw, float)
-    return np.cross(A[:3], A[3:])
+    w, v = np.split(np.asarray(screw, float), 2)
+    return cross(w, v)
 
 
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
@@ -58,8 +60,12 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     return start, far
 
 
-def segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
+def segments(model: Model) -> tuple[tuple[int, Array, Array], ...]:
     """Link, start and end of every straight piece of body, in the link's frame."""
+    return remembered(model, ("views", "segments"), lambda: tuple(_segments(model)))
+
+
+def _segments(model: Model) -> Iterator[tuple[int, Array, Array]]:
     for i in (WORLD, *model.links):
         start, ends = link_points(model, i)
         for end in ends:
@@ -145,9 +151,9 @@ def along(start: Array, end: Array, middle: float = 0.5) -> Array:
     """Pose with z from `start` to `end` and its origin at start + middle * (end - start)."""
     z = (end - start) / np.linalg.norm(end - start)
     helper = np.eye(3)[int(np.argmin(np.abs(z)))]
-    x = np.cross(helper, z)
+    x = cross(helper, z)
     x /= np.linalg.norm(x)
-    return pose(np.column_stack([x, np.cross(z, x), z]), start + middle * (end - start))
+    return pose(np.column_stack([x, cross(z, x), z]), start + middle * (end - start))
 
 
 def equivalent_ellipsoid(m: Scalar, com: Array, I_com: Array) -> tuple[Array, Array]:

@@ -119,7 +119,7 @@ def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") 
     seen = np.asarray(trajectory.q, float)[spread(len(trajectory), MAX_SEEN)]
     stage = light(stage_of(robot, q=seen))
     t, tracks = np.asarray(trajectory.t, float)[keep], tracks_of(robot, trajectory, keep)
-    drawn = plot(trajectory, robot, panels=SHOWN).charts
+    drawn = plot(trajectory, robot=robot, panels=SHOWN).charts
     charts = [replace(x, series=tuple(one.at(keep) for one in x.series)) for x in drawn]
     figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
     body = (

@@ -38,7 +38,8 @@ def scene(
     Args:
         robot: a Robot or a Model, of numbers.
         source: URDF or MJCF file with the visuals; None means the file of `robot.report`.
-        folder: folder of the meshes; None means the folder of `source`.
+        folder: folder of the meshes; None means the ROS package or repository that `source` lies
+            in, or else its folder.
     """
     model = numeric_model(robot)
     extent = size_of(model)

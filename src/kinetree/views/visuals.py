@@ -17,6 +17,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.mjcf import compile_file
 from kinetree.files.description.mjcf.links import mesh_geoms
+from kinetree.files.description.packages import own_package
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import numbers_in, shape_pose
 from kinetree.files.description.sdf.frames import Frame
@@ -68,8 +69,8 @@ class VisualSource:
 
     Args:
         file: the file; only a name if there is a text.
-        folder: the only folder that meshes are read from; None: that of the file, or the first of
-            `folders` for a text.
+        folder: the only folder that meshes are read from; None: the ROS package or repository that
+            the file lies in, or else its folder; for a text the first of `folders`.
         folders: folders with the packages of a xacro file or the models of an SDF file.
         arguments: arguments of a xacro file.
         text: the content, if it is in no file.
@@ -90,7 +91,7 @@ class VisualSource:
         """The only folder that meshes are read from; None for a text without folders."""
         if self.folder is not None or self.text is not None:
             return self.folder or next(iter(self.folders), None)
-        return self.file.parent
+        return own_package(Path(os.path.abspath(self.file)).parent)
 
     @property
     def meshes(self) -> MeshFolder:

@@ -83,7 +83,7 @@ def test_signals_that_lie_on_the_gpu(cp, robot, kind, batch):
 
 def test_a_robot_in_flight(cp):
     robot = kt.robots.quadruped()
-    q0 = np.array([robot.random(seed) for seed in range(33)])
+    q0 = np.array([robot.random(rng=seed) for seed in range(33)])
     close(*both(cp, robot, q0, method="rk4", duration=0.005, dt=1e-3, limits="ignore"))
 
 

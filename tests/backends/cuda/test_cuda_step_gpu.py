@@ -13,7 +13,7 @@ CLOSE = 1e2 * np.finfo(float).eps
 
 def state(robot, count):
     rng = np.random.default_rng(3)
-    q = np.array([robot.random(k) for k in range(count)])
+    q = np.array([robot.random(rng=k) for k in range(count)])
     return q, *rng.normal(size=(2, count, robot.n))
 
 

@@ -120,7 +120,7 @@ def test_linear_systems_are_formulas():
 
 
 def test_task_space_is_formulas():
-    text = kt.robots.panda().task_space(kt.robots.panda().random(0))._repr_latex_()
+    text = kt.robots.panda().task_space(kt.robots.panda().random(rng=0))._repr_latex_()
     assert r"\Lambda = \begin{bmatrix}" in text and r"\eta = \begin{bmatrix}" in text
 
 

@@ -41,11 +41,13 @@ def test_degrees_change_the_units_of_the_report_alone(program):
     np.testing.assert_allclose(np.radians(other["q"]), plain["q"], atol=1e-9)
 
 
-def test_a_start_that_is_left_out_is_closed_where_zero_is_singular(program):
+@pytest.mark.parametrize("name", ["four_bar", "delta"])
+def test_a_start_that_is_left_out_is_that_of_the_robot(program, name):
     """At zero all bars of the four-bar are stretched, and no step leads towards closing."""
-    answer = program.json(LINE)
-    q = np.array(answer["q"])
-    assert np.abs(kt.robots.four_bar().constraint_errors(q)).max() < 1e-9
+    robot = getattr(kt.robots, name)()
+    q = np.array(program.json(f"simulate {name} --duration 0.05")["q"])
+    assert np.array_equal(q[0], robot.neutral())
+    assert np.abs(robot.constraint_errors(q)).max() < 1e-9
 
 
 def test_a_start_that_is_closed_is_not_reported(program):

@@ -166,7 +166,7 @@ def test_demo(program):
 def test_degrees_come_back(program, robot):
     model = getattr(kt.robots, robot)()
     rng = np.random.default_rng(5)
-    q, dq, ddq = model.random(rng), rng.normal(size=model.n), rng.normal(size=model.n)
+    q, dq, ddq = model.random(rng=rng), rng.normal(size=model.n), rng.normal(size=model.n)
     plain = program.json(f"id {robot} --q {words(q)} --dq {words(dq)} --ddq {words(ddq)}")
     tau = plain["tau"]
     back = program.json(f"fd {robot} --q {words(q)} --dq {words(dq)} --tau {words(tau)}")

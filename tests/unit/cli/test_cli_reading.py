@@ -26,7 +26,7 @@ COMMANDS = {
     "equations": "--quantity g", "export": "gravity_forces", "check": "motion.csv",
     "identify": "motion.csv -o found.urdf",
     "report": "-o page.html --samples 10", "watch": "motion.csv",
-    "render": "-o arm.png --size 32x24",
+    "render": "-o arm.png --size 32x24", "plan": "--to 1", "excite": "", "size": "motion.csv",
 }  # fmt: skip
 
 

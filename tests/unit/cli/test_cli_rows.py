@@ -79,7 +79,7 @@ def test_degrees_of_rows(program):
 
 def test_quaternions_in_rows(program):
     robot = kt.robots.quadruped()
-    q = np.array([robot.random(k) for k in range(3)])
+    q = np.array([robot.random(rng=k) for k in range(3)])
     _, rows = program.rows("id quadruped -", csv(q))
     expected = robot.inverse_dynamics(q, np.zeros((3, 18)), np.zeros((3, 18)))
     np.testing.assert_allclose(rows, expected, rtol=1e-13, atol=1e-12)

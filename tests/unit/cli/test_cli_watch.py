@@ -48,6 +48,27 @@ def test_a_recording_without_contacts_has_code_0(folder):
     assert all(x["rms"] < x["peak"] < x["threshold"] for x in found["joints"])
 
 
+@pytest.mark.parametrize("robot", ["planar_2r --q 0.5 0.3", "panda --controller gravity"])
+def test_a_simulated_file_has_no_contact(folder, robot):
+    folder(f"simulate {robot} --duration 2 --limits ignore -o clean.csv")
+    found = folder.json(f"watch {robot.split()[0]} clean.csv")
+    assert found["contacts"] == []
+    assert {x["verdict"] for x in found["joints"]} == {"below threshold"}
+
+
+def test_a_peak_above_its_threshold_that_is_no_contact_is_explained(folder):
+    """Friction of a joint at rest may be anything up to its largest value."""
+    rough = ROBOT.with_friction(kt.Friction(0.1, 2.0))
+    (folder.folder / "rough.urdf").write_text(rough.to_urdf(losses="allow"), encoding="utf-8")
+    calm = moved(noise=0.0)
+    q, still = np.tile(calm.q[:1], (len(calm), 1)), np.zeros_like(calm.q)
+    tau = ROBOT.gravity_forces(q) + 1.5
+    write_csv(calm.replace(q=q, dq=still, ddq=still, tau=tau), folder.folder / "rests.csv")
+    found = folder.json("watch rough.urdf rests.csv --threshold 1")
+    assert found["contacts"] == []
+    assert all(x["peak"] > 1 and "may be friction at rest" in x["verdict"] for x in found["joints"])
+
+
 @pytest.mark.parametrize(
     "more",
     ["", "--contact-free 0.5 4.5", "--reference other.csv", "--threshold 3", "--gain 15"],

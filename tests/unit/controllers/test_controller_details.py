@@ -203,7 +203,7 @@ def test_errors_of_large_turns_have_closed_forms(kind):
     model = random_model(0, 1, types=(kind,))
     robot, rng = kt.Robot(model), np.random.default_rng(4)
     for _ in range(5):
-        q, q_d = robot.random(rng), robot.random(rng)
+        q, q_d = robot.random(rng=rng), robot.random(rng=rng)
         e = proportional(model, q, q_d)
         if kind == "planar":
             c, s = np.cos(q[0]), np.sin(q[0])

@@ -120,7 +120,7 @@ def test_adaptive_control_by_its_equations(seed):
     """
     rng, model = np.random.default_rng(seed), random_model(seed, 4, types=ALL_TYPES)
     robot = kt.Robot(model)
-    q = robot.random(rng)
+    q = robot.random(rng=rng)
     dq, dq_r, ddq_d = rng.normal(size=(3, model.n))
     s, ddq_r = dq - dq_r, ddq_d + 2 * (dq_r - dq)
     law = controllers.Adaptive(lambda t: (q, dq_r, ddq_d), lam=2.0, kd=3.0, gamma=0.5, guess=robot)
@@ -189,7 +189,7 @@ def test_a_loop_of_ones_own_is_the_simulation():
 def test_computed_torque_leads_turning_joints_home(joint):
     model = random_model(2, 2, types=(joint,), chain=True, drives=False)
     robot, rng = kt.Robot(model), np.random.default_rng(3)
-    q0, goal = robot.random(rng), robot.random(rng)
+    q0, goal = robot.random(rng=rng), robot.random(rng=rng)
     law = controllers.ComputedTorque(goal, kp=25.0, kd=10.0)
     motion = robot.simulate(q0, controller=law, duration=6.0)
     assert abs(robot.difference(motion.q[-1], goal)).max() < 1e-5

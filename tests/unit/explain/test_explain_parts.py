@@ -91,7 +91,7 @@ def test_the_parts_are_what_they_are_called():
     assert arm["dV"]["gravity"].tolist() == [0, 0, 0, 0, 10, 0]
     assert arm["dV"]["joint acceleration"].tolist() == [0, 0, 5, 0, 0, 0]
     assert arm["F"]["gravity"].tolist() == [0, 0, 10, 0, 20, 0]
-    assert arm["F"]["inertia"].tolist() == [0, 0, 2.5, 0, 5, 0]
+    assert arm["F"]["acceleration"].tolist() == [0, 0, 2.5, 0, 5, 0]
     assert arm["F"]["velocity product"].tolist() == [0, 0, 0, -16, 0, 0]
     assert arm["F"]["external wrench"].tolist() == [0, 0, -7, 0, 0, 0]
     assert arm["tau"]["friction"].tolist() == [1]

@@ -240,6 +240,18 @@ def test_one_state_by_hand():
     assert numbers["acceleration of the centre"].frame == "{rod}"
 
 
+def test_a_printed_tree_is_a_table_of_numbers_that_add_up():
+    tree = kt.robots.planar_2r().explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.15]).unfold("joint1")
+    head, *lines = str(tree["inertia"]).splitlines()
+    names = [line.rstrip("N m").rpartition("  ")[0].strip() for line in lines]
+    assert names[0] == "acceleration of joint1" and names[1:3] == ["link1", "translation"]
+    depth = {line: len(line) - len(line.lstrip()) for line in lines}
+    terms = [float(line.split()[-3]) for line in lines if depth[line] == 2]
+    assert math.fsum(terms) == pytest.approx(float(head.split()[-3]), abs=0.002)
+    long = kt.robots.panda().explain(*np.full((3, 7), 0.3)).unfold(1)
+    assert len(str(long).splitlines()) < 42 and "numbers below these" in str(long)
+
+
 def test_json_data_has_all_nodes_or_reports_how_many_it_leaves_out():
     _, _, trees = case(15)
     data = json.loads(json.dumps(packed(trees), allow_nan=False))

@@ -94,3 +94,18 @@ def test_a_better_motion_gives_smaller_errors():
 def test_no_rounds_are_refused():
     with pytest.raises(InputError, match="expected 1 at least"):
         excite(spatial_arm(), rounds=0)
+
+
+def test_peaks_between_samples_are_within_the_limits():
+    """With all of the limits and few samples, on the series through them at 50 times as many."""
+    robot = kt.robots.panda()
+    motion = excite(robot, 4, 0.02, rounds=3, use=1).motion
+    count = len(motion) - 1
+    waves = np.fft.rfft(motion.q[:-1], axis=0)
+    rates = waves * (2j * np.pi * np.arange(len(waves)) / 4)[:, None]
+    q, dq = (np.fft.irfft(x, 50 * count, axis=0) * 50 for x in (waves, rates))
+    limits = [x.limits for x in robot.model.joints]
+    assert (np.abs(dq) <= [x.velocity for x in limits]).all()
+    assert (q >= [x.lower for x in limits]).all() and (q <= [x.upper for x in limits]).all()
+    with pytest.raises(InputError, match=r"dt is 0\.2 s"):
+        excite(robot, 4, 0.2, rounds=3)

@@ -28,7 +28,7 @@ def test_without_noise_the_payload_is_exact(panda, motion):
     assert found.m == pytest.approx(2.0, rel=1e-9)
     assert found.com == pytest.approx(LOAD[1], abs=1e-9)
     assert np.abs(found.I_com - LOAD[2]).max() < 1e-8
-    q = panda.random(0)
+    q = panda.random(rng=0)
     assert found.robot.gravity_forces(q) == pytest.approx(
         panda.with_payload(*LOAD).gravity_forces(q), abs=1e-8
     )
@@ -95,7 +95,7 @@ def test_a_scara_tells_what_it_can_feel_of_a_payload():
     found = identify_payload(robot, data)
     assert found.m == pytest.approx(1.5, abs=0.05) and "hz" in found.untold
     assert found.com[:2] == pytest.approx([0.02, 0.01], abs=0.01)
-    q = robot.random(0)
+    q = robot.random(rng=0)
     expected = true.mass_matrix(q) - robot.mass_matrix(q)
     assert np.abs(found.robot.mass_matrix(q) - true.mass_matrix(q)).max() < 0.1 * expected.max()
 

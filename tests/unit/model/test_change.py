@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import Builder, Friction, Mimic, algorithms
+from kinetree import Builder, Friction, Mimic, algorithms, robots
 from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
 from kinetree.model import WORLD, random_body, random_model
 from kinetree.spatial import compose, move_body
@@ -170,6 +170,9 @@ def test_a_joint_that_follows_another_can_have_friction():
     np.testing.assert_array_equal(algorithms.friction_forces(model, np.array([1.0])), [12.0])
 
 
-def test_one_friction_for_all_joints_is_refused_with_the_way_out():
-    with pytest.raises(InputError, match=r"expected it by joint, \{name: Friction"):
-        random_model(3, 2).with_friction(Friction(1.0))
+def test_one_friction_is_that_of_all_joints_but_free_ones():
+    robot = robots.quadruped().with_friction(Friction(2.0))
+    dq = np.ones(robot.n)
+    np.testing.assert_array_equal(robot.friction_forces(dq), [0.0] * 6 + [2.0] * (robot.n - 6))
+    with pytest.raises(InputError, match=r"expected Friction\(\.\.\.\), of all joints alike"):
+        robot.with_friction(1.0)

@@ -30,7 +30,7 @@ def test_batches_and_forces_come_along():
 
 def test_quaternions_stay_of_length_one_and_pass_the_samples():
     robot = quadruped()
-    q = np.stack([robot.random(k) for k in range(3)])
+    q = np.stack([robot.random(rng=k) for k in range(3)])
     zero = np.zeros((3, robot.n))
     motion = Trajectory(t=[0, 1, 2], q=q, dq=zero, ddq=zero, model=robot.model)
     with pytest.warns(KinetreeWarning, match="'front_left_knee' need accelerations"):

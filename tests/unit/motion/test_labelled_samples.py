@@ -50,14 +50,14 @@ def test_names_come_from_q_if_no_robot_is_given():
 @pytest.mark.parametrize("make", ROBOTS.values(), ids=list(ROBOTS))
 def test_a_frame_of_a_motion_goes_back_into_the_robot(make):
     robot, rng = make(), np.random.default_rng(1)
-    start, rates = robot.random(rng), rng.normal(size=robot.n) * 0.1
+    start, rates = robot.random(rng=rng), rng.normal(size=robot.n) * 0.1
     motion = robot.simulate(start, rates, duration=0.05, dt=0.01, limits="ignore")
     table = motion.to_dataframe()
     mixed = table.sample(frac=1, axis=1, random_state=2)
-    tau = robot.inverse_dynamics(mixed["q"], mixed["dq"], mixed["ddq"])
+    tau = robot.inverse_dynamics(mixed, mixed, mixed)
     assert np.array_equal(tau, robot.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     assert tau.index.equals(table.index) and tau.columns.tolist() == list(robot.dof_names)
-    parts = {name: mixed[name] for name in ("q", "dq", "ddq", "tau")}
+    parts = dict.fromkeys(("q", "dq", "ddq", "tau"), mixed)
     again = Trajectory(t=mixed.index, **parts, model=robot.model)
     for name in ("t", "q", "dq", "ddq", "tau"):
         assert np.array_equal(getattr(again, name), getattr(motion, name))

@@ -103,6 +103,21 @@ def test_names_are_those_of_the_model(make):
     assert len(robot.dof_names) == robot.n == len(robot.difference(*[robot.neutral()] * 2))
 
 
+@pytest.mark.parametrize("name", ["panda", "quadruped"])
+def test_random_positions_are_one_or_a_batch_within_the_limits(name):
+    robot = getattr(kt.robots, name)()
+    assert robot.random().shape == (robot.nq,) and robot.random((2, 3)).shape == (2, 3, robot.nq)
+    many, rng = robot.random(50, rng=4), np.random.default_rng(4)
+    np.testing.assert_array_equal(many, [robot.random(rng=rng) for _ in range(50)])
+    for joint in robot.model.joints:
+        if len(joint.coords) == 1 and np.isfinite(joint.limits.upper):
+            q = many[:, joint.coords[0]]
+            assert joint.limits.lower <= q.min() < q.max() <= joint.limits.upper
+    for wrong in (rng, -1, 2.5, "many"):
+        with pytest.raises(kt.KinetreeError, match="size is"):
+            robot.random(wrong)
+
+
 def test_wrenches_by_place_by_name_and_none(robot):
     F = np.random.default_rng(1).normal(size=(6, 6))
     for name in ("inverse_dynamics", "forward_dynamics", "bias_forces"):

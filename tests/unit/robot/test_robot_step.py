@@ -33,7 +33,7 @@ ROBOTS = {"arm": arm(), "flyer": flyer(), "rubbing": rubbing()}
 def state(robot, count=None):
     rng = np.random.default_rng(3)
     lead = () if count is None else (count,)
-    q = np.array([robot.random(k) for k in range(count or 1)])
+    q = np.array([robot.random(rng=k) for k in range(count or 1)])
     q = q[0] if count is None else q
     return q, rng.normal(size=(*lead, robot.n)), rng.normal(size=(*lead, robot.n))
 

@@ -201,7 +201,7 @@ def test_sensitivities_are_those_of_the_plain_state(robot):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joints_of_several_entries_are_given_whole(name):
     robot, rng = ROBOTS[name](), np.random.default_rng(1)
-    q, dq = robot.random(rng), rng.normal(size=robot.n) * 0.1
+    q, dq = robot.random(rng=rng), rng.normal(size=robot.n) * 0.1
     free = [joint for joint in robot.model.joints if joint.follows is None]
     q_by_joint = {x.name: q[list(x.coords)] if len(x.coords) > 1 else q[x.coords[0]] for x in free}
     dq_by_joint = {x.name: dq[list(x.dofs)] if len(x.dofs) > 1 else dq[x.dofs[0]] for x in free}

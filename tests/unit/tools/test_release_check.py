@@ -52,7 +52,7 @@ def release(tmp_path, monkeypatch):
 
 
 def with_texts(monkeypatch, changelog: str, citation: str = "\nversion: 1.2.3\n") -> None:
-    texts = {"CHANGELOG.md": changelog, "CITATION.cff": citation, "README.md": ""}
+    texts = {"CHANGELOG.md": changelog, "CITATION.cff": citation, "docs/install.md": ""}
     monkeypatch.setattr(repository, "committed", texts.__getitem__)
 
 

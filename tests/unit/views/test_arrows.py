@@ -12,7 +12,7 @@ from kinetree.views import recursion_arrows
 @pytest.fixture
 def state():
     robot, rng = kt.robots.panda(), np.random.default_rng(4)
-    return robot, (robot.random(rng), rng.normal(size=7), rng.normal(size=7))
+    return robot, (robot.random(rng=rng), rng.normal(size=7), rng.normal(size=7))
 
 
 def test_arrows_are_the_same_from_every_formulation(state):

@@ -24,6 +24,7 @@ def test_a_mechanism_is_shown_closed_and_its_markers_coincide(name):
     robot = getattr(kt.robots, name)()
     positions = closed_rest(robot)
     assert np.abs(robot.constraint_errors(positions)).max() < 1e-9
+    assert np.array_equal(positions[0], robot.neutral())  # as in Python and on the command line
     poses = link_poses(robot.model, positions[0])
     markers: dict[str, list[np.ndarray]] = {}
     for shape in scene(robot).of("loop"):

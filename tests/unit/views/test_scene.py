@@ -36,7 +36,7 @@ def test_every_robot_has_a_scene_of_proper_poses(name):
 def test_bodies_of_a_chain_meet_at_its_joints():
     """At any q, the end of one capsule is the start of the next, and the last ends at the tool."""
     model = kt.robots.panda().model
-    q = kt.robots.panda().random(1)
+    q = kt.robots.panda().random(rng=1)
     poses = {WORLD: np.eye(4), **dict(enumerate(forward_kinematics(model, q)))}
     capsules = [s for s in scene(model).shapes if s.kind == "capsule"]
     points = [

@@ -97,6 +97,18 @@ def test_meshes_of_a_package_are_found_by_the_name_in_its_package_xml(package):
     assert len(visuals_of(package, "package://secret/secret.obj", "pkg")) == 3
 
 
+@pytest.mark.parametrize("marker", ["package.xml", ".git"])
+@pytest.mark.parametrize("path", ["../meshes/m.obj", "package://pkg/meshes/m.obj"])
+def test_meshes_in_the_package_or_repository_of_the_file_need_no_folder(marker, path, package):
+    top = package / "pkg" / marker
+    if marker == ".git":
+        top.mkdir()
+    else:
+        top.write_text("<package><name>pkg</name></package>")
+    assert scene(robot_with(package, path)).of("visual")[2].mesh is not None
+    assert len(scene(robot_with(package, "../../outside/secret.obj")).of("visual")) == 3
+
+
 def test_a_xacro_robot_is_drawn_with_its_own_arguments_and_folders(package):
     (package / "sizes").mkdir()
     (package / "sizes/package.xml").write_text("<package><name>sizes</name></package>")

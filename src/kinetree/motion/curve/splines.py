@@ -122,6 +122,14 @@ def cubic_spline(
     return CubicSpline(knots, points, tridiagonal(lower, diagonal, upper, right))
 
 
+def spline_rates(t: Array, q: Array, dq: Array | None) -> tuple[Array, Array]:
+    """dq and ddq, (T, ..., n), of the spline through q; of the one through dq if that is known."""
+    flat = (q if dq is None else dq).reshape(len(t), -1)
+    _, slope, bend = cubic_spline(t, flat)(t)
+    rates = (slope, bend) if dq is None else (flat, slope)
+    return rates[0].reshape(q.shape), rates[1].reshape(q.shape)
+
+
 def _not_a_knot(h0: Array, h1: Array, s0: Array, s1: Array) -> tuple[float, float, Array]:
     """Diagonal, neighbour and right-hand side at an end, whose intervals are h0, then h1."""
     both = h0 + h1

@@ -223,7 +223,7 @@ def spline(
         name: of the trajectory.
     """
     names = names_of(robot, joint_names, "a spline", points=points)
-    way, knots = _waypoints(points, times, robot, names)
+    way, knots = waypoints(points, times, robot, names)
     if ends not in (CLAMPED, NATURAL, NOT_A_KNOT):
         raise InputError(f"ends is {ends!r}; expected {CLAMPED!r}, {NATURAL!r} or {NOT_A_KNOT!r}.")
     n = way.shape[1]
@@ -235,7 +235,7 @@ def spline(
     return planned(t, pieces(t), robot, names, name, pieces)
 
 
-def _waypoints(
+def waypoints(
     given: StateLike, times: ArrayLike, robot: Model | HasModel | None, names: Sequence[str]
 ) -> tuple[Array, Array]:
     """Waypoints, (K, n), and their times, (K,), checked."""

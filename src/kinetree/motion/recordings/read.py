@@ -18,7 +18,7 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
 from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.pieces import from_arrays
-from kinetree.motion.curve.splines import cubic_spline
+from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
 from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
@@ -211,11 +211,8 @@ def with_rates(
         raise InputError(
             f"{where}: one sample alone has no rates; add dq and ddq, or samples.{way_out}"
         )
-    if "dq" in missing:
-        _, values["dq"], bend = cubic_spline(t, values["q"])(t)
-        values.setdefault("ddq", bend)
-    else:
-        values["ddq"] = cubic_spline(t, values["dq"])(t)[1]
+    dq, ddq = spline_rates(t, values["q"], values.get("dq"))
+    values = {"dq": dq, "ddq": ddq} | values
     verb, source = ("is", "dq") if missing == ["ddq"] else ("are", "q")
     verb = "is" if len(missing) == 1 else verb
     note = f"{' and '.join(missing)} {verb} computed from the spline through {source}"

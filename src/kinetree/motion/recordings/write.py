@@ -19,18 +19,20 @@ from kinetree.motion.inputs import check_single
 from kinetree.motion.record import SIGNALS, FilePath, Record
 
 
-def columns_of(trajectory: Record, purpose: str) -> list[tuple[tuple[str, str], Array]]:
-    """Columns of one motion: ((quantity, name), values (T,)) in the order q, dq, ddq, tau.
+def columns_of(trajectory: Record, purpose: str) -> list[tuple[str, Array]]:
+    """Columns of one motion, ("quantity:joint", values (T,)), in the order q, dq, ddq, tau.
+
+    Rates that are computed from the positions are left out.
 
     purpose: beginning of the message for a batch, such as "a CSV file".
     """
     check_single(trajectory, purpose)
-    columns: list[tuple[tuple[str, str], Array]] = []
+    columns: list[tuple[str, Array]] = []
     for quantity in SIGNALS:
         x: Array | None = getattr(trajectory, quantity)
         names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
-        if x is not None:
-            columns += [((quantity, name), x[:, k]) for k, name in enumerate(names)]
+        if x is not None and quantity not in trajectory.computed:
+            columns += [(f"{quantity}:{name}", x[:, k]) for k, name in enumerate(names)]
     return columns
 
 
@@ -46,7 +48,7 @@ def write_csv(trajectory: Record, path: FilePath) -> None:
         path: path of the file.
     """
     columns = columns_of(trajectory, "a CSV file")
-    header = ["t", *(csv_cell(f"{quantity}:{joint}") for (quantity, joint), _ in columns)]
+    header = ["t", *(csv_cell(name) for name, _ in columns)]
     table = np.column_stack([trajectory.t, *(x for _, x in columns)])
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         file.write(",".join(header) + "\n")
@@ -64,7 +66,8 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
         trajectory: a motion, or a batch.
         path: path of the file.
     """
-    arrays = {name: getattr(trajectory, name) for name in ("t", *SIGNALS)}
+    names = [name for name in ("t", *SIGNALS) if name not in trajectory.computed]
+    arrays = {name: getattr(trajectory, name) for name in names}
     stored: dict[str, Any] = {name: x for name, x in arrays.items() if x is not None}
     stored["coordinate_names"] = np.array(trajectory.coordinate_names, str)
     stored["dof_names"] = np.array(trajectory.dof_names, str)
@@ -90,16 +93,17 @@ def write_parquet(trajectory: Record, path: FilePath) -> None:
     import pyarrow
 
     columns = columns_of(trajectory, "a Parquet file")
-    names = ["t", *(f"{quantity}:{joint}" for (quantity, joint), _ in columns)]
+    names = ["t", *(name for name, _ in columns)]
     arrays = [pyarrow.array(x) for x in (trajectory.t, *(x for _, x in columns))]
     parquet.write_table(pyarrow.table(arrays, names=names), path)
 
 
 @typed
 def to_dataframe(trajectory: Record) -> Any:
-    """A pandas DataFrame over time, index "t" in s, columns (quantity, name): frame["q"]["elbow"].
+    """A pandas DataFrame over time, index "t" in s, columns as in CSV files: frame["q:elbow"].
 
-    Units are in `frame.attrs["units"]`. Takes one motion, not a batch.
+    Functions of a robot take the whole frame: `robot.inverse_dynamics(frame, frame, frame)` reads
+    the columns of q, dq and ddq. Units are in `frame.attrs["units"]`. Batches are refused.
 
     Args:
         trajectory: one motion.
@@ -107,6 +111,5 @@ def to_dataframe(trajectory: Record) -> Any:
     pandas = need("pandas", "dataframe", "a data frame")
     columns = columns_of(trajectory, "a data frame")
     frame = pandas.DataFrame(dict(columns), index=pandas.Index(trajectory.t, name="t"))
-    frame.columns = pandas.MultiIndex.from_tuples(frame.columns, names=("quantity", "joint"))
     frame.attrs = {"name": trajectory.name, "units": dict(trajectory.units)}
     return frame

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.simulate.core.outcome import Outcome
@@ -53,7 +54,7 @@ def recorded(
             last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
             cause = unbounded_law(setup, outcome, before, first.t, rollout)
             cause = cause or singular_end(setup.model, np.asarray(last, float))
-        error = SimulationError(explanation(first, meta, len(wrong), cause))
+        error = SimulationError(explanation(first, meta, len(wrong), cause, way_out(run, first)))
         error.violations = tuple(wrong) if limit else ()
         if before:
             error.trajectory = record(before)
@@ -153,17 +154,30 @@ def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ..
         x[:, at] = part
 
 
+def way_out(run: Run, first: Violation) -> str:
+    """The first thing to try where a limit ends a simulation; empty if nothing is known."""
+    if first.t == 0 and first.quantity == "position":
+        return "robot.start_position() is within the limits; "
+    reference = getattr(run.controller, "reference", None)
+    if reference is None or callable(reference) or isinstance(reference, Trajectory):
+        return ""
+    return "kt.motion.within_limits(robot, [q0, goal]) plans a reference within the limits; "
+
+
 def explanation(
-    first: Violation, meta: Mapping[str, Any], count: int, cause: str | None = None
+    first: Violation, meta: Mapping[str, Any], count: int, cause: str | None = None, way: str = ""
 ) -> str:
-    """Why a simulation ended, and what to do; cause: the sentence for a law or a position."""
+    """Why a simulation ended, and what to do.
+
+    cause: the sentence for a law or a position. way: begins the advice if a limit was exceeded.
+    """
     more = f" ({count} such events in all)" if count > 1 else ""
     if cause is not None:
         way = cause
     elif first.quantity == CLOSURE:
         way = "Take smaller steps, and look for a position in which the mechanism is singular."
     elif first.by is not None:
-        way = 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
+        way += 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
     elif "jammed" in meta:
         return _endless(meta, first.rollout)
     elif meta["method"] == ADAPTIVE:

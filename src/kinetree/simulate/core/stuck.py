@@ -25,6 +25,7 @@ from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.core.followed import positions
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.tuning import AT_REST, FAR_FROM_GOAL, STUCK_SLACK
 
@@ -121,10 +122,6 @@ def _resting_goal(reference: Any, t: Array) -> Array | None:
     if isinstance(reference, Trajectory):
         return reference.q[-1] if t[-1] >= reference.t[-1] else None
     if isinstance(reference, Callable):
-        now, before = (_positions(reference(float(x))) for x in (t[-1], t[max(len(t) - 2, 0)]))
+        now, before = (positions(reference(float(x))) for x in (t[-1], t[max(len(t) - 2, 0)]))
         return now if np.array_equal(now, before) else None
     return None if has_labels(reference) else np.asarray(reference, float)
-
-
-def _positions(value: Any) -> Array:
-    return np.asarray(value[0] if isinstance(value, tuple) else value, float)

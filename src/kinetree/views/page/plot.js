@@ -3,13 +3,15 @@
 // createPlot(element, {title, unit, t, series, cursor}) draws into an empty or static element.
 //   series: [{name, values, limit: null | [low, high], t?, unit?, dots?, colour?}]; null is a gap;
 //     a limit is a number, null, or an array over t. `t` of a series replaces that of the plot.
-//   x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
+//     reference of a series: {t, values} that it should follow, drawn dotted.
+//   note: words beside the title; x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
 //   violations: [{start, end, name}], times that are shaded; computed from limits if not given;
 //   band of a series: [lowest, highest] of a batch, which is shaded.
 // Drag zooms, double click goes back, a click or arrow keys move the cursor, the legend switches lines.
 
 const createPlot = (() => {
-  const NEAR = 1.6; // limits are drawn up to this multiple of the largest value
+  const NEAR = 0.15; // a limit is drawn if its line comes as near as this part of the range of all lines
+  const ROOMY = 320, NARROW_MARGIN = 14; // px: width from which limits have words, and the margin without
   const DUST = 1e-7; // values below this part of the largest limit do not fill the plot
   const MOST_ROWS = 10; // of the table at the cursor
   const SVG = (() => {
@@ -41,13 +43,13 @@ const createPlot = (() => {
   };
 
   // Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten.
-  function ticksBetween(low, high, about) {
+  function ticksBetween(low, high, about, least = 3) {
     if (!(high > low)) return [low];
     const rough = (high - low) / Math.max(1, about), size = 10 ** Math.floor(Math.log10(rough));
     const step = size * [1, 2, 5, 10].find((k) => size * k >= rough * (1 - 1e-9)), found = [];
     for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++)
       found.push(Number((k * step).toPrecision(12)));
-    return found;
+    return found.length < least ? ticksBetween(low, high, 2 * about, least) : found;
   }
   // Ticks of an axis of powers of ten: whole ones, 1, 2 and 5 of each, or steps between two of them.
   function powersBetween(low, high, about) {
@@ -79,6 +81,8 @@ const createPlot = (() => {
     const times = series.find((one) => !one.dots)?.t || options.t || [];
     const hidden = new Set(), listeners = [], zoomListeners = [], shownListeners = [];
     let cursor = options.cursor ?? null, hover = null, heard = null, view = null, compare = null;
+    const ends = new Map(); // series -> lowest and highest value in view
+    let near = 0; // distance from a limit, in the unit of the axis, at which it is drawn
     let width = 0, height = 0, box = null, scaleX = null, scaleY = null, timeAt = null, valueAt = null;
 
     element.replaceChildren();
@@ -108,21 +112,26 @@ const createPlot = (() => {
     function rangeOfY([from, to]) {
       if (view && view.y) return view.y;
       let low = Infinity, high = -Infinity;
-      for (const one of [...shown(), ...others()])
-        for (const values of [one.values, ...(one.band || [])])
+      ends.clear();
+      for (const one of [...shown(), ...others()]) {
+        let [least, most] = [Infinity, -Infinity];
+        for (const [t, values] of [[one.t, one.values], ...(one.band || []).map((side) => [one.t, side]), ...(one.reference ? [[one.reference.t, one.reference.values]] : [])])
           values.forEach((value, k) => {
-            const x = onX(one.t[k]), y = value === null ? NaN : onY(value);
+            const x = onX(t[k]), y = value === null ? NaN : onY(value);
             if (!isNumber(y) || x < from || x > to) return;
-            low = Math.min(low, y);
-            high = Math.max(high, y);
+            least = Math.min(least, y);
+            most = Math.max(most, y);
           });
+        ends.set(one, [least, most]);
+        [low, high] = [Math.min(low, least), Math.max(high, most)];
+      }
       if (!(low <= high)) [low, high] = [0, 1];
       let reach = Math.max(Math.abs(low), Math.abs(high));
       if (!view && !yAxis.log) {
         const bounds = shown().flatMap((one) => one.limit).filter(isNumber);
         if (reach < DUST * Math.max(0, ...bounds.map(Math.abs))) low = high = reach = 0;
-        for (const bound of bounds)
-          if (Math.abs(bound) <= NEAR * reach) [low, high] = [Math.min(low, bound), Math.max(high, bound)];
+        near = NEAR * (high - low);
+        for (const { bound, isNear } of fixedLimits()) if (isNear) [low, high] = [Math.min(low, bound), Math.max(high, bound)];
         if (low > 0 && low < 0.5 * (high - low)) low = 0;
         if (high < 0 && -high < 0.5 * (high - low)) high = 0;
       }
@@ -132,10 +141,12 @@ const createPlot = (() => {
     // Straight scales from values on the axes to pixels, and back.
     function setScales() {
       const xs = rangeOfX(), ys = rangeOfY(xs);
-      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(3, height / 42));
+      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(3, height / 42), height < 120 ? 2 : 3);
       const labels = yTicks.map((y) => readable(yAxis.log ? 10 ** y : y, 6));
       const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
-      box = { left, right: width - 12, top: 22, bottom: height - 24 };
+      const limits = width < ROOMY || yAxis.log ? [] : fixedLimits();
+      const margin = Math.max(NARROW_MARGIN - 2, ...limits.map((x) => 6.6 * (limitWords(x).length + 2) + 6));
+      box = { left, right: width - margin, top: 22, bottom: height - 24 };
       scaleX = (x) => box.left + (onX(x) - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
       scaleY = (y) => box.bottom - (onY(y) - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
       timeAt = (pixel) => xs[0] + (pixel - box.left) / (box.right - box.left) * (xs[1] - xs[0]);
@@ -188,32 +199,55 @@ const createPlot = (() => {
       }
       return found;
     }
+    // Limits that are constant, each once: its value, side (0 lower, 1 upper), the lines that have it,
+    // and whether one of them comes near it.
+    function fixedLimits() {
+      const found = new Map();
+      for (const one of shown())
+        one.limit.forEach((bound, side) => {
+          if (!isNumber(bound)) return;
+          const key = `${side} ${bound}`;
+          if (!found.has(key)) found.set(key, { bound, side, owners: [], isNear: false });
+          const limit = found.get(key), [least, most] = ends.get(one) || [0, 0];
+          limit.owners.push(one);
+          limit.isNear ||= bound >= least - near && bound <= most + near;
+        });
+      return [...found.values()].sort((a, b) => b.bound - a.bound);
+    }
+    const limitWords = ({ bound, side }) => `${side ? "≤" : "≥"} ${readable(bound)}`;
+    function namesOf({ bound, owners }) {
+      const names = owners.slice(0, 3).map((one) => one.name).join(", ");
+      return `limit ${readable(bound)} of ${names}${owners.length > 3 ? ` and ${owners.length - 3} more` : ""}`;
+    }
+    // Limits in view as dashed lines with a strip on their far side, and their values in the margin;
+    // the nearest of those out of view as an arrow at the edge.
     function drawLimits(inside) {
-      const bounds = new Map(); // value to the lines that have it
       for (const one of shown())
         for (const bound of one.limit)
           if (Array.isArray(bound)) inside.append(drawn("path", { class: `bound ${strokeOf(one.colour)}`, d: pathOf(one, bound) }));
-          else if (isNumber(bound)) bounds.set(bound, [...(bounds.get(bound) || []), one]);
-      const placed = [];
-      let away = 0;
-      for (const [bound, owners] of bounds) {
-        const y = scaleY(bound) - box.top, all = owners.length === shown().length;
-        if (!(y >= 0 && y <= box.bottom - box.top)) { away++; continue; }
-        inside.append(drawn("path", { class: `bound ${all ? "" : strokeOf(owners[0].colour)}`, d: `M0 ${y.toFixed(1)}H${box.right - box.left}` }));
-        const names = owners.length > 2 ? `${owners[0].name} and ${owners.length - 1} more` : owners.map((one) => one.name).join(", ");
-        const words = all ? "limit" : `limit of ${names}`, wide = 6.6 * words.length + 8;
-        const at = y < 14 ? y + 12 : y - 4;
-        for (let end = box.right - box.left - 4; end - wide > 0 && placed.length < height / 40; end -= 40) {
-          if (placed.some((other) => Math.abs(other.at - at) < 13 && end > other.from && end - wide < other.end)) continue;
-          placed.push({ at, from: end - wide, end });
-          inside.append(drawn("text", { class: "bound-name", x: end, y: at.toFixed(1), "text-anchor": "end" }, words));
-          break;
-        }
+      const across = box.right - box.left, taken = [], roomy = width - box.right > NARROW_MARGIN;
+      const label = (y, words, title) => {
+        if (taken.some((other) => Math.abs(other - y) < 12)) return;
+        taken.push(y);
+        const node = drawn("text", { class: "bound-name", x: box.right + 4, y: (y + 4).toFixed(1) }, words);
+        node.append(drawn("title", {}, title));
+        picture.append(node);
+      };
+      const limits = fixedLimits(), above = limits.filter((x) => scaleY(x.bound) < box.top), below = limits.filter((x) => scaleY(x.bound) > box.bottom);
+      const within = limits.filter((x) => x.isNear && !above.includes(x) && !below.includes(x));
+      const edges = [[above.reverse(), "↑", box.top + 5], [below, "↓", box.bottom - 5]];
+      for (const [away, arrow, y] of edges)
+        if (away.length && !yAxis.log) label(y, roomy ? `${limitWords(away[0])} ${arrow}` : arrow, away.slice(0, 6).map(namesOf).join("\n"));
+      for (const limit of within) {
+        const y = scaleY(limit.bound), at = y - box.top, far = at + (limit.side ? -3 : 3);
+        const kind = limit.owners.length === shown().length ? "" : strokeOf(limit.owners[0].colour);
+        inside.append(drawn("path", { class: `bound-band ${kind}`, d: `M0 ${far.toFixed(1)}H${across}` }));
+        inside.append(drawn("path", { class: `bound ${kind}`, d: `M0 ${at.toFixed(1)}H${across}` }));
+        if (roomy) label(y, limitWords(limit), namesOf(limit));
       }
       const out = [...new Set(beyondLimits().map((x) => x.name))], more = out.length > 3 ? ` and ${out.length - 3} more` : "";
       note.classList.toggle("warning", out.length > 0);
-      note.textContent = out.length ? `beyond its limit: ${out.slice(0, 3).join(", ")}${more}`
-        : away && !view ? `${away < bounds.size ? "further " : ""}limits are beyond this range` : "";
+      note.textContent = out.length ? `beyond its limit: ${out.slice(0, 3).join(", ")}${more}` : shown().some((one) => one.reference) ? "dotted: the reference" : options.note || "";
       note.title = note.textContent;
     }
     function draw() {
@@ -238,6 +272,8 @@ const createPlot = (() => {
         const back = pathOf({ t: [...one.t].reverse() }, [...one.band[1]].reverse()).replace("M", "L");
         inside.append(drawn("path", { class: `band ${strokeOf(one.colour)}`, d: `${pathOf(one, one.band[0])}${back}Z` }));
       }
+      for (const one of shown().filter((x) => x.reference))
+        inside.append(drawn("path", { class: `track reference ${strokeOf(one.colour)}`, d: pathOf(one.reference, one.reference.values) }));
       for (const one of shown())
         inside.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: pathOf(one, one.values) }));
       for (const mark of options.marks || []) {
@@ -363,6 +399,7 @@ const createPlot = (() => {
     }
 
     const plot = {
+      legend,
       setCursor(time) { seek(time, []); },
       onCursor(fn) { listeners.push(fn); },
       setZoom(x) { zoom(x ? { x, y: null } : null, []); },

@@ -12,7 +12,7 @@ from kinetree.base.charts import Chart, chart_data, spread
 from kinetree.base.tables import counted, escape, page_number
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.motion.plots import plot
+from kinetree.motion.plots import NAMES, plot
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.page.document import document
@@ -30,7 +30,7 @@ HINT = (
     "its line."
 )
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
-TRACKS = ("q", "dq", "tau")  # of the first charts
+TRACKS = ("q", "dq", "tau")  # of which the page has the values anyway
 
 
 def session_page(
@@ -61,7 +61,7 @@ def session_page(
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
-    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot).charts]
+    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot=robot).charts]
     figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
     same = trajectory.name == robot.name
     title = robot.name if same else f"{robot.name}: {trajectory.name}"
@@ -145,9 +145,13 @@ def _coordinate(robot: Robot, dof: int) -> int | None:
 
 def charts_data(charts: Sequence[Chart]) -> list[dict[str, object]]:
     """Data of the charts; those of q, dq and tau take their values from the motion."""
-    named = [chart_data(chart, values=False) for chart in charts[: len(TRACKS)]]
-    own = [data | {"track": track} for data, track in zip(named, TRACKS, strict=False)]
-    return own + [chart_data(chart) for chart in charts[len(TRACKS) :]]
+    tracks = {NAMES[track]: track for track in TRACKS}
+    return [
+        chart_data(chart, values=False) | {"track": tracks[chart.title]}
+        if chart.title in tracks
+        else chart_data(chart)
+        for chart in charts
+    ]
 
 
 def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:

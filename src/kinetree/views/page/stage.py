@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,7 +160,7 @@ def scene_data(scene: Scene, parts: Parts, camera: Camera) -> dict[str, Any]:
         "extent": scene.extent,
         "shown": list(scene.shown),
         "meshes": {name: mesh_data(mesh) for name, mesh in parts.meshes.items()},
-        "parts": [part_data(part) for part in parts.parts],
+        "parts": part_records(parts.parts),
         "camera": {
             "target": _numbers(camera.target),
             "eye": _numbers(camera.eye),
@@ -179,17 +180,20 @@ def mesh_data(mesh: TriangleMesh) -> dict[str, str]:
     }
 
 
-def part_data(part: Part) -> dict[str, Any]:
-    """A part, with N = A^-T of its linear map, which transforms normals."""
-    N = np.linalg.pinv(part.A[:3, :3]).T
-    return {
-        "mesh": part.mesh,
-        "link": part.link,
-        "A": _short(part.A, 8),
-        "N": _short(N / (np.abs(N).max() or 1.0), 5),
-        "colour": list(part.colour),
-        "group": part.group,
-    }
+def part_records(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Parts, each with N = A^-T of its linear map, which transforms normals."""
+    maps = np.reshape([part.A[:3, :3] for part in parts], (-1, 3, 3))
+    return [
+        {
+            "mesh": part.mesh,
+            "link": part.link,
+            "A": _short(part.A, 8),
+            "N": _short(N.T / (np.abs(N).max() or 1.0), 5),
+            "colour": list(part.colour),
+            "group": part.group,
+        }
+        for part, N in zip(parts, np.linalg.pinv(maps), strict=True)
+    ]
 
 
 def handle_data(stage: Stage) -> list[dict[str, Any]]:

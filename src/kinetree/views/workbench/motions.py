@@ -61,6 +61,7 @@ def motion_data(robot: Robot, run: Run, name: str) -> dict[str, object]:
         "ddq": ddq,
         "tau": tau,
         "stops": stops,
+        "reference": trajectory.meta.get("reference"),
         "energy": {
             "kinetic": robot.kinetic_energy(q, dq),
             "potential": robot.potential_energy(q),

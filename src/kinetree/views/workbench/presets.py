@@ -16,6 +16,7 @@ from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.plan.within_limits import reference_to
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar, clip, cos, sin
 from kinetree.views.loops import closures
@@ -198,15 +199,16 @@ def free_dofs(model: Model) -> list[int]:
 def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:
     """The motion from the state to the target, or to rest, with a smooth start and end.
 
-    Joints of one degree of freedom move along 10 s^3 - 15 s^4 + 6 s^5; others get their target at
-    once.
+    Joints of one degree of freedom move along 10 s^3 - 15 s^4 + 6 s^5, no faster than the motion
+    that the command line plans within the limits; others get their target at once.
     """
     goal = law.rest if law.target is None else law.target
     coords, dofs = moved(state.robot.model)
     way = np.zeros(state.robot.nq)
     way[coords] = goal[coords] - state.q[coords]
     start = np.where(np.isin(np.arange(len(way)), coords), state.q, goal)
-    rate, T = np.zeros(state.robot.n), ARRIVAL * law.duration
+    rate = np.zeros(state.robot.n)
+    T = max(ARRIVAL * law.duration, planned_duration(state, goal))
     rate[dofs] = way[coords] / T
 
     def reference(t: Scalar) -> Motion:
@@ -217,6 +219,15 @@ def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:
         return start + way * share, rate * speed, rate * (change / T)
 
     return reference
+
+
+def planned_duration(state: State, goal: Array) -> float:
+    """Time that the planned motion from a state to a goal takes, s; 0 if none is planned."""
+    try:
+        motion = reference_to(state.robot, state.q, goal)
+    except InputError:  # the goal is beyond the limits, which the run reports
+        return 0.0
+    return 0.0 if motion is None else motion.duration
 
 
 def swing(law: Law, state: State) -> Callable[[Scalar], Motion]:

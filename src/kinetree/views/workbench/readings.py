@@ -76,9 +76,10 @@ def torques(state: State) -> dict[str, Any]:
     model = robot.model
     if model.constraints is not None:
         return constrained_torques(state)
-    F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
+    F_ext = None
     tau = free = quantity(robot, "inverse_dynamics")(q, dq, ddq)
     if state.push is not None:
+        F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
         tau = quantity(robot, "loaded_inverse_dynamics")(q, dq, ddq, F_ext)
     parts = motion_parts(state) | {"external": tau - free}
     if load_coefficients(model):  # friction depends on all other forces
@@ -114,9 +115,9 @@ def motion_parts(state: State) -> dict[str, Array]:
     robot, q, dq, ddq = state.robot, state.q, state.dq, state.ddq
     if is_large(robot.model):  # M ddq and c as differences of joint forces, without matrices
         bare, zero = frictionless(robot.model), np.zeros(robot.n)
-        still, coasting, moving = (
-            inverse_dynamics(bare, q, *rates) for rates in ((zero, zero), (dq, zero), (dq, ddq))
-        )
+        still = inverse_dynamics(bare, q, zero, zero)
+        coasting = inverse_dynamics(bare, q, dq, zero) if dq.any() else still
+        moving = inverse_dynamics(bare, q, dq, ddq) if ddq.any() else coasting
         inertia, coriolis = moving - coasting, coasting - still
     else:
         inertia = quantity(robot, "mass_matrix")(q) @ ddq

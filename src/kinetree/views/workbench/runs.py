@@ -22,7 +22,15 @@ from kinetree.scalars import Scalar, clip, maximum
 from kinetree.simulate.core.events import Halt
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.spatial import cross
-from kinetree.views.workbench.presets import Law, controller, find_preset
+from kinetree.views.workbench.presets import (
+    ARRIVAL,
+    FOLLOW,
+    GO,
+    Law,
+    controller,
+    find_preset,
+    planned_duration,
+)
 from kinetree.views.workbench.state import Push, State
 
 SHORTEST, LONGEST = 0.1, 60.0  # s of a run
@@ -137,7 +145,8 @@ def simulated(
             f"The run was stopped after {longest_run:g} s of computing, at t = "
             f"{number(trajectory.t[-1])} s of {law.duration:g} s."
         )
-    remarks += [*still_remark(trajectory), *limit_remarks(trajectory, stops_acting)]
+    stuck = [str(x) for x in trajectory.meta.get("stuck", ())][:MAX_REMARKS]
+    remarks += [*(stuck or still_remark(trajectory)), *limit_remarks(trajectory, stops_acting)]
     return Run(
         trajectory,
         None if stops_acting is None else stop_forces(stops_acting, trajectory),
@@ -163,7 +172,11 @@ def asked_law(
     )
     if kp < 0 or kd < 0:
         raise InputError(f"kp is {kp:g} and kd is {kd:g}; expected 0 or more.")
-    length = preset.duration if duration is None else duration
+    length = duration
+    if length is None:  # long enough for a motion within the limits
+        goes = preset.name == GO or (preset.name == FOLLOW and target is not None)
+        planned = planned_duration(state, rest if target is None else target) if goes else 0.0
+        length = min(max(preset.duration, planned / ARRIVAL), LONGEST)
     return Law(preset, kp, kd, length, target, rest, extent)
 
 

@@ -121,6 +121,6 @@ def test_joints_before_both_frames_do_not_appear():
     tree = builder.build()
     tree = tree.with_tool("p", (0, 1, 0), "left").with_tool("r", (0, 1, 0), "right")
     robot = tree.constrained({"rod": Rod("p", "r", 2.0)})
-    J = robot.constraint_jacobian(robot.random(1))
+    J = robot.constraint_jacobian(robot.random(rng=1))
     assert (J[:, :6] == 0).all() and (J[:, 6:] != 0).all()
     assert robot.mobility.degrees_of_freedom == 7

@@ -27,7 +27,7 @@ ROBOTS = {"planar": kt.robots.planar_2r, "floating": floating}
 
 
 def state(robot, rng, *batch):
-    q = np.array([robot.random(rng) for _ in range(int(np.prod(batch, dtype=int)))])
+    q = np.array([robot.random(rng=rng) for _ in range(int(np.prod(batch, dtype=int)))])
     q = q.reshape(*batch, robot.nq)
     return q, rng.normal(size=(*batch, robot.n)), rng.normal(size=(*batch, robot.n))
 

@@ -66,7 +66,7 @@ def test_eta_is_made_of_its_parts():
     springs = {robot.joint_names[1]: kt.Spring(20.0, 0.3)}
     friction = {robot.joint_names[0]: kt.Friction(0.7, 0.4)}
     robot = robot.with_springs(springs).with_friction(friction)
-    q, dq = robot.random(1), np.array([0.4, -0.7, 0.9])
+    q, dq = robot.random(rng=1), np.array([0.4, -0.7, 0.9])
     found = robot.task_space(q, dq, rows=LINEAR)
     T = found.J_bar.T
     parts = {

@@ -16,9 +16,9 @@ MANY = pytest.mark.many
 @pytest.mark.parametrize("case", [1, 7, *(pytest.param(k, marks=MANY) for k in (0, 2, 3, 4, 5, 6))])
 def test_reachable_poses_are_reached_within_the_limits(name, case):
     robot = ARMS[name]
-    T = robot.pose(robot.random(case))
-    q = robot.inverse_kinematics(T, robot.random(case + 100))
-    assert np.array_equal(q, inverse_kinematics(robot, T, robot.random(case + 100)))
+    T = robot.pose(robot.random(rng=case))
+    q = robot.inverse_kinematics(T, robot.random(rng=case + 100))
+    assert np.array_equal(q, inverse_kinematics(robot, T, robot.random(rng=case + 100)))
     assert np.allclose(robot.pose(q), T, rtol=0, atol=2e-10)
     bounds = bounds_of(robot.model)
     assert np.all((q >= bounds.lower) & (q <= bounds.upper))
@@ -33,7 +33,7 @@ def test_a_near_start_gives_the_near_answer():
 
 def test_it_converges_to_rounding_where_it_started_there():
     robot = ARMS["panda"]
-    q = robot.random(3)
+    q = robot.random(rng=3)
     assert np.array_equal(robot.inverse_kinematics(robot.pose(q), q), q)
 
 

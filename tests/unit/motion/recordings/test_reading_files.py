@@ -43,14 +43,22 @@ WRITERS = {
     "reset.csv": lambda x, path: x.to_dataframe().reset_index().to_csv(path, index=False),
     "frame.parquet": lambda x, path: x.to_dataframe().to_parquet(path),
     "flat.csv": lambda x, path: flat(x.to_dataframe()).to_csv(path),
-    "swapped.csv": lambda x, path: x.to_dataframe().swaplevel(axis=1).to_csv(path),
-    "tabs.csv": lambda x, path: x.to_dataframe().to_csv(path, sep="\t"),
+    "grouped.csv": lambda x, path: grouped(x.to_dataframe()).to_csv(path),
+    "grouped.parquet": lambda x, path: grouped(x.to_dataframe()).to_parquet(path),
+    "swapped.csv": lambda x, path: grouped(x.to_dataframe()).swaplevel(axis=1).to_csv(path),
+    "tabs.csv": lambda x, path: grouped(x.to_dataframe()).to_csv(path, sep="\t"),
     "semicolons.csv": lambda x, path: flat(x.to_dataframe()).to_csv(path, sep=";"),
 }
 
 
 def flat(frame):
-    return frame.set_axis([f"{joint}_{quantity}" for quantity, joint in frame.columns], axis=1)
+    return frame.set_axis(["_".join(reversed(x.split(":"))) for x in frame.columns], axis=1)
+
+
+def grouped(frame):
+    """The frame with columns of two levels, which pandas writes as two lines of names."""
+    pairs = [tuple(x.split(":", 1)) for x in frame.columns]
+    return frame.set_axis(pandas.MultiIndex.from_tuples(pairs, names=("quantity", "joint")), axis=1)
 
 
 @pytest.mark.parametrize("robot", [ROBOT, None], ids=["robot", "alone"])
@@ -66,14 +74,47 @@ def test_what_is_written_reads_back_to_the_same_bits(motion, writer, robot, tmp_
 
 
 def test_a_file_with_one_quantity_has_two_lines_of_names_too(motion, tmp_path):
-    frame = motion.to_dataframe()[["q"]]
+    frame = grouped(motion.to_dataframe())[["q"]]
     frame.to_csv(tmp_path / "q.csv")
     assert np.array_equal(read(tmp_path / "q.csv", ROBOT).q, motion.q)
 
 
+def test_data_frames_have_the_columns_of_csv_files(motion, tmp_path):
+    motion.to_csv(tmp_path / "a.csv")
+    stored = pandas.read_csv(tmp_path / "a.csv")
+    frame = motion.to_dataframe().reset_index()
+    pandas.testing.assert_frame_equal(stored, frame, rtol=1e-15)
+    forces = ROBOT.gravity_forces(stored.sample(frac=1, axis=1, random_state=1))
+    assert np.allclose(forces[list(J)], ROBOT.gravity_forces(motion.q))
+    with pytest.raises(InputError, match=f"q: .*missing '{J[1]}'"):
+        ROBOT.gravity_forces(stored.drop(columns=f"q:{J[1]}"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_rates_that_are_forgotten_are_computed_and_not_written(motion, ending, tmp_path):
+    pytest.importorskip("pyarrow")
+    bare = motion.replace(dq=None, ddq=None)
+    assert bare.computed == ("dq", "ddq") and motion.computed == () and bare.pieces is None
+    np.testing.assert_allclose(bare.dq[1:-1], motion.dq[1:-1], atol=0.05)
+    getattr(bare, f"to_{ending}")(tmp_path / f"a.{ending}")
+    again = read(tmp_path / f"a.{ending}", ROBOT)
+    same(bare, again)
+    assert "dq and ddq are computed" in again.meta["notes"][0]
+    moved = bare.replace(q=2 * bare.q)
+    np.testing.assert_allclose(moved.dq, 2 * bare.dq, rtol=1e-12)
+    np.testing.assert_allclose(motion.replace(ddq=None).ddq, motion.ddq, atol=1)
+
+
+def test_rates_of_quaternions_are_not_computed():
+    robot = kt.robots.quadruped()
+    q = robot.random(3, rng=0)
+    with pytest.raises(InputError, match=r"quaternions .* give dq"):
+        Trajectory(t=range(3), q=q, model=robot.model)
+
+
 def test_free_bases_read_back_from_every_table(tmp_path):
     robot = kt.robots.quadruped()
-    q = np.array([robot.random(k) for k in range(4)])
+    q = np.array([robot.random(rng=k) for k in range(4)])
     rates = RNG.normal(size=(3, 4, robot.n))
     motion = Trajectory(t=range(4), q=q, dq=rates[0], ddq=rates[1], tau=rates[2],
                                   model=robot.model)  # fmt: skip
@@ -382,7 +423,7 @@ def test_joints_of_any_name_read_back_with_their_robot(names, tmp_path):
     for ending in ("csv", "npz", "parquet"):
         getattr(motion, f"to_{ending}")(tmp_path / f"a.{ending}")
         same(motion, read(tmp_path / f"a.{ending}", robot))
-    motion.to_dataframe().to_csv(tmp_path / "frame.csv")
+    grouped(motion.to_dataframe()).to_csv(tmp_path / "frame.csv")
     same(motion, read(tmp_path / "frame.csv", robot))
 
 

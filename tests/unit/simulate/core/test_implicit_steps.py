@@ -17,7 +17,7 @@ OPTIONS = {"method": "implicit", "limits": "ignore"}
 
 def state(robot):
     rng = np.random.default_rng(2)
-    return robot.random(2), rng.normal(size=robot.n), rng.normal(size=robot.n)
+    return robot.random(rng=2), rng.normal(size=robot.n), rng.normal(size=robot.n)
 
 
 @pytest.mark.parametrize("robot", [DAMPED, FLYING], ids=["arm", "flyer"])

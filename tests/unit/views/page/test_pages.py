@@ -177,6 +177,21 @@ def test_a_scene_that_is_known_is_drawn():
     assert groups == {"frame"}
 
 
+def test_a_session_has_the_error_of_a_run_that_follows_a_reference():
+    robot = kt.robots.planar_2r()
+    run = robot.simulate(
+        [0.4, 0.3], duration=1, controller=kt.controllers.PD([0.5, 0.1], kp=9, kd=9)
+    )
+    charts = {chart["title"]: chart for chart in page_data(session_page(robot, run))["charts"]}
+    tracks = {title: chart.get("track") for title, chart in charts.items()}
+    assert tracks == {
+        "position": "q", "position less reference": None, "rate": "dq", "joint force": "tau",
+        "energy": None,
+    }  # fmt: skip
+    for k, line in enumerate(charts["position less reference"]["series"]):
+        np.testing.assert_allclose(line["values"][-1], run.q[-1, k] - (0.5, 0.1)[k], rtol=1e-5)
+
+
 def test_long_motions_are_thinned_and_keep_their_ends():
     robot = kt.robots.double_pendulum()
     t = np.linspace(0, 10, 5001)

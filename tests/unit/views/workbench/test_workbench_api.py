@@ -36,7 +36,7 @@ def ask(shelf):
 def random_request(robot, name, seed, push=True):
     rng = np.random.default_rng(seed)
     state = {
-        "q": robot.random(rng),
+        "q": robot.random(rng=rng),
         "dq": rng.normal(size=robot.n),
         "ddq": rng.normal(size=robot.n),
     }

@@ -62,6 +62,15 @@ def test_hold_stays_and_returns():
     np.testing.assert_allclose(D * 100 * (last - state.q), pulled, atol=2e-2)
 
 
+@pytest.mark.parametrize("stops", [True, False])
+def test_joints_that_friction_keeps_from_their_goal_are_named(stops):
+    state = at_rest(ARM.with_friction(kt.Friction(0.5, 10.0)))
+    found = run(state, "hold", target=state.q - 0.05, duration=1.0, kp=1.0, kd=1.0, stops=stops)
+    stuck = found.trajectory.meta["stuck"]
+    assert stuck and found.remarks[: len(stuck)] == tuple(map(str, stuck))
+    assert "friction holds it" in found.remarks[0] and "in balance" not in " ".join(found.remarks)
+
+
 def test_follow_stays_within_limits_and_comes_back():
     found = run(at_rest(ARM), "follow").trajectory
     limits = ARM.check(found)

@@ -1,5 +1,5 @@
 // Stored scenes are checked before any of them is applied; AskError names the entry that is wrong.
-// Joints, push, gravity and recipes of runs are checked by the server, which computes with them.
+// Joints, push, gravity, payload and recipes of runs are checked by the server, which computes with them.
 
 const LARGEST_SIZE = 10000; // px of a dock
 const wrongEntry = (x, name, expected) => new AskError(`${name} of the scene is ${x === undefined ? "missing" : JSON.stringify(x).slice(0, 60)}; expected ${expected}.`);
@@ -44,8 +44,9 @@ function isRun(robot) {
     const forces = orNull(rows(robot.n, orNull(isNumber)));
     recordOf({
       name: isText, t: isAnything, q: rows(robot.nq), dq: rows(robot.n), ddq: rows(robot.n), tau: forces, stops: forces,
+      reference: orNull((wanted, place) => recordOf({ t: listOf(isNumber), q: listOf(listOf(isNumber, robot.nq), (wanted.t || []).length) })(wanted, place)),
       energy: eachOf(["kinetic", "potential"], curve), remarks: listOf(isText), thinned: isFlag,
-    })(x, name);
+    })({ reference: null, ...x }, name); // scenes of earlier versions have no reference
   };
   return orNull((x, name) => {
     isRecord(x, name);
@@ -79,7 +80,7 @@ function sceneRules(robot, scene) {
     shown: orNull(listOf(oneOf(Object.keys(GROUP_WORDS)))), marks: eachOf(Object.keys(freshView(false).marks), isFlag), docks: isDocks,
     folded: listOf(oneOf([...panels.keys()])), table: isFlag,
     sizes: recordOf(Object.fromEntries(DOCKS.map((dock) => [dock, between(LEAST_SIZE[dock], LARGEST_SIZE)]))),
-    q: isAnything, dq: isAnything, ddq: isAnything, gravity: isAnything,
+    q: isAnything, dq: isAnything, ddq: isAnything, gravity: isAnything, payload: orNull(recordOf({ mass: isAnything, com: listOf(isNumber, 3) })),
     push: orNull(eachOf(["link", "point", "force", "moment"], isAnything)), step: whole(1e6), unfold: isUnfolded(robot),
     preset: oneOf(robot.presets.length ? robot.presets.map((x) => x.name) : [null]),
     gains: eachOf(Object.keys((preset && preset.gains) || {}), between(0, Number.MAX_VALUE)), duration: between(0, Number.MAX_VALUE),
@@ -95,6 +96,6 @@ async function checkScene(robot, stored, state) {
     if (!Object.hasOwn(rules, name)) throw new AskError(`The scene has an entry ${JSON.stringify(name)} that this workbench does not know; expected only ${Object.keys(rules).join(", ")}.`);
     rules[name](value, name);
   }
-  const { q, dq, ddq, push, gravity, frame } = state;
-  await ask("readings", { robot: robot.id, q, dq, ddq, push, gravity, frame });
+  const { q, dq, ddq, push, gravity, payload, frame } = state;
+  await ask("readings", { robot: robot.id, q, dq, ddq, push, gravity, payload, frame });
 }

@@ -125,6 +125,26 @@ function segments(label, choices, choose) {
   return group;
 }
 
+// A slider with its name, and a box to type into; `set` gets the number. `least`: the smallest one.
+function sliderRow(words, unitName, set, { least = -Infinity, ...attributes } = {}) {
+  const label = `${words} in ${unitName}`;
+  const range = make("input", { type: "range", step: "any", "aria-label": label, ...attributes });
+  const box = make("input", { type: "text", class: "typed", inputmode: "decimal", autocomplete: "off", "aria-label": label });
+  const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: words }), range, box, make("span", { class: "unit", text: ` ${unitName}` }));
+  range.addEventListener("input", () => set(+range.value));
+  box.addEventListener("change", () => {
+    const x = typedNumber(box.value);
+    if (!(Number.isFinite(x) && x >= least)) showError(node, `“${box.value}” is not a number${least === 0 ? " from 0 on" : ""}; expected ${label}.`);
+    else { clearError(node); set(x); }
+  });
+  const show = (x, low, high) => {
+    [range.min, range.max] = [Math.min(low, x), Math.max(high, x)];
+    range.value = x;
+    if (document.activeElement !== box) box.value = String(+x.toPrecision(4));
+  };
+  return { node, show };
+}
+
 // A checkbox with its words.
 function checkbox(text, on, change, attributes = {}) {
   const input = make("input", { type: "checkbox", ...attributes, change: () => change(input.checked) });

@@ -36,7 +36,6 @@ async function setUpChooser() {
   const choice = byId("robot-choice");
   choice.addEventListener("change", async () => {
     const chosen = JSON.parse(choice.value);
-    choice.blur(); // so that keys are those of the page again
     await openRobot(robots.get(choice.value)?.opened || chosen, byId("message-anchor"));
   });
   builtIn = (await ask("robots")).built_in;
@@ -98,9 +97,14 @@ async function openFiles(files, control) {
   }
   const opened = { upload: ++lastUpload, main: placeOfFile(main) };
   uploads.set(opened.upload, { main: placeOfFile(main), files: await Promise.all(list.map(async (file) => ({ name: placeOfFile(file), base64: await asBase64(file) }))) });
-  const robot = await openRobot(opened, control);
-  const texts = robot ? robot.warnings.map((x) => x.text) : [];
-  if (texts.length) showError(control, `${texts[0]}${texts.length > 1 ? ` And ${texts.length - 1} more: see the panel Robot.` : ""}`, "warning");
+  await openRobot(opened, control);
+}
+
+// Show the first warning about a robot, such as meshes that are missing, until it is closed.
+function showWarnings({ warnings }) {
+  const anchor = byId("robot-anchor"), more = warnings.length - 1;
+  clearError(anchor);
+  if (warnings.length) showError(anchor, `${warnings[0].text}${more ? ` And ${more} more: see the panel Robot.` : ""}`, "warning");
 }
 
 function setUpFiles() {

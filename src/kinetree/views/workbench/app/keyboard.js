@@ -71,11 +71,16 @@ function setUpKeyboard() {
   const actions = new Map([...KEYS.flatMap(([, rows]) => rows), ...PANEL_KEYS()].map(([key, , act]) => [key, act]));
   actions.set("Ctrl+Y", () => bench.store.redo());
   actions.set("?", () => byId("help").showModal());
+  let byPointer = false;
+  addEventListener("pointerdown", () => { byPointer = true; }, { capture: true });
+  addEventListener("keydown", () => { byPointer = false; }, { capture: true });
+  // after a choice with the pointer, keys are those of the page again; with keys, the list goes on
+  addEventListener("change", ({ target }) => { if (byPointer && target.matches("select")) target.blur(); });
   addEventListener("keydown", (event) => {
     if (byId("help").open || event.altKey || event.defaultPrevented) return;
     const name = keyName(event), target = event.target, typing = target.matches("input[type=text], textarea");
     const ownSpace = name === "Space" && target.matches("button, select, input, summary");
-    if ((typing && !name.startsWith("Ctrl+S") && name !== "Esc") || ownSpace || (target.matches("select") && name.length === 1)) return;
+    if ((typing && !name.startsWith("Ctrl+S") && name !== "Esc") || ownSpace) return;
     if (!actions.has(name)) return;
     event.preventDefault();
     actions.get(name)();

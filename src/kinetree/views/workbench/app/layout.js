@@ -1,9 +1,10 @@
-// Panels: they stand in docks left, right and below, and can be folded, moved, resized and closed.
+// Panels: they stand in docks left, right and below, and can be folded, dragged, resized and closed.
 
 const DOCKS = ["left", "right", "bottom"];
 const DOCK_WORDS = { left: "left", right: "right", bottom: "below" };
+const DRAG_PX = 6; // a shorter way is a click
 const LEAST_SIZE = { left: 220, right: 220, bottom: 120 };
-const panels = new Map(); // id -> {id, title, letter, key, build, state?, readings?, opened?, root, body}
+const panels = new Map(); // id -> {id, title, letter, key, dock?, build, state?, readings?, opened?, root, body}
 
 // Add a panel; it is built when it is opened for the first time.
 function addPanel(panel) {
@@ -11,7 +12,7 @@ function addPanel(panel) {
   panel.rail = make("button", {
     type: "button", "data-panel": panel.id, "aria-pressed": "false", title: `${panel.title} (${panel.key})`,
     click: () => togglePanel(panel.id),
-  }, make("span", { class: "letter", "aria-hidden": "true", text: panel.letter }), make("span", { class: "words", text: panel.short || panel.title }));
+  }, make("span", { class: "letter", "aria-hidden": "true", text: panel.letter }), make("span", { class: "words", text: panel.title }));
   byId("rail").append(panel.rail);
 }
 
@@ -22,14 +23,31 @@ function without(docks, id) {
   return Object.fromEntries(DOCKS.map((dock) => [dock, docks[dock].filter((x) => x !== id)]));
 }
 
-// Open a panel at the top of its dock, or below another one.
+// The docks with a panel at a place: before another one, after `below`, or at the end of its own dock.
+function dockedAt(docks, id, { dock = panels.get(id).dock || "left", before = null, below = null } = {}) {
+  const others = without(docks, id), ids = others[dock];
+  const at = ids.includes(before) ? ids.indexOf(before) : ids.includes(below) ? ids.indexOf(below) + 1 : ids.length;
+  ids.splice(at, 0, id);
+  return others;
+}
+
+// Open a panel below all others of its dock, or below the one that it belongs to.
 function openPanel(id, { below = null, key = null } = {}) {
-  const { docks, folded } = bench.scene, own = dockOf(docks, id);
-  const rest = without(docks, id), dock = (below && dockOf(docks, below)) || own || "right";
-  const place = below && rest[dock].includes(below) ? rest[dock].indexOf(below) + 1 : 0;
-  if (own === null || below) rest[dock].splice(place, 0, id); else rest[dock] = docks[dock];
-  bench.store.change({ docks: own === null || below ? rest : docks, folded: folded.filter((x) => x !== id) }, key);
+  const { docks, folded } = bench.scene;
+  bench.store.change({ docks: dockOf(docks, id) ? docks : dockedAt(docks, id, { below }), folded: folded.filter((x) => x !== id) }, key);
+  makeRoom(id, below);
   panels.get(id).root.scrollIntoView({ block: "nearest" });
+}
+
+// Fold the other panels of a dock, from the top, until the new one is seen whole. Joints stays open.
+function makeRoom(id, below) {
+  const { docks } = bench.scene, dock = dockOf(docks, id);
+  if (dock === "bottom") return;
+  const isCut = ({ root }) => root.scrollHeight > root.clientHeight + 1;
+  for (const other of docks[dock].filter((x) => ![id, below, "joints"].includes(x))) {
+    if (!docks[dock].some((x) => isCut(panels.get(x)))) return;
+    if (!bench.scene.folded.includes(other)) bench.store.amend({ folded: [...bench.scene.folded, other] });
+  }
 }
 
 function togglePanel(id) {
@@ -44,10 +62,55 @@ function foldPanel(id) {
 }
 
 function movePanel(id) {
-  const { docks } = bench.scene, dock = dockOf(docks, id), rest = without(docks, id);
-  rest[DOCKS[(DOCKS.indexOf(dock) + 1) % DOCKS.length]].unshift(id);
-  bench.store.change({ docks: rest });
+  const { docks } = bench.scene, dock = DOCKS[(DOCKS.indexOf(dockOf(docks, id)) + 1) % DOCKS.length];
+  bench.store.change({ docks: dockedAt(docks, id, { dock }) });
   panels.get(id).root.querySelector(".move").focus();
+}
+
+// Drag a panel by its header: it is put where the pointer is let go.
+function setUpDrag(panel, header) {
+  header.addEventListener("pointerdown", (start) => {
+    if (start.button !== 0 || start.target.closest(".move, .close, input, select")) return;
+    const ended = new AbortController(), { signal } = ended;
+    let to = null;
+    addEventListener("pointermove", (event) => {
+      if (!to && Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < DRAG_PX) return;
+      header.setPointerCapture(event.pointerId); // so that the end of the drag is not a click that folds
+      showTarget(to = targetAt(panel.id, event.clientX, event.clientY));
+    }, { signal });
+    for (const name of ["pointerup", "pointercancel"])
+      addEventListener(name, () => {
+        ended.abort();
+        showTarget(null);
+        if (name === "pointerup" && to && to.dock) bench.store.change({ docks: dockedAt(bench.scene.docks, panel.id, to) });
+      }, { signal });
+  });
+}
+
+// The dock at a point, with the panel that the dragged one would precede; at the sides of the stage
+// are the docks that have no panels. The box is that of the place.
+function targetAt(id, x, y) {
+  const inside = (box) => x >= box.left && x < box.right && y >= box.top && y < box.bottom;
+  for (const dock of DOCKS) {
+    const place = byId(`dock-${dock}`), box = place.getBoundingClientRect();
+    if (!inside(box)) continue;
+    const next = [...place.children].find((root) => {
+      const own = root.getBoundingClientRect();
+      return root.dataset.panel !== id && (dock === "bottom" ? x < (own.left + own.right) / 2 : y < (own.top + own.bottom) / 2);
+    });
+    return { dock, before: next ? next.dataset.panel : null, box, root: next };
+  }
+  const { left, top, width, height } = byId("stage").getBoundingClientRect(), share = (x - left) / width;
+  if ((y - top) / height > 0.65) return { dock: "bottom", box: { left, top: top + 0.65 * height, width, height: 0.35 * height } };
+  if (share >= 0.3 && share <= 0.7) return { dock: null };
+  return { dock: share < 0.3 ? "left" : "right", box: { left: share < 0.3 ? left : left + 0.7 * width, top, width: 0.3 * width, height } };
+}
+
+function showTarget(to) {
+  const mark = byId("drop-target");
+  mark.hidden = !to || !to.dock;
+  for (const { root } of panels.values()) if (root) root.classList.toggle("next", Boolean(to) && root === to.root);
+  if (!mark.hidden) for (const side of ["left", "top", "width", "height"]) mark.style[side] = `${to.box[side]}px`;
 }
 
 function buildPanel(panel) {
@@ -55,9 +118,10 @@ function buildPanel(panel) {
   const move = make("button", { type: "button", class: "move", text: "⇄", click: () => movePanel(panel.id) });
   const close = make("button", { type: "button", class: "close", text: "×", "aria-label": `Close ${panel.title}`,
     title: `Close (${panel.key})`, click: () => togglePanel(panel.id) });
+  const header = make("header", { title: "Drag to move the panel" }, fold, panel.tools ? panel.tools() : null, move, close);
   panel.body = make("div", { class: "panel-body" });
-  panel.root = make("section", { class: "panel", "data-panel": panel.id, "aria-label": panel.title },
-    make("header", {}, fold, panel.tools ? panel.tools() : null, move, close), panel.body);
+  panel.root = make("section", { class: "panel", "data-panel": panel.id, "aria-label": panel.title }, header, panel.body);
+  setUpDrag(panel, header);
   panel.build(panel.body);
 }
 

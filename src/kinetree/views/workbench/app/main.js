@@ -2,7 +2,7 @@
 
 const bench = {
   store: null, robot: null, viewer: null, player: null, at: null, poses: [], readings: null,
-  recursion: null, constraintForces: [], term: null, kept: null, unfolded: null, gravityAt: null,
+  recursion: null, constraintForces: [], term: null, kept: null, unfolded: null, gravityAt: null, isOpenLoop: false,
   asked: null, answered: null, // the last request for readings and the last one that was answered
   get scene() { return bench.store.scene; },
 };
@@ -42,6 +42,7 @@ function sceneChanged(scene, before) {
     Object.assign(bench, { robot, readings: null, recursion: null, kept: null });
     document.title = `${robot.name} · kinetree`;
     openStage(robot);
+    showWarnings(robot);
   }
   showLook(scene);
   bench.player.follow();
@@ -55,7 +56,10 @@ function sceneChanged(scene, before) {
   }
   refresh();
   if (scene.unfold !== before.unfold && isOpen("unfold")) requestUnfold();
-  if (scene.step !== before.step && isOpen("recursion") && bench.recursion) showStep();
+  if (scene.step !== before.step && isOpen("recursion") && bench.recursion) {
+    showStep();
+    showArrows();
+  }
   if ((scene.table !== before.table || scene.matrix !== before.matrix) && bench.readings) forOpenPanels("readings", bench.readings);
 }
 

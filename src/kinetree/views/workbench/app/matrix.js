@@ -74,4 +74,4 @@ function makeMatrix(panel, robot, kind, n) {
   panel.place.after(key);
 }
 
-addPanel({ id: "matrix", title: "Mass matrix", short: "Mass", letter: "M", key: "3", build: buildMatrix, readings: showMatrix });
+addPanel({ id: "matrix", title: "Mass matrix", letter: "M", key: "3", build: buildMatrix, readings: showMatrix });

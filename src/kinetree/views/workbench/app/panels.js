@@ -6,9 +6,32 @@ function buildHand(body) {
   const frame = make("select", { id: "hand-frame", "aria-label": "Frame", change: () => bench.store.change({ frame: frame.value }) });
   const boxes = Object.fromEntries(["mass", "force"].map((kind) => [kind, checkbox(`${kind} ellipsoid`, false, (on) => changeMarks(kind, on), { "data-mark": kind })]));
   const place = make("div", { class: "table-place" });
-  body.append(make("label", { class: "row" }, make("span", { text: "Frame" }), frame), make("div", { class: "buttons" }, ...Object.values(boxes)), place);
-  Object.assign(this, { frame, boxes, place });
+  const load = (change, key) => {
+    const payload = { mass: 0, com: [0, 0, 0], ...bench.scene.payload, ...change };
+    bench.store.change({ payload: payload.mass > 0 ? payload : null }, key);
+  };
+  const mass = sliderRow("payload", "kg", (x) => load({ mass: x }, "payload"), { least: 0, id: "payload-mass" });
+  const com = ["x", "y", "z"].map((axis, k) => sliderRow(`its centre ${axis}`, "m", (x) => load({ com: bench.scene.payload.com.map((y, j) => j === k ? x : y) }, `payload ${k}`)));
+  body.append(make("div", { class: "sliders", title: "A mass at the tool: its centre of mass is in the tool frame" }, mass.node, ...com.map((row) => row.node)),
+    make("label", { class: "row" }, make("span", { text: "Frame" }), frame), make("div", { class: "buttons" }, ...Object.values(boxes)), place);
+  Object.assign(this, { frame, boxes, place, mass, com });
 }
+
+function showPayload() {
+  const panel = panels.get("hand"), { payload } = bench.scene, { extent } = bench.robot.stage.scene;
+  panel.mass.show(payload ? payload.mass : 0, 0, Math.max(0.5 * bench.robot.mass.moving, 1e-3));
+  panel.com.forEach(({ node, show }, k) => {
+    node.hidden = !payload;
+    if (payload) show(payload.com[k], -0.2 * extent, 0.2 * extent);
+  });
+}
+
+contributors.push(() => {
+  const { payload } = bench.scene, { robot: { tool }, scene: { extent } } = bench.robot.stage;
+  if (!payload) return null;
+  const at = placed(frameOf(tool.link, tool.T, bench.poses), payload.com);
+  return { parts: [spherePart(at, 0.03 * extent, cssColour("--com"))], labels: [{ at, text: `payload ${numberText(payload.mass)} kg`, colour: "--com" }] };
+});
 
 const changeMarks = (name, on) => bench.store.change({ marks: { ...bench.scene.marks, [name]: on } });
 
@@ -114,15 +137,15 @@ function buildEquations(body) {
 }
 
 async function showEquations() {
-  const panel = panels.get("equations"), { robot, scene: { gravity } } = bench, wanted = JSON.stringify([robot.id, gravity]);
+  const panel = panels.get("equations"), { robot, scene: { gravity, payload } } = bench, wanted = JSON.stringify([robot.id, gravity, payload]);
   if (panel.madeFor === wanted) return;
   panel.madeFor = wanted;
   panel.place.replaceChildren(make("p", { class: "note", text: "deriving the equations …" }));
-  const answer = await attempt(panel.place, () => ask("equations", { robot: robot.id, gravity }));
+  const answer = await attempt(panel.place, () => ask("equations", { robot: robot.id, gravity, payload }));
   if (panel.madeFor === wanted) panel.place.replaceChildren(answer ? safeMarkup(answer.html) : "");
 }
 
-addPanel({ id: "hand", title: "Tool", letter: "Λ", key: "9", build: buildHand, readings: showHand });
-addPanel({ id: "equations", title: "Equations", short: "Formulas", letter: "=", key: "E", build: buildEquations, opened: showEquations, state: showEquations });
+addPanel({ id: "hand", title: "Tool", letter: "Λ", key: "9", build: buildHand, state: showPayload, readings: showHand });
+addPanel({ id: "equations", title: "Equations", letter: "=", key: "E", build: buildEquations, opened: showEquations, state: showEquations });
 addPanel({ id: "drawing", title: "Drawing", letter: "◩", key: "V", build: buildDrawing, state: showDrawing });
 addPanel({ id: "robot", title: "Robot", letter: "i", key: "I", build: buildRobot, state: showRobot });

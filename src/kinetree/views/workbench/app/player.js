@@ -69,8 +69,9 @@ function curvesOf(robot, motion, kind) {
   const scaled = (unitName) => inDegrees(unitName) ? 1 / DEGREE : 1;
   const angle = inDegrees("rad") ? "°" : "rad", pair = (a, b) => robot.dofs.every((x) => x.unit === "rad") ? a : robot.dofs.every((x) => x.unit === "m") ? b : `${a}, ${b}`;
   if (kind === "energy") {
-    const { kinetic, potential } = motion.energy, total = kinetic.map((x, k) => x + potential[k]);
-    return { title: "energy", unit: "J", series: Object.entries({ kinetic, potential, total }).map(([name, values]) => ({ name, values, limit: null })) };
+    const { kinetic } = motion.energy, potential = motion.energy.potential.map((x) => x - motion.energy.potential[0]);
+    const total = kinetic.map((x, k) => x + potential[k]);
+    return { title: "energy", note: "potential since the start", unit: "J", series: Object.entries({ kinetic, potential, total }).map(([name, values]) => ({ name, values, limit: null })) };
   }
   if (kind === "q") {
     const rows = motion.q.map((q) => handleValues(robot, q));
@@ -78,7 +79,17 @@ function curvesOf(robot, motion, kind) {
       const s = scaled(handle.unit), ends = handle.dof === null ? null : robot.dofs[handle.dof];
       return { name: handle.label, values: rows.map((row) => row[k] * s), limit: ends && (ends.lower !== null || ends.upper !== null) ? [ends.lower, ends.upper].map((x) => x === null ? null : x * s) : null };
     });
-    return { title: "q", unit: pair(angle, "m"), series };
+    const wanted = motion.reference && motion.reference.q.map((q) => handleValues(robot, q));
+    const lines = series.map((one, k) => ({ ...one, reference: wanted && { t: motion.reference.t, values: wanted.map((row) => row[k] * scaled(robot.handles[k].unit)) } }));
+    return { title: "q", unit: pair(angle, "m"), series: lines };
+  }
+  if (kind === "reference") {
+    const { t } = motion.reference, { unit, series } = curvesOf(robot, motion, "q");
+    const at = (values, time) => { // between the samples of the motion
+      const k = Math.max(1, motion.t.findIndex((x) => x >= time)), [a, b] = [motion.t[k - 1], motion.t[k]];
+      return values[k - 1] + (values[k] - values[k - 1]) * (time - a) / (b - a);
+    };
+    return { title: "q less reference", unit, series: series.map(({ name, values, reference }) => ({ name, t, values: reference.values.map((x, k) => withoutRounding(at(values, t[k]) - x, x)), limit: null })) };
   }
   const series = robot.dofs.map((dof, d) => {
     const most = kind === "tau" ? dof.effort : kind === "dq" ? dof.velocity : null, s = kind === "tau" ? 1 : scaled(dof.unit);
@@ -87,13 +98,14 @@ function curvesOf(robot, motion, kind) {
   return { title: kind === "tau" ? "τ" : kind, unit: kind === "tau" ? pair("N m", "N") : pair(`${angle}/s`, "m/s"), series };
 }
 
-const PLOT_KINDS = ["q", "dq", "tau", "energy"];
+const withoutRounding = (error, size) => Math.abs(error) < 1e-12 * Math.max(1, Math.abs(size)) ? 0 : error;
+const PLOT_KINDS = ["q", "reference", "dq", "tau", "energy"]; // entries of a motion
 
 function buildPlots(body) {
-  const place = make("div", { class: "run-plots" });
+  const place = make("div", { class: "run-plots" }), legend = make("div", { class: "chart" });
   const hint = make("p", { class: "note", text: "Run a simulation, open a motion or record the sliders; its curves are drawn here." });
-  body.append(hint, place);
-  Object.assign(this, { place, hint, plots: [] });
+  body.append(hint, legend, place);
+  Object.assign(this, { place, hint, legend, plots: [] });
 }
 
 function showPlots() {
@@ -102,10 +114,20 @@ function showPlots() {
   panel.hint.hidden = player.active;
   if (panel.madeFor !== made) {
     panel.madeFor = made;
-    panel.place.replaceChildren();
+    for (const place of [panel.place, panel.legend]) place.replaceChildren();
     panel.plots = player.active ? PLOT_KINDS.filter((kind) => runs.get(scene.run).motion[kind]).map((kind) => makePlot(panel, kind)) : [];
+    shareLegend(panel, panel.plots);
   }
   for (const plot of panel.plots) plot.setCursor(player.time);
+}
+
+// One legend for all plots that have the lines of the first one; it switches them in all of them.
+function shareLegend(panel, plots) {
+  const names = (plot) => plot.state().shown.join("\n"), alike = plots.filter((plot) => names(plot) === names(plots[0]));
+  alike.forEach((plot, k) => {
+    if (k) plot.legend.remove(); else panel.legend.append(plot.legend);
+    plot.onShown((shown) => { for (const other of alike) if (other !== plot) other.setShown(shown); });
+  });
 }
 
 function makePlot(panel, kind) {
@@ -119,4 +141,4 @@ function makePlot(panel, kind) {
   return plot;
 }
 
-addPanel({ id: "plots", title: "Plots", letter: "∿", key: "8", build: buildPlots, state: showPlots });
+addPanel({ id: "plots", title: "Plots", letter: "∿", key: "8", dock: "bottom", build: buildPlots, state: showPlots });

@@ -22,27 +22,13 @@ function buildPush(body) {
     const i = +link.value;
     changePush({ link: i, point: [...bench.robot.stage.robot.links[i].com] });
   } });
-  const rows = [["force", "N"], ["moment", "N m"]].map(([name, unitName]) => {
-    const boxes = ["x", "y", "z"].map((axis, k) => {
-      const range = make("input", { type: "range", step: "any", "aria-label": `${name} ${axis} in ${unitName}`, "data-push": `${name},${k}` });
-      const box = make("input", { type: "text", class: "typed", inputmode: "decimal", autocomplete: "off", "aria-label": `${name} ${axis} in ${unitName}` });
-      const set = (x) => changePush({ [name]: bench.scene.push[name].map((y, j) => j === k ? x : y) }, `${name} ${k}`);
-      range.addEventListener("input", () => set(+range.value));
-      box.addEventListener("change", () => {
-        const x = typedNumber(box.value);
-        if (!Number.isFinite(x)) showError(box.parentElement, `“${box.value}” is not a number; expected the ${name} along ${axis} in ${unitName}.`);
-        else { clearError(box.parentElement); set(x); }
-      });
-      const node = make("div", { class: "slider-row" }, make("span", { class: "name", text: `${name} ${axis}` }), range, box, make("span", { class: "unit", text: ` ${unitName}` }));
-      return { name, k, range, box, node };
-    });
-    return { name, unitName, boxes };
-  });
-  const form = make("div", { class: "push-form sliders" }, make("label", { class: "row" }, make("span", { text: "Link" }), link),
-    ...rows.flatMap((row) => row.boxes.map((box) => box.node)));
+  const rows = [["force", "N"], ["moment", "N m"]].flatMap(([name, unitName]) => ["x", "y", "z"].map((axis, k) => ({
+    name, k, ...sliderRow(`${name} ${axis}`, unitName, (x) => changePush({ [name]: bench.scene.push[name].map((y, j) => j === k ? x : y) }, `${name} ${k}`), { "data-push": `${name},${k}` }),
+  })));
+  const form = make("div", { class: "push-form sliders" }, make("label", { class: "row" }, make("span", { text: "Link" }), link), ...rows.map((row) => row.node));
   const note = make("p", { class: "note", text: "Click a link to put the push there. Drag the grip at the tip to aim it, and the one at the foot to move it. Alt and drag on a link pulls it. Force and moment keep their direction in {s}." });
   body.append(on, form, note);
-  Object.assign(this, { on, link, form, boxes: rows.flatMap((row) => row.boxes), note });
+  Object.assign(this, { on, link, form, rows, note });
 }
 
 function showPush() {
@@ -56,12 +42,7 @@ function showPush() {
   if (!push) return;
   panel.link.value = push.link;
   const most = { force: robotWeight(), moment: 0.25 * robotWeight() * robot.stage.scene.extent };
-  for (const { name, k, range, box } of panel.boxes) {
-    const x = push[name][k], end = Math.max(most[name], Math.abs(x));
-    [range.min, range.max] = [-end, end];
-    range.value = x;
-    if (document.activeElement !== box) box.value = String(+x.toPrecision(4));
-  }
+  for (const { name, k, show } of panel.rows) show(push[name][k], -most[name], most[name]);
 }
 
 // Put the push onto the link at a pixel; without a link there it stays.

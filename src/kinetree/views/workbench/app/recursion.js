@@ -1,16 +1,17 @@
 // The panel Recursion: both passes of Newton and Euler, link by link, with equation, numbers and arrows.
 
 const VECTOR_HALVES = { V: [["--omega", "ω", 2], ["--v", "v", 1]], dV: [["--alpha", "α", 2], ["--a", "a", 1]], F: [["--n", "n", 2], ["--f", "f", 1]] };
-const LONGEST_ARROW = 0.34; // in extents of the robot
+const LONGEST_ARROW = 0.34, FRAME_SIZE = 0.16; // in extents of the robot
 
 const askRecursion = newestOnly("recursion", (answer) => {
   bench.recursion = answer.steps;
   bench.constraintForces = answer.constraint_forces || [];
-  const panel = panels.get("recursion");
+  const panel = panels.get("recursion"), isFirst = !panel.wasAnswered;
   if (!panel.place) return;
+  panel.wasAnswered = true;
   clearError(panel.controls);
   showStep();
-  drawStage();
+  if (isFirst) showArrows(); else drawStage();
 }, (error) => {
   const panel = panels.get("recursion");
   bench.recursion = null;
@@ -30,6 +31,14 @@ function buildRecursion(body) {
   const place = make("div", { class: "step-place scroll-inside" });
   body.append(controls, title, place);
   Object.assign(this, { controls, range, title, place, back, next });
+}
+
+// Draw the arrows of the step and the frame of its link, all of them in view.
+function showArrows() {
+  drawNow();
+  const step = bench.recursion[Math.min(bench.scene.step, bench.recursion.length) - 1];
+  const axes = step ? AXES_OF_SPACE.map((axis) => placed(bench.poses[step.link], times(axis, FRAME_SIZE * bench.robot.stage.scene.extent))) : [];
+  keepInView([...axes, ...clicks.flatMap(({ from, to }) => [from, to])]);
 }
 
 function stepBy(by) {
@@ -137,8 +146,8 @@ contributors.push(() => {
     parts.push(...arrowParts(from, way, 0.8 * arrowRadius(), cssColour("--part-constraints"), { heads: own === "N" ? 1 : 2 }));
     if (Math.hypot(...way) > 1e-6) found.push({ at: plus(from, way), text: name, colour: "--part-constraints" });
   }
-  parts.push(...framePart(T, 0.16 * robot.stage.scene.extent));
+  parts.push(...framePart(T, FRAME_SIZE * robot.stage.scene.extent));
   return { parts, labels: found, clicks: hits };
 });
 
-addPanel({ id: "recursion", title: "Recursion", short: "Passes", letter: "⇉", key: "6", build: buildRecursion, readings: requestRecursion, opened: () => {} });
+addPanel({ id: "recursion", title: "Recursion", letter: "⇉", key: "6", build: buildRecursion, readings: requestRecursion, opened: () => { panels.get("recursion").wasAnswered = false; } });

@@ -2,17 +2,17 @@
 
 const runs = new Map(); // number -> {motion, recipe, words, weightless, loads}; the scene has numbers of runs
 let lastRun = 0, recording = null;
-const OTHER_LOADS = "The push or the gravity was changed after this run: its plots do not have the change. Press Run to simulate it.";
+const OTHER_LOADS = "The push, the gravity or the payload was changed after this run: its plots do not have the change. Press Run to simulate it.";
 
 function keepRun(motion, recipe, words, weightless = false) {
   lastRun += 1;
   // motions of files and of recorded sliders are computed without a push
-  const loads = loadsOf(recipe || { push: null, gravity: bench.scene.gravity });
+  const loads = loadsOf(recipe || { ...bench.scene, push: null });
   runs.set(lastRun, { motion, recipe, words, weightless, loads });
   return lastRun;
 }
 
-const loadsOf = ({ push, gravity }) => JSON.stringify([push || null, gravity || null]);
+const loadsOf = ({ push, gravity, payload }) => JSON.stringify([push || null, gravity || null, payload || null]);
 
 function buildRun(body) {
   const choices = make("div", { class: "presets", role: "radiogroup", "aria-label": "Simulation" });
@@ -90,7 +90,7 @@ function makePresets(panel, robot, chosen) {
 // All that the server needs to repeat a run.
 function recipeHere() {
   const { scene, at } = bench, start = bench.player.active ? runStart() : at;
-  return { q: start.q, dq: start.dq, push: scene.push, gravity: scene.gravity, preset: scene.preset, gains: scene.gains, duration: scene.duration, stops: scene.stops };
+  return { q: start.q, dq: start.dq, push: scene.push, gravity: scene.gravity, payload: scene.payload, preset: scene.preset, gains: scene.gains, duration: scene.duration, stops: scene.stops };
 }
 
 // A run begins where the one before began, so that two runs differ in what was changed.
@@ -115,13 +115,8 @@ async function simulateHere() {
 
 // Show a run, play it from its beginning, and open its plots.
 function showNewRun(run) {
-  const { docks } = bench.scene, entries = { run };
-  if (dockOf(docks, "plots") === null) {
-    const dock = dockOf(docks, "run") || "right", ids = [...docks[dock]];
-    ids.splice(dockOf(docks, "run") ? ids.indexOf("run") + 1 : 0, 0, "plots");
-    entries.docks = { ...docks, [dock]: ids };
-  }
-  bench.store.change(entries);
+  const { docks } = bench.scene;
+  bench.store.change({ run, docks: dockOf(docks, "plots") ? docks : dockedAt(docks, "plots") });
   bench.player.play(true);
 }
 
@@ -131,7 +126,7 @@ function keepToCompare() {
 }
 
 async function openMotion(file, control) {
-  const motion = await attempt(control, async () => ask("motion", { robot: bench.robot.id, gravity: bench.scene.gravity, file: { name: file.name, base64: await asBase64(file) } }));
+  const motion = await attempt(control, async () => ask("motion", { robot: bench.robot.id, gravity: bench.scene.gravity, payload: bench.scene.payload, file: { name: file.name, base64: await asBase64(file) } }));
   if (motion) showNewRun(keepRun(motion, null, file.name));
 }
 
@@ -160,7 +155,7 @@ async function toggleRecording() {
   const { t, q } = recording;
   recording = null;
   showRun();
-  const motion = await attempt(panel.record, () => ask("record", { robot: bench.robot.id, gravity: bench.scene.gravity, t, q }));
+  const motion = await attempt(panel.record, () => ask("record", { robot: bench.robot.id, gravity: bench.scene.gravity, payload: bench.scene.payload, t, q }));
   if (motion) showNewRun(keepRun(motion, null, "recorded sliders"));
 }
 

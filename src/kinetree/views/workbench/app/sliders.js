@@ -121,4 +121,4 @@ function showJoints() {
   panel.note.hidden = !words;
 }
 
-addPanel({ id: "joints", title: "Joints", letter: "q", key: "1", build: buildJoints, state: showJoints });
+addPanel({ id: "joints", title: "Joints", letter: "q", key: "1", dock: "right", build: buildJoints, state: showJoints });

@@ -4,6 +4,8 @@ const SOLID = ["visual", "body", "joint"]; // groups that stand for links and ca
 // Gravity of the scene; null: the robot's own. A run without gravity has none.
 const presentGravity = () => bench.player.active && bench.player.weightless ? [0, 0, 0] : bench.scene.gravity;
 const contributors = []; // functions of the shown state that give {parts, labels, clicks}
+const OPEN = 1e-6; // errors of a constraint from which it is drawn as open, rad or m
+const ROOM = 30; // px at the edges of the view that have room for a label
 let labels = [], clicks = [], drawing = false;
 
 function openStage(robot) {
@@ -66,13 +68,28 @@ function turnCamera() {
   camera.set({ angle: best.angle });
 }
 
+const robotPoints = () => bench.viewer.corners([...SOLID, "loop"].filter((group) => bench.viewer.isShown(group)));
+
+const gravityPoints = () => bench.scene.marks.gravity && bench.gravityAt
+  ? [bench.gravityAt, plus(bench.gravityAt, times(bench.robot.up, -0.3 * bench.robot.stage.scene.extent))] : [];
+
+// Show the whole robot and these points, in the direction of the camera, if one of them is out of view.
+function keepInView(points) {
+  if (!bench.viewer) return;
+  const { clientWidth, clientHeight } = byId("view");
+  const isSeen = ([x, y]) => x > ROOM && x < clientWidth - ROOM && y > ROOM && y < clientHeight - ROOM;
+  if (points.every((point) => isSeen(bench.viewer.project(point)))) return;
+  bench.viewer.camera.frame([...robotPoints(), ...gravityPoints(), ...points], 0.84);
+  bench.viewer.draw();
+}
+
 // Show the whole robot and the gravity arrow, in the direction of the camera.
 function frameRobot({ turn = false } = {}) {
   if (!bench.viewer) return;
   const { viewer, robot } = bench, camera = viewer.camera;
   camera.reset();
   if (turn) turnCamera();
-  const points = viewer.corners([...SOLID, "loop"].filter((group) => viewer.isShown(group)));
+  const points = robotPoints();
   points.push(...reachOf(robot, points));
   if (!points.length) points.push(...bench.poses.map((T) => [T[3], T[7], T[11]]), [0, 0, 0]);
   const [right] = camera.axes(), size = robot.stage.scene.extent;
@@ -80,8 +97,7 @@ function frameRobot({ turn = false } = {}) {
   const first = points.reduce((a, b) => dot(b, right) < dot(a, right) ? b : a); // beside the leftmost point
   const height = (Math.min(...heights) + Math.max(...heights)) / 2 - dot(first, robot.up) + 0.12 * size;
   bench.gravityAt = plus(plus(first, times(right, -0.14 * size)), times(robot.up, height));
-  if (bench.scene.marks.gravity) points.push(bench.gravityAt, plus(bench.gravityAt, times(robot.up, -0.3 * size)));
-  camera.frame(points, 0.82);
+  camera.frame([...points, ...gravityPoints()], 0.82);
   viewer.draw();
 }
 
@@ -193,6 +209,22 @@ contributors.push(() => {
     parts: arrowParts(bench.gravityAt, way, arrowRadius(), cssColour("--gravity")),
     labels: [{ at: bench.gravityAt, above: true, text: `g = ${numberText(size)} m/s²`, colour: "--gravity" }],
   };
+});
+
+// Ends of constraints that are open, joined by a rod; the view shows them when they open.
+contributors.push(() => {
+  const { loops, scene: { extent } } = bench.robot.stage, parts = [], found = [], points = [], colour = cssColour("--warn");
+  for (const loop of loops.filter((x) => x.kind !== "couple")) {
+    const [from, to] = tieLines([loop], bench.poses)[0], way = plus(to, times(from, -1)), gap = Math.hypot(...way);
+    if (largest(loopErrors(loop, bench.at.q, bench.poses)) < OPEN || gap < OPEN * extent) continue;
+    points.push(from, to);
+    parts.push(markPart("mark-rod", frameAlong(times(way, 1 / gap)), [0.006 * extent, 0.006 * extent, gap], from, colour, { front: true }),
+      ...[from, to].map((at) => spherePart(at, 0.02 * extent, colour, { front: true })));
+    found.push({ at: times(plus(from, to), 0.5), text: `${loop.name} is open: ${numberText(gap, 3)} m`, colour: "--warn" });
+  }
+  if (points.length && !bench.isOpenLoop) requestAnimationFrame(() => keepInView(points));
+  bench.isOpenLoop = points.length > 0;
+  return { parts, labels: found };
 });
 
 contributors.push(() => {

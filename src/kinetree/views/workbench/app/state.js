@@ -12,7 +12,7 @@ function freshView(degrees) {
     shown: null, // groups of the drawing; null: as the robot's scene proposes
     marks: { gravity: true, com: false, mass: false, force: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
-    folded: [], sizes: { left: 330, right: 360, bottom: 240 },
+    folded: [], sizes: { left: 330, right: 360, bottom: 250 },
     table: false,
   };
 }
@@ -22,7 +22,7 @@ function freshState(robot) {
   const preset = robot.presets.find((x) => x.name === robot.default_preset) || robot.presets[0] || null;
   return {
     robot: robot.opened, q: [...robot.rest], dq: zeros(robot.n), ddq: zeros(robot.n), push: null,
-    gravity: null, step: 0, unfold: null, ...presetValues(preset), stops: true, run: null, kept: null,
+    gravity: null, payload: null, step: 0, unfold: null, ...presetValues(preset), stops: true, run: null, kept: null,
     matrix: robot.n > MOST_NUMBERS ? "map" : "numbers",
   };
 }
@@ -72,7 +72,7 @@ function createStore(first, changed) {
 
 // Only what the server needs to answer.
 function stateOf(scene, robot, at) {
-  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity() };
+  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity(), payload: scene.payload };
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.

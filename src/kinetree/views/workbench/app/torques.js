@@ -74,7 +74,8 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
   if (limit !== null && limit <= scale) for (const sign of [-1, 1]) pieces.push(piece("limit-mark", 50 + sign * 49 * limit / scale, null));
   pieces.push(piece("total-mark", 50 + 49 * clamp(tau / scale, -1, 1), null));
   row.bar.replaceChildren(...pieces);
-  row.value.textContent = `${numberText(tau, Math.abs(tau) < 0.1 ? 3 : 4)} ${dof.torque_unit}`;
+  const shown = Math.abs(tau) < 1e-9 * scale ? 0 : tau; // rounding of larger forces
+  row.value.textContent = `${numberText(shown, Math.abs(tau) < 0.1 ? 3 : 4)} ${dof.torque_unit}`;
   row.value.dataset.value = tau;
   row.share.textContent = limit === null ? "" : `${Math.round(100 * Math.abs(tau) / limit)} %`;
   row.node.title = limit === null ? `${dof.name}: click to unfold` : `${dof.name}: ${row.share.textContent} of the limit ${numberText(limit)} ${dof.torque_unit}${over ? ", beyond it" : ""}; click to unfold`;
@@ -90,4 +91,4 @@ function torqueTable({ tau, parts }, used) {
   return make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
-addPanel({ id: "torque", title: "Joint forces", short: "Forces", letter: "τ", key: "2", build: buildTorque, readings: showTorque });
+addPanel({ id: "torque", title: "Joint forces", letter: "τ", key: "2", dock: "right", build: buildTorque, readings: showTorque });

@@ -1,0 +1,82 @@
+"""Small deviations between positions, over any scalars: q1 seen from q0.
+
+For coordinates that add it is q1 - q0; a turn is twice the vector part of its quaternion, which
+agrees with its rotation vector to third order; a displacement is seen in the axes of q0. The chart
+has the identity as its slope at q1 = q0, which is all that Newton's method needs.
+"""
+
+import numpy as np
+
+from kinetree.algorithms.joints.tangents import multiply
+from kinetree.base.arrays import Array
+from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
+from kinetree.model import Model
+from kinetree.scalars import cos, sin, where
+from kinetree.spatial import skew
+from kinetree.spatial.so3 import quaternion_rotation
+
+TURNING = (SPHERICAL, FREE)
+# entries of a twist that a joint has
+TWISTS = {SPHERICAL: [0, 1, 2], FREE: [0, 1, 2, 3, 4, 5], PLANAR: [2, 3, 4]}
+TERMS = 14  # of the series of exp and phi: 1e-13 for a turn of one radian in a step
+
+
+def deviation(model: Model, q0: Array, q1: Array) -> Array:
+    """The tangent vector from q0 to q1, (n,), in the chart of this module."""
+    parts: dict[int, object] = {}
+    for joint in model.joints:
+        if joint.follows is not None:
+            continue
+        a, b = q0[list(joint.coords)], q1[list(joint.coords)]
+        if joint.type in TURNING:
+            conjugate = np.array([a[0], -a[1], -a[2], -a[3]])
+            turn = multiply(conjugate, b[:4])
+            v = turn[1:] * where(turn[0], 2.0, -2.0)  # q and -q are the same turn
+            if joint.type == FREE:
+                v = np.concatenate([v, quaternion_rotation(a[:4]).T @ (b[4:] - a[4:])])
+        elif joint.type == PLANAR:
+            c, s, (x, y) = cos(a[0]), sin(a[0]), b[1:] - a[1:]
+            v = np.array([b[0] - a[0], c * x + s * y, c * y - s * x])
+        else:
+            v = b - a
+        parts.update(zip(joint.dofs, v, strict=True))
+    return np.array([parts[k] for k in range(model.n)])
+
+
+def tangent_scales(model: Model) -> Array:
+    """c with c_k T^T T = 1, where T = tangent_map: 4 for turns of quaternions, else 1; (n,)."""
+    c = np.ones(model.n)
+    for joint in model.joints:
+        if joint.follows is None and joint.type in TURNING:
+            c[list(joint.dofs)[:3]] = 4
+    return c
+
+
+def position_slopes(model: Model, v: Array) -> tuple[Array, Array]:
+    """Slopes of q exp(v), as a tangent vector there, by those of q and of v, (n, n) each.
+
+    They are exp(-ad v) and phi(-ad v), phi(X) = (exp(X) - 1) / X, for joints that turn.
+    """
+    by_q, by_v = np.eye(model.n, dtype=object), np.eye(model.n, dtype=object)
+    for joint in model.joints:
+        if joint.follows is None and joint.type in TWISTS:
+            dofs, entries = np.ix_(joint.dofs, joint.dofs), TWISTS[joint.type]
+            twist = np.zeros(6, object)
+            twist[entries] = v[list(joint.dofs)]
+            block = np.ix_(entries, entries)
+            exp, phi = _series(twist)
+            by_q[dofs], by_v[dofs] = exp[block], phi[block]
+    return by_q, by_v
+
+
+def _series(twist: Array) -> tuple[Array, Array]:
+    """The matrices exp(-ad V) and phi(-ad V), (6, 6) each, by their power series."""
+    w, v = -skew(twist[:3]), -skew(twist[3:])
+    turn, mixed = np.eye(3, dtype=object), np.zeros((3, 3), object)
+    exp, phi = [turn, mixed], [turn, mixed]
+    for k in range(1, TERMS):
+        turn, mixed = turn @ w / k, (mixed @ w + turn @ v) / k
+        exp = [exp[0] + turn, exp[1] + mixed]
+        phi = [phi[0] + turn / (k + 1), phi[1] + mixed / (k + 1)]
+    zero = np.zeros((3, 3), object)
+    return tuple(np.block([[a, zero], [b, a]]) for a, b in (exp, phi))  # type: ignore[return-value]

@@ -1,0 +1,132 @@
+"""Costs: what a plan should do, as weighted residuals r of a state and the joint forces.
+
+A cost adds dt w/2 |r|^2 for each step and w_f/2 |r|^2 for the last state. Weights w and w_f and the
+target are numbers that may change from solve to solve; the residual itself is traced,
+differentiated and compiled once for a robot (residuals.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from kinetree.base.arrays import Array, ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """A weighted residual; the costs are those below.
+
+    Args:
+        target: as each cost states, shape (k,), or (steps + 1, k) for a path, SI units.
+        weight: w of the steps, shape () or (entries of r,), 1 / (unit of r)^2 / s.
+        final: w_f of the last state, shape () or (entries of r,), 1 / (unit of r)^2.
+    """
+
+    target: ArrayLike | None = None
+    weight: ArrayLike = 0.0
+    final: ArrayLike = 0.0
+
+    def with_target(self, target: ArrayLike) -> Self:
+        """The same cost with another target.
+
+        Args:
+            target: as in `Cost`.
+        """
+        return replace(self, target=target)
+
+
+class Posture(Cost):
+    """Distance of the joints from a position: the tangent vector from target to q.
+
+    Args:
+        target: joint positions, shape (nq,) or (steps + 1, nq), rad or m; None: the rest position.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+    """
+
+
+class Rates(Cost):
+    """Joint rates minus a target.
+
+    Args:
+        target: joint rates, shape (n,) or (steps + 1, n), rad/s or m/s; None: zero.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+    """
+
+
+class Effort(Cost):
+    """Joint forces of the motors minus a target. The last state has no forces.
+
+    Args:
+        target: joint forces, shape (n,) or (steps + 1, n), N m or N; None: zero.
+        weight: as in `Cost`.
+        final: as in `Cost`; expected to be zero.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class FramePosition(Cost):
+    """Position of a frame in the space frame minus a target.
+
+    Args:
+        target: position, shape (3,) or (steps + 1, 3), m; None: the origin.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+        frame: name of the frame; None: the tool.
+    """
+
+    frame: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRotation(Cost):
+    """Rotation of a frame against a target: |r|^2 = 2 (1 - cos(angle)) of the angle between them.
+
+    Args:
+        target: rotation matrix, shape (3, 3) or (steps + 1, 3, 3), dimensionless; None: the axes of
+            the space frame.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+        frame: name of the frame; None: the tool.
+    """
+
+    frame: str | None = None
+
+
+class CenterOfMass(Cost):
+    """Centre of mass of the robot in the space frame minus a target.
+
+    Args:
+        target: position, shape (3,) or (steps + 1, 3), m; None: the origin.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+    """
+
+
+class JointLimits(Cost):
+    """How far joints are beyond a margin before their limits: zero inside, a soft barrier.
+
+    Args:
+        target: the margin where the cost begins, shape (1,), rad or m before the limit; None: 0.05.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Residual(Cost):
+    """A residual of your own.
+
+    Args:
+        target: not used, shape (0,), dimensionless.
+        weight: as in `Cost`.
+        final: as in `Cost`.
+        function: of (t, q, dq, tau), returns the residual, shape (entries,); written with
+            `kinetree.scalars` or NumPy, without a branch on its arguments. At the last state tau is
+            zero.
+        entries: number of entries of the residual, dimensionless.
+    """
+
+    function: Callable[[Any, Array, Array, Array], ArrayLike] | None = None
+    entries: int = 1

@@ -1,0 +1,228 @@
+"""LQR: the linear feedback of least quadratic cost, continuous and discrete.
+
+The algebraic Riccati equations are solved by the doubling algorithm, which squares the closed loop
+in each round: with (A, G, H) from the problem,
+
+    A <- A (1 + G H)^-1 A,   G <- G + A (1 + G H)^-1 G A^T,   H <- H + A^T H (1 + G H)^-1 A
+
+and H becomes P. A continuous problem is carried to a discrete one by the transform of Cayley.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.errors import InputError, ShapeError
+from kinetree.robot import Robot
+from kinetree.spatial.matrices import exponential
+
+REFINED = 2  # steps of Newton after it
+ROUNDS = 60  # of doubling, at most: the closed loop to the power 2^60
+RESIDUAL = 1e-6  # of the Riccati equation, relative to its terms, beyond which there is no answer
+
+
+@dataclass(frozen=True, eq=False)
+class Regulator:
+    """The feedback u = -K x and its cost x P x / 2.
+
+    Args:
+        K: gains, (m, n), units of u over those of x.
+        P: solution of the Riccati equation, (n, n), units of the cost.
+        poles: eigenvalues of the closed loop, (n,), 1/s; dimensionless if discrete.
+    """
+
+    K: Array
+    P: Array
+    poles: Array
+
+
+def lqr(
+    A: ArrayLike,
+    B: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    N: ArrayLike | None = None,
+    *,
+    discrete: bool = False,
+) -> Regulator:
+    """Feedback of least cost for x' = A x + B u, or for x[k + 1] = A x[k] + B u[k].
+
+    Args:
+        A: (n, n), 1/s, or dimensionless if discrete.
+        B: (n, m), units of x over those of u, 1/s.
+        Q: weights of the states, (n, n), positive semidefinite, units of the cost.
+        R: weights of the inputs, (m, m), positive definite, units of the cost.
+        N: weights of x^T N u, (n, m), units of the cost, which is the integral or the sum of
+            x Q x + 2 x N u + u R u; None: zero.
+        discrete: x[k + 1] = A x[k] + B u[k], and a sum in place of the integral.
+
+    Raises:
+        InputError: the weights have no minimum, or no feedback makes the loop stable.
+    """
+    A, B, Q, R, N = _checked(A, B, Q, R, N)
+    Ri_Nt, n = np.linalg.solve(R, N.T), len(A)
+    # without the mixed term: u = v - R^-1 N^T x
+    plain, weight = A - B @ Ri_Nt, Q - N @ Ri_Nt
+    G = B @ np.linalg.solve(R, B.T)
+    if discrete:
+        a, g, h = plain, G, weight
+    else:
+        shift = 1.0 + 1.5 * float(np.abs(np.linalg.eigvals(plain)).max(initial=0))
+        low = plain - shift * np.eye(n)
+        W = low.T + weight @ np.linalg.solve(low, G)
+        a = np.eye(n) + 2 * shift * np.linalg.inv(W).T
+        g = 2 * shift * np.linalg.solve(low, G) @ np.linalg.inv(W)
+        h = 2 * shift * np.linalg.solve(W, weight) @ np.linalg.inv(low)
+    with np.errstate(all="ignore"):
+        P = _doubled(a, g, h)
+        for _ in range(REFINED if np.isfinite(P).all() else 0):
+            K, rest, _ = _equation(A, B, Q, R, N, P, discrete)
+            P = P + _corrected(A - B @ K, rest, discrete)
+        K, rest, size = _equation(A, B, Q, R, N, P, discrete)
+    poles = np.linalg.eigvals(A - B @ K) if np.isfinite(K).all() else np.full(n, np.nan)
+    stable = (np.abs(poles) < 1).all() if discrete else (np.real(poles) < 0).all()
+    if not (np.abs(rest).max(initial=0) <= RESIDUAL * size and stable):
+        raise InputError(
+            "no feedback of these inputs makes the system stable at a least cost; expected a pair "
+            "(A, B) whose unstable motions the inputs reach, and weights that see them."
+        )
+    return Regulator(K, (P + P.T) / 2, poles)
+
+
+def sampled(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, dt: float
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The discrete problem of a continuous one whose inputs are held for dt.
+
+    Args:
+        A: as in `lqr`.
+        B: as in `lqr`.
+        Q: as in `lqr`.
+        R: as in `lqr`.
+        dt: time, s.
+
+    Returns:
+        A, B, Q, R and N of x[k + 1] = A x[k] + B u[k] with the same cost, for `lqr(discrete=True)`.
+    """
+    A, B, Q, R, _ = _checked(A, B, Q, R, None)
+    if not (np.isfinite(dt) and dt > 0):
+        raise InputError(f"dt is {dt!r}; expected a time > 0, in s.")
+    n, m = B.shape
+    motion = np.zeros((n + m, n + m))
+    motion[:n] = np.concatenate([A, B], axis=1)
+    weight = np.zeros((n + m, n + m))
+    weight[:n, :n], weight[n:, n:] = Q, R
+    # the integral of exp(M^T t) W exp(M t) stands in the exponential of [-M^T, W; 0, M]
+    both = np.block([[-motion.T, weight], [np.zeros_like(motion), motion]]) * dt
+    exp = exponential(both)
+    step, integral = exp[n + m :, n + m :], exp[n + m :, n + m :].T @ exp[: n + m, n + m :]
+    integral = (integral + integral.T) / 2
+    return step[:n, :n], step[:n, n:], integral[:n, :n], integral[n:, n:], integral[:n, n:]
+
+
+def regulate(
+    robot: Robot,
+    q: ArrayLike,
+    Q: ArrayLike,
+    R: ArrayLike,
+    *,
+    dq: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    dt: float | None = None,
+) -> Regulator:
+    """LQR of small deviations (dq, d dq) of a robot from a state at rest or from a motion.
+
+    Args:
+        robot: the robot.
+        q: position, (nq,), rad or m.
+        Q: weights of the deviations of q and dq, (2n, 2n), units of the cost.
+        R: weights of the joint forces, (n, n), units of the cost.
+        dq: rates, (n,), rad/s or m/s; None: at rest.
+        tau: joint forces, (n,), N m or N; None: those that hold the state.
+        dt: the forces are held for so long, s, with the cost of the continuous problem; None:
+            continuous feedback.
+    """
+    rates = np.zeros(robot.n) if dq is None else np.asarray(dq, float)
+    forces = robot.inverse_dynamics(q, rates, np.zeros(robot.n)) if tau is None else tau
+    system = robot.linearize(np.asarray(q, float), rates, np.asarray(forces, float))
+    if dt is None:
+        return lqr(system.A, system.B, Q, R)
+    A, B, Qd, Rd, N = sampled(system.A, system.B, Q, R, dt)
+    return lqr(A, B, Qd, Rd, N, discrete=True)
+
+
+def _equation(
+    A: Array, B: Array, Q: Array, R: Array, N: Array, P: Array, discrete: bool
+) -> tuple[Array, Array, float]:
+    """The gains of P, what it leaves of the Riccati equation, and the size of the largest term."""
+    if discrete:
+        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A + N.T)
+        terms = [A.T @ P @ A, -P, -(A.T @ P @ B + N) @ K, Q]
+    else:
+        K = np.linalg.solve(R, B.T @ P + N.T)
+        terms = [A.T @ P, P @ A, -(P @ B + N) @ K, Q]
+    rest = np.sum(terms, axis=0)
+    return K, (rest + rest.T) / 2, max(float(np.abs(x).max(initial=0)) for x in terms)
+
+
+def _corrected(closed: Array, rest: Array, discrete: bool) -> Array:
+    """The step of Newton: X with A^T X + X A + rest = 0, or A^T X A - X + rest = 0; A is stable."""
+    n = len(closed)
+    a, x = closed, rest
+    if not discrete:
+        shift = 1.0 + float(np.abs(np.linalg.eigvals(closed)).max(initial=0))
+        low = np.linalg.inv(closed - shift * np.eye(n))
+        a, x = low @ (closed + shift * np.eye(n)), 2 * shift * low.T @ rest @ low
+    for _ in range(ROUNDS):  # the sum of (A^T)^k rest A^k, by doubling
+        more = a.T @ x @ a
+        x, a = x + more, a @ a
+        if not np.abs(more).max(initial=0) > 1e-17 * np.abs(x).max(initial=0):
+            break
+    return x
+
+
+def _doubled(a: Array, g: Array, h: Array) -> Array:
+    """The limit of h under doubling."""
+    one = np.eye(len(a))
+    for _ in range(ROUNDS):
+        inner = np.linalg.solve(one + g @ h, np.concatenate([a, g @ a.T], axis=1))
+        left, middle = inner[:, : len(a)], inner[:, len(a) :]
+        new = h + a.T @ h @ left
+        a, g = a @ left, g + a @ middle
+        new, g = (new + new.T) / 2, (g + g.T) / 2
+        if not np.isfinite(new).all() or np.abs(new - h).max() <= 1e-15 * np.abs(new).max():
+            return new
+        h = new
+    return h
+
+
+def _checked(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The matrices as numbers of fitting shapes."""
+    A, B = np.atleast_2d(np.asarray(A, float)), np.asarray(B, float)
+    B = B[:, None] if B.ndim == 1 else B
+    n, m = B.shape if B.ndim == 2 else (len(A), 0)
+    Q, R = np.atleast_2d(np.asarray(Q, float)), np.atleast_2d(np.asarray(R, float))
+    N = np.zeros((n, m)) if N is None else np.asarray(N, float)
+    shapes = {
+        "A": (A, (n, n)),
+        "B": (B, (n, m)),
+        "Q": (Q, (n, n)),
+        "R": (R, (m, m)),
+        "N": (N, (n, m)),
+    }
+    for name, (x, shape) in shapes.items():
+        if x.shape != shape:
+            raise ShapeError(f"{name} has shape {x.shape}; expected {shape}.")
+        if not np.isfinite(x).all():
+            raise InputError(f"{name} has an entry that is not finite.")
+    for name, x, least in (("Q", Q, -1e-10), ("R", R, 1e-14)):
+        size = float(np.abs(x).max(initial=0)) or 1.0
+        if np.abs(x - x.T).max(initial=0) > 1e-10 * size:
+            raise InputError(f"{name} is not symmetric; expected a symmetric matrix.")
+        if np.linalg.eigvalsh(x).min(initial=np.inf) < least * size:
+            word = "positive definite" if name == "R" else "positive semidefinite"
+            raise InputError(f"{name} is not {word}, so there is no least cost.")
+    return A, B, Q, R, N
