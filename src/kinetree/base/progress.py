@@ -8,6 +8,7 @@ from typing import Any, Self
 from kinetree.errors import visible
 
 BAR_DELAY_S = 1.0  # before a bar appears that was not asked for
+spinners: list[Any] = []  # displays on the error stream that give way to a bar
 SECONDS = "{task.completed:.3g} of {task.total:.3g} s"
 
 
@@ -53,6 +54,8 @@ class Progress:
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
+        for spinner in spinners:  # two displays would write into each other's lines
+            spinner.stop()
         words, count = TextColumn("{task.description}"), TextColumn(self.count)
         columns = (words, BarColumn(), count, TimeRemainingColumn())
         # a bar that was asked for stays as a line at the end, others disappear

@@ -10,15 +10,51 @@ from typing import Annotated, Literal
 from cyclopts import App, Group, Parameter
 
 from kinetree import __version__, robots
-from kinetree.cli.arguments import Json, option
+from kinetree.cli.arguments import (
+    AS_IT_IS,
+    AS_NAMED,
+    HOW_READ,
+    HOW_RECORDED,
+    Json,
+    Reading,
+    Recorded,
+    option,
+)
 
 ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 ({", ".join(robots.__all__)}), or a module of the package robot_descriptions, such as
 panda_description."""
 
-CODES = """Exit codes: 0 fine; 1 the verdict is negative (check: a limit is violated; simulate: a
-joint left its limits and --limits is stop; watch: there is a contact); 2 wrong usage, input or
-file, with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
+CODES = """Exit codes: 0 fine; 1 the verdict is negative (lint: the file has a problem; check: a
+limit is violated; size: no motor is enough; simulate: a joint left its limits and --limits is stop;
+watch: there is a contact; identify: the recording is not usable); 2 wrong usage, input or file,
+with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
+
+# words that other programs use, and the commands here
+SYNONYMS = {
+    word: command
+    for command, words in {
+        "info": "describe print summary inspect",
+        "lint": "validate verify doctor check-urdf check_urdf sanity",
+        "view": "show plot display gui visualize visualise browse workbench",
+        "render": "draw picture image movie video screenshot animate",
+        "id": "dynamics inverse-dynamics inverse_dynamics rnea torques torque forces",
+        "fd": "forward-dynamics forward_dynamics aba accelerations",
+        "terms": "mass-matrix mass_matrix gravity coriolis crba matrices",
+        "explain": "unfold why",
+        "simulate": "sim run integrate",
+        "check": "limits feasible",
+        "identify": "calibrate estimate fit sysid identification",
+        "watch": "contacts collisions observe detect",
+        "convert": "to-urdf to-mjcf to-sdf save transform urdf2mjcf mjcf2urdf urdf2sdf",
+        "equations": "symbolic symbols latex closed-form derive sympy formula",
+        "export": "codegen generate compile code",
+        "demo": "example examples tour",
+        "completion": "completions autocomplete",
+    }.items()
+    for word in words.split()
+}
+
 
 EPILOGUE = f"""{ROBOTS}
 
@@ -26,6 +62,9 @@ Tables fit the width of the terminal. A number that is smaller than the rounding
 computation is shown as 0; --json and CSV files have every bit.
 
 {CODES}"""
+SHORT = """`kinetree options` explains the options that commands share: how a robot is read
+(--floating, --folder, --strict, ...) and a recording (--columns, --topic). `kinetree --help` lists
+the built-in robots and the exit codes."""
 
 app = App(
     name="kinetree",
@@ -41,6 +80,7 @@ app = App(
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look at a robot": {
         "info": ("info:info", "ROBOT"),
+        "lint": ("lint:lint", "ROBOT"),
         "view": ("view:view", "[ROBOT]"),
         "report": ("report:report", "ROBOT"),
         "render": ("render:render", "ROBOT [TRAJECTORY] --output FILE"),
@@ -62,7 +102,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "identify": ("identify:identify", "ROBOT DATA --output FILE"),
         "watch": ("watch:watch", "ROBOT DATA"),
     },
-    "Write equations and code": {
+    "Write files, equations and code": {
+        "convert": ("convert:convert", "ROBOT --output FILE"),
         "equations": ("equations:equations", "ROBOT"),
         "export": ("export:export", "ROBOT [QUANTITY]"),
     },
@@ -83,8 +124,27 @@ for title, commands in COMMANDS.items():
     for k, (name, (target, arguments)) in enumerate(commands.items()):
         app.command(
             f"kinetree.cli.{target}", name=name, group=GROUPS[title], sort_key=k,
-            usage=usage(name, arguments),
+            usage=usage(name, arguments), help_epilogue=SHORT,
         )  # fmt: skip
+
+
+@app.command(group=ITSELF, usage=usage("options", ""), help_epilogue="")
+def options(
+    *,
+    reading: Annotated[Reading, Parameter(name="*", group=Group(HOW_READ.name))] = AS_IT_IS,
+    recorded: Annotated[Recorded, Parameter(name="*", group=Group(HOW_RECORDED.name))] = AS_NAMED,
+) -> None:
+    """Explain the options that all commands with a robot or a recording have.
+
+    For example:
+
+    ```
+    kinetree options
+    kinetree info arm.urdf --no-mimic --constraints none
+    ```
+    """
+    app.help_print(["options"])
+
 
 cache_app = App(
     name="cache", help="The compiled code that kinetree keeps on disk.", group=ITSELF,
@@ -99,13 +159,13 @@ app["--help"].group = app["--version"].group = ITSELF
 def cache_info(*, json: Json = False) -> None:
     """Show where compiled code is kept, how much there is, and the limit.
 
-    JSON has folder, enabled, entries, size and limit in bytes.
-
     For example:
 
     ```
     kinetree cache info
     ```
+
+    JSON has folder, enabled, entries, size and limit in bytes.
     """
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
@@ -128,13 +188,13 @@ def cache_info(*, json: Json = False) -> None:
 def cache_clear(*, json: Json = False) -> None:
     """Remove all compiled code; it is compiled again when needed.
 
-    JSON has removed, the number of entries.
-
     For example:
 
     ```
     kinetree cache clear
     ```
+
+    JSON has removed, the number of entries.
     """
     from kinetree.base.tables import counted
     from kinetree.cli.output import print_json
@@ -161,14 +221,15 @@ def completion(
     """Complete commands, options, built-in robots and files in bash, zsh or fish.
 
     Prints the script. --install writes it to the folder of the shell, makes the shell read it (a
-    line in .bashrc or .zshrc) and prints its path. JSON has shell, script, and path if it was
-    installed.
+    line in .bashrc or .zshrc) and prints its path.
 
     For example:
 
     ```
     kinetree completion bash
     ```
+
+    JSON has shell, script, and path if it was installed.
     """
     from cyclopts.completion.detect import ShellDetectionError, detect_shell
 

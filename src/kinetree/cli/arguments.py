@@ -174,7 +174,7 @@ Degrees = Annotated[
     bool, option("--degrees", "Angles in and out in degrees; other units do not change.")
 ]
 
-HOW_RECORDED = Group("How the recording is read", sort_key=8)
+HOW_RECORDED = Group("How the recording is read", sort_key=8, show=False)
 
 
 @Parameter(name="*", group=HOW_RECORDED)
@@ -202,7 +202,7 @@ class Recorded:
 
 
 AS_NAMED = Recorded()
-HOW_READ = Group("How the robot is read", sort_key=9)
+HOW_READ = Group("How the robot is read", sort_key=9, show=False)
 
 
 @Parameter(name="*", group=HOW_READ)

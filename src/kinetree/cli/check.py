@@ -61,9 +61,7 @@ def check(
 
     Shows the worst value of every joint and its time; peaks between the samples count. Rates that
     the file lacks are those of the spline through it, forces those of inverse dynamics. The exit
-    code is 0 if all is within the limits, else 1. JSON has robot, trajectory, ok, duration,
-    samples, slower (factor on the duration that makes it fit, or null), margins, violations,
-    joints, advice.
+    code is 0 if all is within the limits, else 1.
 
     For example:
 
@@ -72,6 +70,9 @@ def check(
     kinetree check panda fall.csv
     kinetree simulate ur5e --limits record -o - | kinetree check ur5e - --json
     ```
+
+    JSON has robot, trajectory, ok, duration, samples, slower (factor on the duration that makes it
+    fit, or null), margins, violations, joints, advice.
     """
     from kinetree.cli.rows import read_trajectory, request_of
 

@@ -21,15 +21,15 @@ TEXTBOOK = "screw"  # the formulation that is shown if nothing can be compiled
 def demo(*, json: Json = False, degrees: Degrees = False) -> None:
     """Solve the exercises of the course and print each result next to the published one.
 
-    JSON has exercises (each with label, robot, joints, q, dq, ddq, units, tau_no_gravity, tau,
-    printed_no_gravity and printed), disagreement of the four formulations, relative, and
-    computed_by (kernel, or textbook if llvmlite is not installed).
-
     For example:
 
     ```
     kinetree demo
     ```
+
+    JSON has exercises (each with label, robot, joints, q, dq, ddq, units, tau_no_gravity, tau,
+    printed_no_gravity and printed), disagreement of the four formulations, relative, and
+    computed_by (kernel, or textbook if llvmlite is not installed).
     """
     if json:
         print_json(document(degrees))

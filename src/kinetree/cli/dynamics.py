@@ -82,8 +82,7 @@ def inverse_dynamics(
     """Compute the joint forces of a motion: tau = M ddq + c + g + springs + friction.
 
     For one state, or for every row of a recording: then the output has rows of tau:JOINT, with t if
-    the file has it. JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one
-    object a line with row, t and tau.
+    the file has it.
 
     For example:
 
@@ -93,6 +92,9 @@ def inverse_dynamics(
     kinetree id panda --floating --q base.z=1.2 panda_joint4=-1
     echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
     ```
+
+    JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one object a line with
+    row, t and tau.
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
@@ -113,8 +115,7 @@ def forward_dynamics(
     """Compute joint accelerations from joint forces: ddq = M^-1 (tau - c - g - springs - friction).
 
     For one state, or for every row of a recording: then the output has rows of ddq:JOINT, with t if
-    the file has it. JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one
-    object a line with row, t and ddq.
+    the file has it.
 
     For example:
 
@@ -123,6 +124,9 @@ def forward_dynamics(
     kinetree fd cart_pole --q slide=0.5 hinge=10 --degrees
     echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
     ```
+
+    JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one object a line with
+    row, t and ddq.
     """
     given = {"q": q, "dq": dq, "tau": tau}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
@@ -142,10 +146,9 @@ def terms(
     """Show the terms of M(q) ddq + C(q, dq) dq + g(q) + springs + friction = tau as tables.
 
     For one state, or for every row of a recording: then the output has rows of M:ROW:COLUMN,
-    C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. JSON has robot, coordinates, joints, units,
-    q, dq, M, C, c, g, friction; for a file, one object a line with row, t and the terms. A robot
-    with springs also has springs. Terms are in SI units also with --degrees. Matrices of more than
-    100 columns are not shown on the screen.
+    C:ROW:COLUMN, c:JOINT, g:JOINT and friction:JOINT. A robot with springs also has springs. Terms
+    are in SI units also with --degrees. Matrices of more than 100 columns are not shown on the
+    screen.
 
     For example:
 
@@ -153,6 +156,9 @@ def terms(
     kinetree terms planar_2r --q 0.1 -0.3 --dq 0.5 0.2
     kinetree terms ur5e --json
     ```
+
+    JSON has robot, coordinates, joints, units, q, dq, M, C, c, g, friction, springs; for a file,
+    one object a line with row, t and the terms.
     """
     given = {"q": q, "dq": dq}
     request = Request(find_robot(robot, options.reading), data, given, output, options)

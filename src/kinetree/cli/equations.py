@@ -65,8 +65,6 @@ def equations(
 
     M ddq + c + g + springs + friction = tau, angles in radians. Arms of six joints take a second; C
     of a seven-axis arm is slow and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
-    JSON has robot, format, q, dq, ddq (the joints' symbols in order), values (the numbers that
-    symbols stand for), equations (by quantity).
 
     For example:
 
@@ -76,6 +74,9 @@ def equations(
     kinetree equations rp --quantity tau --format mathml --json
     kinetree equations four_bar --symbols lengths --quantity M_r Phi
     ```
+
+    JSON has robot, format, q, dq, ddq (the joints' symbols in order), values (the numbers that
+    symbols stand for), equations (by quantity).
     """
     from kinetree.symbols.parameters import Kind
     from kinetree.symbols.robot import REDUCED, SYMBOLIC, symbolic

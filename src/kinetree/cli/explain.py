@@ -70,11 +70,8 @@ def explain(
     """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
 
     In HTML every joint force, entry of M and vector unfolds into the numbers that add up to it.
-    Angles and angular rates inside the explanation are in radians also with --degrees. JSON has
-    robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts and
-    equations), torque (the share of every cause, and tau; for a robot with constraints also their
-    forces at the joints and of every equation). Entries of a state that are left out follow from
-    the constraints.
+    Entries of a state that are left out follow from the constraints. Angles and angular rates
+    inside the explanation are in radians also with --degrees.
 
     For example:
 
@@ -85,6 +82,10 @@ def explain(
     kinetree explain panda -o panda.html
     echo 0.1,0.2,0.5,0,1,0 | kinetree explain planar_2r - --json
     ```
+
+    JSON has robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts
+    and equations), torque (the share of every cause, and tau; for a robot with constraints also
+    their forces at the joints and of every equation).
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
     refuse_both(data, given)

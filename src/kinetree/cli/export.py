@@ -70,9 +70,8 @@ def export(
 ) -> None:
     """Write a quantity of the robot as one self-contained function in another language.
 
-    Angles are in radians. JSON has robot, quantity, language, code. With --target, -o names
-    the first of three files; their names and figures are printed. JSON has them as files and about,
-    and the texts of the files if -o is left out.
+    Angles are in radians. With --target, -o names the first of three files; their names and figures
+    are printed.
 
     For example:
 
@@ -84,6 +83,9 @@ def export(
     kinetree export scara pose --language numpy --json
     kinetree export ur5e task_space --rows linear_x,linear_y,linear_z --expressed aligned
     ```
+
+    JSON has robot, quantity, language, code; with --target files and about, and the texts of the
+    files if -o is left out.
     """
     from kinetree.engine.export import export as write
     from kinetree.engine.kernels.quantities import DECLARED, STEPS

@@ -146,21 +146,22 @@ def identify(
 
     The geometry of the robot is trusted, its masses are a first guess. The verdict is "usable",
     "usable for" a part of the parameters, or "not usable", with the reasons: a slow clock, a wrong
-    zero or gear, compensated gravity or friction, joints that stick, and others. The exit code is
-    0 for the first two and 1 for "not usable"; the robot is written in any case. JSON has robot,
-    ok, verdict (word, use, reasons, undecided), warnings (kind, joints, text), output, report,
-    joints, units, rms (of the joint forces held out), described and found (rms error of the robot
-    as described and as found), noise, friction, springs, masses and offsets (of, kind, value,
-    margin, described, learned, unit), payload (frame, mass, margin, com, error; or null), choices
-    (of friction, with reasons), lag, gains, cutoff, sources (of the accelerations), method,
-    base_parameters, withheld (names of base parameters without an interval), unknowns, condition,
-    samples, held_out, notes.
+    zero or gear, compensated gravity or friction, joints that stick, and others. The exit code is 0
+    for the first two and 1 for "not usable"; the robot is written in any case.
 
     For example, from a recorded motion that excites the arm:
 
     ```
     kinetree identify arm.urdf data.csv -o found.urdf --report findings.html
     ```
+
+    JSON has robot, ok, verdict (word, use, reasons, undecided), warnings (kind, joints, text),
+    output, report, joints, units, rms (of the joint forces held out), described and found (rms
+    error of the robot as described and as found), noise, friction, springs, masses and offsets (of,
+    kind, value, margin, described, learned, unit), payload (frame, mass, margin, com, error; or
+    null), choices (of friction, with reasons), lag, gains, cutoff, sources (of the accelerations),
+    method, base_parameters, withheld (names of base parameters without an interval), unknowns,
+    condition, samples, held_out, notes.
     """
     from kinetree import identify as library
     from kinetree.cli.identified import document, is_fine, show

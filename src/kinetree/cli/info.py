@@ -43,11 +43,6 @@ def info(
 ) -> None:
     """Show links, joints, limits and drives of a robot, and the warnings about its file.
 
-    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
-    the coefficient of each joint), actuators (with gears and laws), constraints, mobility (degrees
-    of freedom, redundant equations, motors; null without constraints), effects (what changes tau
-    besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
-
     For example:
 
     ```
@@ -57,6 +52,11 @@ def info(
     kinetree info hand --no-mimic
     kinetree info four_bar
     ```
+
+    JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
+    the coefficient of each joint), actuators (with gears and laws), constraints, mobility (degrees
+    of freedom, redundant equations, motors; null without constraints), effects (what changes tau
+    besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
     """
     loaded = find_robot(robot, reading)
     if json:

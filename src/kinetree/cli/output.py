@@ -152,10 +152,14 @@ def waiting(text: str) -> Generator[None]:
         return
     from rich.markup import escape
 
+    from kinetree.base import progress
     from kinetree.cli.tables import Terminal
 
-    status = Terminal(stderr=True).status(escape(f"{text} ..."))
+    screen = Terminal(stderr=True)
+    room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay
+    status = screen.status(escape(f"{visible(text)[:room]} ..."))
     shown, done = threading.Lock(), threading.Event()
+    progress.spinners.append(status)
 
     def show() -> None:
         with shown:  # never after the end, which takes this lock to stop the spinner
@@ -170,6 +174,7 @@ def waiting(text: str) -> Generator[None]:
     finally:
         timer.cancel()
         done.set()
+        progress.spinners.remove(status)
         with shown:
             status.stop()
 
@@ -178,10 +183,16 @@ def waiting(text: str) -> Generator[None]:
 def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
     """A bar on stderr while the block runs: a function of what is done, of how much, and a text."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
     from kinetree.cli.tables import Terminal
 
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    one_line = Column(no_wrap=True, overflow="ellipsis")
+    columns = (
+        BarColumn(),
+        TextColumn("{task.description}", table_column=one_line),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
 

@@ -65,10 +65,13 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     """What is wrong with the words, and where the right ones are explained."""
     from cyclopts import MissingArgumentError, UnknownCommandError
 
-    from kinetree.cli.app import app
+    from kinetree.cli.app import SYNONYMS, app
 
     text, command = plain_usage(str(error)), words[0]
     if isinstance(error, UnknownCommandError) or command not in app:
+        meant = SYNONYMS.get(command.lower())
+        if meant is not None:
+            text = f"there is no command {command!r}. Did you mean {meant!r}?"
         page = "kinetree cache --help" if command == "cache" else "kinetree --help"
         return f"{text} See {page}."
     page = f"kinetree {command} --help"

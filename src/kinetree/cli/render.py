@@ -91,9 +91,7 @@ def render(
     It needs no window and no browser. A movie without TRAJECTORY goes once around the robot. The
     camera has the whole motion in view; --add trace draws the way of the tool. MP4 needs the
     program ffmpeg. The file appears when it is complete. Meshes are read from the folder of the
-    robot's file, or from the first --folder, and from nowhere else. JSON has robot, file, bytes,
-    width, height, frames, duration (s), not_drawn (visuals of the file that could not be drawn,
-    and why).
+    robot's file, or from the first --folder, and from nowhere else.
 
     For example:
 
@@ -103,6 +101,9 @@ def render(
     kinetree render double_pendulum swing.csv -o swing.gif --add trace --fps 10
     kinetree render cart_pole -o cart_pole.svg --theme dark --json
     ```
+
+    JSON has robot, file, bytes, width, height, frames, duration (s), not_drawn (visuals of the file
+    that could not be drawn, and why).
     """
     from kinetree.views.render import render as draw
 

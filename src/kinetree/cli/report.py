@@ -31,8 +31,6 @@ def report(
 
     The page is one file that opens without a network, moves the robot by sliders, and prints.
     Meshes are read from the folder of the file, or from the first --folder, and from nowhere else.
-    JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn (visuals of the
-    file that could not be drawn, and why).
 
     For example:
 
@@ -41,6 +39,9 @@ def report(
     kinetree report cart_pole -o cart_pole.html --degrees --json
     kinetree report my_robot.urdf -o my_robot.html --folder ~/ros/src
     ```
+
+    JSON, which needs -o, has robot, file, bytes, warnings (how many), not_drawn (visuals of the
+    file that could not be drawn, and why).
     """
     from kinetree.views.page.report import page_of
     from kinetree.views.page.stage import stage_of

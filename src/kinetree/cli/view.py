@@ -53,7 +53,7 @@ def view(
     recursion step by step, equations (which need `pip install 'kinetree[symbolic]'`). Only this
     machine can reach it, with the address that is printed; its token is new each time. Ctrl-C ends
     it, with exit code 0. Meshes are read from the folder of the file, or from the first --folder,
-    and from nowhere else. JSON has address, port, robot.
+    and from nowhere else.
 
     For example:
 
@@ -62,6 +62,8 @@ def view(
     kinetree view ur5e --degrees
     kinetree view my_robot.urdf --folder ~/ros/src --no-browser
     ```
+
+    JSON has address, port, robot.
     """
     with opened(robot, reading, port, degrees) as workbench:
         serve(workbench, browser, json)

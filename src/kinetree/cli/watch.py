@@ -91,9 +91,6 @@ def watch(
     the largest force of the joint at least. Every joint is listed with what sets its threshold and
     with the reason of its verdict. The weakest contacts are seen with an identified robot. The exit
     code is 0 if there is no contact, else 1.
-    JSON has robot, ok (no contact), contacts (start, end, joint, peak, at, joints, link, unit),
-    joints (joint, rms, peak, threshold, threshold_from, verdict, unit), thresholds_from,
-    false_alarms, gain, duration, samples, notes, report.
 
     For example:
 
@@ -101,6 +98,10 @@ def watch(
     kinetree watch arm.urdf data.csv
     kinetree watch arm.urdf data.csv --contact-free 0 2 --report contacts.html
     ```
+
+    JSON has robot, ok (no contact), contacts (start, end, joint, peak, at, joints, link, unit),
+    joints (joint, rms, peak, threshold, threshold_from, verdict, unit), thresholds_from,
+    false_alarms, gain, duration, samples, notes, report.
     """
     from kinetree.cli.rows import as_file, request_of
     from kinetree.controllers import MomentumObserver

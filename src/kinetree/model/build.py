@@ -208,19 +208,22 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
 
 
 def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
-    """A warning for every joint that moves no mass at all."""
+    """A warning for every joint that moves no mass at all; one if no link that moves has any."""
     beyond = list(masses)
     for i in reversed(range(len(beyond))):
         if parts.parent[i] != WORLD:
             beyond[parts.parent[i]] = beyond[parts.parent[i]] + beyond[i]
+    idle = [x for x, mass in zip(parts.joints, beyond, strict=True) if is_plain(mass, 0)]
+    need = "forward dynamics needs mass or armature there."
+    if len(idle) > 1 and len(idle) == len(beyond):
+        return [Note(f"no link that moves has a mass (all {len(idle)}); {need}", idle[0].where)]
     return [
         Note(
             f"joint {joint.name!r} moves no mass (link {joint.child!r} and all beyond it are "
-            "massless); forward dynamics needs mass or armature there.",
+            f"massless); {need}",
             joint.where,
         )
-        for joint, mass in zip(parts.joints, beyond, strict=True)
-        if is_plain(mass, 0)
+        for joint in idle
     ]
 
 

@@ -25,6 +25,7 @@ PRINTING = [
     "check planar_2r calm.csv --effort 1000", "export planar_2r", "cache info", "completion bash",
     "report planar_2r --samples 10", "id planar_2r rows.csv", "info panda --json", "--help",
     "simulate --help", "plan planar_2r --to 1 0 --duration 1 -o -", "size planar_2r calm.csv",
+    "lint panda", "options",
 ]  # fmt: skip
 # one for each way to read standard input
 WAITING = ["id planar_2r -", "check planar_2r -", "identify planar_2r - -o never.urdf"]
@@ -50,9 +51,8 @@ def test_wrong_options_have_code_2_in_every_command(ready, name):
 @pytest.mark.parametrize("name", [x for x in COMMANDS if "cache" not in x])
 def test_wrong_words_have_code_2_in_every_command(ready, name):
     """A robot, shell or word that does not exist."""
-    more = {"identify": " rows.csv -o x.urdf"}
+    more = {"identify": " rows.csv -o x.urdf", "render": " -o x.png", "convert": " -o x.urdf"}
     more |= dict.fromkeys(("check", "watch", "size"), " rows.csv")
-    more["render"] = " -o x.png"
     more = more.get(name, "")
     found = ready(f"{name} no_such_word{more}", code=2)
     assert found.stdout == "" and "no_such_word" in found.stderr

@@ -22,7 +22,8 @@ GRIPPER = f"""<robot name="gripper">
 BLOCK = f'<robot name="block"><link name="block">{BODY}</link></robot>'
 # every command that takes a robot, with what else it needs; view is tried with the workbench
 COMMANDS = {
-    "info": "", "id": "", "fd": "", "terms": "", "explain": "", "simulate": "--duration 0.01",
+    "info": "", "convert": "-o copy.json", "id": "", "fd": "", "terms": "",
+    "explain": "", "simulate": "--duration 0.01",
     "equations": "--quantity g", "export": "gravity_forces", "check": "motion.csv",
     "identify": "motion.csv -o found.urdf",
     "report": "-o page.html --samples 10", "watch": "motion.csv",

@@ -154,6 +154,9 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     joints = add_rotors(root.all("transmission"), joints, findings)
     moving = {joint.child for joint in joints if joint.type != FIXED}
     empty = {link.name for link in links if not link.bodies}
+    if len(moving) > 1 and moving <= empty:
+        findings.note(root, "no link that moves has an <inertial>: all are massless.")
+        empty = set[str]()
     for element in root.all("link"):
         link = element.attributes["name"]
         if link in moving and link in empty:

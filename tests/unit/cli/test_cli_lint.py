@@ -1,0 +1,157 @@
+"""`kinetree lint`: every planted fault is found, its correction is right, sound files are fine."""
+
+import re
+
+import numpy as np
+import pytest
+
+SOUND = """<robot name="arm">
+  <link name="base"/>
+  <link name="arm"><inertial><mass value="2"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>
+    <visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+    <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="9"/></joint>
+</robot>"""
+
+# a fault: what is replaced, by what, and words of the finding and of its correction
+PROBLEMS = {
+    "triangle": ('izz="0.04"', 'izz="0.4"', "triangle inequality", "<inertia ixx="),
+    "negative": ('ixx="0.02"', 'ixx="-0.02"', "not positive", "<inertia ixx="),
+    "all equal": (
+        'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"',
+        'ixx="0.01" ixy="0.01" ixz="0.01" iyy="0.01" iyz="0.01" izz="0.01"',
+        "not a physical body", "<inertia ixx=",
+    ),
+    "singular": (
+        'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"',
+        'ixx="0" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"', "singular", "<inertia ixx=",
+    ),
+    "unit": (
+        'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"',
+        'ixx="2e7" ixy="0" ixz="0" iyy="3e7" iyz="0" izz="4e7"',
+        "m across", "if the unit is mistaken: <inertia",
+    ),
+    "no mass": ('<mass value="2"/>', '<mass value="0"/>', "without mass", "<mass value="),
+    "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "less than zero", "positive"),
+    "mass missing": ('<mass value="2"/>', "", "no <mass>", "add <mass"),
+    "inertia missing": (' ixy="0"', "", "no ixy", '"0" for ixy'),
+    "limits swapped": (
+        'lower="-1" upper="1"', 'lower="1" upper="-1"', "above upper", 'lower="-1" upper="1"',
+    ),
+    "no limit": ('<limit lower="-1" upper="1" velocity="2" effort="9"/>', "", "needs a <limit>",
+                 "<limit lower="),
+    "no effort": (' effort="9"', "", "no effort", 'effort="..."'),
+    "negative speed": ('velocity="2"', 'velocity="-2"', "negative", 'velocity="2"'),
+    "flat box": ("0.1 0.1 0.1", "0.1 0 0.1", 'size="0.1 0 0.1"', "size > 0"),
+    "blank": ('izz="0.04"', 'izz="0.04 "', "has a blank", 'izz="0.04"'),
+    "mesh": ('<box size="0.1 0.1 0.1"/>', '<mesh filename="no.stl"/>', "'no.stl'", "--folder"),
+    "materials": (
+        '<link name="base"/>', '<link name="base"/>' + 2 * '<material name="red"/>',
+        "'red' is defined 2 times", "keep one",
+    ),
+    "no tree": ('<child link="arm"/>', '<child link="arn"/>', "Was 'arm' meant?", ""),
+    "no XML": ("</robot>", "", "", ""),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lint(program):
+    def lint(text, options=""):
+        (program.folder / "arm.urdf").write_text(text, encoding="utf-8")
+        return program.json(f"lint arm.urdf {options}", code=None)
+
+    return lint
+
+
+def test_a_sound_file_is_fine(lint, program):
+    found = lint(SOUND)
+    assert (found["verdict"], found["problems"], found["remarks"]) == ("fine", [], [])
+    assert program("lint arm.urdf", code=0).stdout == "arm.urdf: fine\n"
+    assert program("lint panda", code=0).stdout == "panda: fine\n"
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_fault_is_found_and_answered(lint, program, name):
+    before, after, words, correction = PROBLEMS[name]
+    assert before in SOUND
+    found = lint(SOUND.replace(before, after))
+    unreadable = name in ("negative mass", "no tree", "no XML")
+    assert found["verdict"] == ("unreadable" if unreadable else "problems")
+    problem = next(x for x in found["problems"] if words in x["text"])
+    assert correction in problem["correction"]
+    shown = program("lint arm.urdf", code=1)
+    assert shown.stderr == "" and shown.stdout.startswith("arm.urdf: ")
+
+
+@pytest.mark.parametrize("name", ["triangle", "negative", "all equal", "singular", "unit"])
+def test_a_suggested_inertia_is_physical(lint, name):
+    """Of a real body: the moments d of I = tr(d) - d are positive, and so are those of I."""
+    before, after, *_ = PROBLEMS[name]
+    (problem,) = lint(SOUND.replace(before, after))["problems"]
+    words = dict(re.findall(r'(i\w\w)="([^"]*)"', problem["correction"]))
+    xx, yy, zz, xy, xz, yz = (float(words[k]) for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    assert np.linalg.eigvalsh(np.trace(I) / 2 * np.eye(3) - I)[0] > 0
+    assert np.linalg.eigvalsh(I)[0] > 0
+    # the corrected file is fine
+    tag = re.search("<inertia [^>]*/>", problem["correction"])[0]
+    assert lint(re.sub("<inertia [^>]*/>", tag, SOUND))["verdict"] == "fine"
+
+
+def test_remarks_are_no_problem_unless_asked(lint, program):
+    slow = SOUND.replace('velocity="2"', 'velocity="0"')
+    found = lint(slow)
+    assert found["verdict"] == "fine" and "velocity limit" in found["remarks"][0]["correction"]
+    assert lint(slow, "--strict")["verdict"] == "problems"
+    program("lint arm.urdf", code=0)
+    program("lint arm.urdf --strict", code=1)
+    mesh = SOUND.replace('<box size="0.1 0.1 0.1"/>', '<mesh filename="no.stl"/>')
+    assert lint(mesh, "--no-meshes")["verdict"] == "fine"
+
+
+def test_a_file_without_inertias_gets_one_sentence(program, lint):
+    chain = "".join(
+        f'<link name="l{i}"/><joint name="j{i}" type="continuous"><parent link="l{i - 1}"/>'
+        f'<child link="l{i}"/><axis xyz="0 0 1"/></joint>'
+        for i in range(1, 20)
+    )
+    (problem,) = lint(f'<robot name="bare"><link name="l0"/>{chain}</robot>')["problems"]
+    assert "no moving link has them" in problem["text"]
+    assert len(program.json("info arm.urdf")["warnings"]) == 1
+    assert program("id arm.urdf").stderr.count("has a mass") == 1
+
+
+def test_a_missing_file_and_a_folder_are_no_verdict(program):
+    program("lint none.urdf", code=2)
+    program("lint .", code=2)
+
+
+def test_pinocchio_and_mujoco_refuse_what_is_a_problem(tmp_path):
+    """The peers' own words, where these are installed: a refusal is no invention of lint."""
+    mujoco = pytest.importorskip("mujoco")
+    for name in ("triangle", "negative", "all equal", "no mass"):
+        before, after, *_ = PROBLEMS[name]
+        with pytest.raises(ValueError, match=r"inertia|mass|eigenvalues"):
+            mujoco.MjModel.from_xml_string(SOUND.replace(before, after))
+    mujoco.MjModel.from_xml_string(SOUND)
+    pinocchio = pytest.importorskip("pinocchio")
+    for name in ("no effort", "no limit", "inertia missing", "mass missing", "blank", "materials"):
+        before, after, *_ = PROBLEMS[name]
+        path = tmp_path / "arm.urdf"
+        path.write_text(SOUND.replace(before, after), encoding="utf-8")
+        try:
+            moments = pinocchio.buildModelFromUrdf(str(path)).inertias[1].inertia
+        except ValueError:
+            continue
+        assert not moments.any(), name  # urdfdom has dropped the inertia, and goes on
+
+
+def test_a_built_in_robot_is_judged_like_its_file(program):
+    (problem, *_) = program.json("lint spatial_3r", code=1)["problems"]  # as the book has it
+    assert "triangle inequality" in problem["text"]
+
+
+def test_robots_in_daily_use_are_fine(program):
+    for name in ("panda", "ur5e", "iiwa_14", "quadruped", "humanoid", "hand"):
+        assert program.json(f"lint {name}")["verdict"] == "fine", name
