@@ -112,3 +112,14 @@ def test_off_switch(folder, monkeypatch, compiled, word, scale):
 def test_sizes_have_units(monkeypatch, text, size):
     monkeypatch.setenv("KINETREE_CACHE_SIZE", text)
     assert cache_folder.limit() == size
+
+
+def test_the_entries_used_longest_ago_go_when_the_cache_is_full(folder, monkeypatch, scale):
+    Kernel(scale(3.0))(2.0)
+    (first,) = entries(folder)
+    size = first.stat().st_size
+    monkeypatch.setenv("KINETREE_CACHE_SIZE", str(int(2.5 * size)))
+    os.utime(first, (1, 1))
+    for k in range(4, 8):
+        assert Kernel(scale(float(k)))(2.0) == 2 * k
+    assert not first.exists() and len(entries(folder)) == 2

@@ -114,6 +114,12 @@ def test_help_names_every_group_in_80_columns(monkeypatch, capsys):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_the_exit_code_is_the_verdict(monkeypatch, capsys):
+    """A fault that is planted gives 1, below."""
+    assert run_program(monkeypatch, "--only", "machine", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["conforms"] is True
+
+
 def test_findings_come_from_other_processes_as_they_are_made():
     seen = []
     run = run_conformance(["machine"], progress=seen.append)
