@@ -1,4 +1,4 @@
-"""Optimal control on the compiled kernels: problems as data, iLQR, MPC and LQR."""
+"""Optimal control on the compiled kernels: problems as data, iLQR, sampling, MPC and LQR."""
 
 from kinetree.optimal.costs import (
     CenterOfMass,

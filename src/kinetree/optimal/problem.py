@@ -5,6 +5,7 @@ targets and the start are numbers, so that a problem that differs in these alone
 same machine code.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ from kinetree.optimal.residuals import (
     target_of,
     weights,
 )
+from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
 
@@ -168,6 +170,81 @@ class Problem:
             )  # fmt: skip
         return Solution(self, plans, single)
 
+    def sample(
+        self,
+        q0: ArrayLike | None = None,
+        dq0: ArrayLike | None = None,
+        *,
+        method: str = "mppi",
+        samples: int = 4096,
+        iterations: int = 30,
+        noise: ArrayLike | None = None,
+        temperature: float = 0.02,
+        elites: int | None = None,
+        smooth: float = 0.0,
+        seed: int = 0,
+        guess: "Solution | ArrayLike | None" = None,
+        progress: bool | None = None,
+    ) -> "Solution":
+        """Search a motion of little cost by random forces, which needs no slopes.
+
+        The forces of every sample and of every plan are clipped to the limits of the problem.
+
+        Args:
+            q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
+                robot stands.
+            dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
+            method: "mppi": the mean of all samples weighted by exp(-cost / scale);
+                "cross-entropy": mean and spread of the cheapest samples.
+            samples: number of samples of an iteration, dimensionless.
+            iterations: so many, dimensionless.
+            noise: standard deviation of the motors' forces, shape () or (m,), N m or N; None:
+                forces that would move each joint alone by half a rad or m within the horizon.
+                Cross-entropy begins with it.
+            temperature: of MPPI: the scale, relative to the median cost of the samples less the
+                least, dimensionless.
+            elites: of cross-entropy: how many of the samples count, dimensionless; None: one of 20.
+            smooth: time constant of the noise, s: forces a time apart have the correlation
+                exp(-time / smooth); 0: none.
+            seed: of the random numbers; the same one gives the same bits on every machine.
+            guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
+                or N, or a solution; None: the forces that hold the start against gravity.
+            progress: show a bar; None: on a terminal, when it takes long.
+
+        Returns:
+            The cheapest of the guess and of the plans of all iterations; its gains are zero. It is
+            a good guess for `solve`.
+        """
+        assert isinstance(self.costs, dict)
+        x0, single = self._start(q0, dq0)
+        B, N, motors, bounds = len(x0), self.steps, list(self.motors), bounds_of_forces(self)
+        m, q = len(motors), x0[:, : self.model.nq]
+        search = Search(method, samples, iterations, temperature, elites, smooth, seed)
+        if guess is None:
+            u = np.broadcast_to(np.asarray(self.robot.gravity_forces(q))[:, motors], (N, B, m))
+        else:
+            forces = guess.plans.u if isinstance(guess, Solution) else guess
+            u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
+        u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
+        if noise is None:
+            lightness = np.asarray(self.robot.inverse_mass_matrix(q))[:, motors, motors]
+            spread = 1 / (lightness * (N * self.dt) ** 2)
+        else:
+            spread = checked(noise, "noise", (), (m,))
+            if not (spread > 0).all():
+                raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
+        spread = np.broadcast_to(spread, (B, m))
+        this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
+        runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
+        with Progress("sampling", B * search.iterations, progress) as bar:
+            plans = [
+                runs.search(
+                    x0[b], u[:, b], spread[b], p, bounds, search, lambda: bar.update(next(done))
+                )
+                for b in range(B)
+            ]
+        return Solution(self, together(plans), single)
+
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
@@ -188,6 +265,8 @@ class Problem:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
             if not np.isfinite(x).all():
                 raise InputError(f"{name} has an entry that is not finite.")
+            if 0 in x.shape:
+                raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
         single = q.ndim == dq.ndim == 1
         batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1]) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
@@ -323,7 +402,7 @@ def check_robot(model: Model) -> None:
     if model.constraints is not None:
         raise ModelError(
             f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
-            "expected a robot without (robot.without_constraints())."
+            "expected a chain or a tree."
         )
     dry = dry_dofs(model)
     if dry:

@@ -238,7 +238,12 @@ def test_problems_without_sense_are_refused(changed):
 
 def test_starts_and_guesses_without_sense_are_refused():
     problem = refuse()
-    for given in ({"q0": [0.0]}, {"q0": [np.nan, 0]}, {"guess": np.zeros((2, 2))}):
+    for given in (
+        {"q0": [0.0]},
+        {"q0": [np.nan, 0]},
+        {"q0": np.zeros((0, 2))},
+        {"guess": np.zeros((2, 2))},
+    ):
         with pytest.raises(KinetreeError):
             problem.solve(**given)
     divides = refuse(
