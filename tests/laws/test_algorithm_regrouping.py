@@ -6,7 +6,15 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.regrouping import (
+    _across,
+    _parallel,
+    inertia,
+    line,
+    point,
     regrouping_rules,
+    shift,
+    spread,
+    turning_axis,
 )
 from kinetree.spatial import box
 from robot_states import random_state
@@ -69,3 +77,55 @@ def test_no_joint_feels_what_the_rules_move(name):
     rank = np.linalg.matrix_rank(N) if len(N) else 0
     everything = rank + np.linalg.matrix_rank(Y, tol=1e-9 * np.linalg.norm(Y))
     assert everything + INCOMPLETE.get(name, 0) == 10 * len(model.links)
+
+
+def test_a_link_turns_about_one_direction_none_or_several():
+    def axis(*joints):
+        model = chain(joints)
+        found = turning_axis(model, len(joints) - 1)
+        return None if found is None else [float(v) for v in found]
+
+    assert axis(("prismatic", X)) == [0, 0, 0]
+    assert axis(("revolute", X)) == [1, 0, 0] == axis(("revolute", X), ("prismatic", Z))
+    assert axis(("revolute", Z), ("revolute", Z)) == [0, 0, 1]
+    assert axis(("revolute", Z), ("revolute", X)) is None
+    assert axis(("planar", None)) == [0, 0, 1]
+    assert axis(("planar", None), ("revolute", Z)) == [0, 0, 1]
+    assert axis(("spherical", None)) is None is axis(("free", None), ("prismatic", X))
+
+
+def test_rows_are_derivatives_of_a_point_mass():
+    """Ten numbers of a unit mass at x: m, m x, m (|x|^2 1 - x x^T); xx, yy, zz, xy, xz, yz."""
+    rng = np.random.default_rng(0)
+    x, u = rng.normal(size=(2, 3))
+
+    def ten(y, m=1.0):
+        I = m * (y @ y * np.eye(3) - np.outer(y, y))
+        return np.array([m, *(m * y), I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+
+    def ordered(row):
+        """The tool's own order of the six, found from unit inertias."""
+        return np.array([*row[:4], *(row @ inertia(a, b) for a, b in SIX)])
+
+    h = 1e-3
+    first = (ten(x + h * u) - ten(x - h * u)) / (2 * h)
+    second = (ten(x + h * u) - 2 * ten(x) + ten(x - h * u)) / (2 * h * h)
+    assert np.allclose(ordered(point(x)), ten(x), 0, 1e-14)
+    assert np.allclose(ordered(shift(x, u)), first, 0, 1e-9)
+    assert np.allclose(ordered(line(u)), second, 0, 1e-8)
+    assert np.allclose(ordered(spread(np.outer(u, u))), ten(u) - [1, *u, *([0] * 6)], 0, 1e-14)
+
+
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def test_directions_of_symbols_are_compared_and_crossed_exactly():
+    sympy = pytest.importorskip("sympy")
+    a, zero = sympy.Symbol("a", positive=True), sympy.Integer(0)
+    for k in range(3):
+        w = np.array([a if j == k else zero for j in range(3)])
+        u, v = _across(w)
+        assert u @ w == v @ w == u @ v == 0
+        assert any(u) and any(v)  # not zero themselves
+        assert _parallel(w, np.array([2 * x for x in w]))
+        assert not _parallel(w, np.roll(w, 1))

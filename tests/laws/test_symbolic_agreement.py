@@ -11,7 +11,7 @@ sympy = pytest.importorskip("sympy")
 
 import kinetree as kt  # noqa: E402
 from kinetree import algorithms  # noqa: E402
-from kinetree.model import ALL_TYPES, random_model  # noqa: E402
+from kinetree.model.samples import ALL_TYPES, random_model  # noqa: E402
 from robot_states import random_state  # noqa: E402
 from symbolic_robots import ROBOTS, fully_symbolic  # noqa: E402
 
@@ -63,6 +63,18 @@ def test_random_trees_of_all_joints_and_drives_give_the_numeric_result(seed):
     """Rotations by no special angle, spheres, planes, free bodies, rotors, mimic joints."""
     model = random_model(seed, 3, types=ALL_TYPES, mimic=seed % 2 == 0)
     check(kt.symbolic(model), model, ("M", "g", "friction", "tau", "T", "J", "K", "U"), seed)
+
+
+@pytest.mark.parametrize("name", ["RP", "spatial 3R", "branched"])
+def test_four_formulations_of_newton_and_euler_are_the_same_polynomials(name):
+    s = fully_symbolic(name)
+    taus = [
+        algorithms.inverse_dynamics(s._model, s._q, s._dq, s._ddq, formulation=formulation)
+        for formulation in algorithms.FORMULATIONS
+    ]
+    for tau in taus[1:]:
+        assert all(a == b for a, b in zip(taus[0], tau, strict=True))
+    assert all(len(a.terms) > 1 for a in taus[0])
 
 
 @pytest.mark.parametrize("name", ROBOTS)

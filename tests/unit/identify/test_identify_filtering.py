@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.identify.filtering import low_pass, margin, smooth
+from kinetree.identify import constants
+from kinetree.identify.filtering import blocks, low_pass, margin, smooth
 from kinetree.identify.spectrum import choose_cutoff
 
 T = np.linspace(0, 10, 2001)
@@ -67,6 +68,32 @@ def test_impossible_cutoffs_and_short_records_are_refused():
         low_pass(T, DT, 150.0)
     with pytest.raises(InputError, match="too few to filter"):
         low_pass(T[:10], DT, 5.0)
+
+
+@pytest.mark.parametrize("count", [17, 65_536, 65_537, 100_003, 400_000])
+@pytest.mark.parametrize("memory", [3.0, 4000.0, 50_000.0, 1e7])
+def test_blocks_keep_every_sample_once_and_away_from_inner_ends(count, memory):
+    kept = 0
+    parts = blocks(count, memory)
+    for start, length, a, b in parts:
+        assert a == kept and 0 <= start <= a < b <= start + length <= count
+        far = min(memory, (length - (b - a)) / 4)  # short records have less to spare
+        assert start == 0 or a - start >= far
+        assert start + length == count or start + length - b >= far
+        if 16 * memory < 65_536 and len(parts) > 2:
+            assert length <= 65_537 and (start == 0 or a - start >= memory)
+        kept = b
+    assert kept == count
+
+
+def test_blocks_give_the_series_of_the_whole_record(monkeypatch):
+    rng = np.random.default_rng(0)
+    t = 0.002 * np.arange(80_000)
+    x = np.sin(1.3 * t)[:, None] + 0.01 * rng.normal(size=(len(t), 2))
+    parts = smooth(x, 0.002, 4.0)
+    monkeypatch.setattr(constants, "FILTER_BLOCK", 1 << 20)
+    for a, b in zip(parts, smooth(x, 0.002, 4.0), strict=True):
+        assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,6 +1,7 @@
 """Threads, processes and any executor: the same bytes, also when a process is killed half-way."""
 
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from multiprocessing import get_context
 import pytest
 
 import kinetree as kt
+from kinetree.base.system import interrupt_held_back
 from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError, MissingPackageError
 from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
@@ -85,6 +87,17 @@ def test_processes_do_not_outlive_a_leader_that_was_killed():
     assert subprocess.run(command, stdout=subprocess.PIPE, timeout=120).returncode == 9
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held back")
+def test_a_worker_hears_no_interrupt_from_its_first_moment():
+    engine, ask = engines.ProcessEngine(b"", 1), (signal.pthread_sigmask, signal.SIG_BLOCK, ())
+    try:
+        with interrupt_held_back():
+            found = engine._pool.submit(*ask).result()
+    finally:
+        engine.close()
+    assert signal.SIGINT in found and signal.SIGINT not in ask[0](*ask[1:])
+
+
 def test_other_threads_see_the_main_module_while_workers_start():
     seen, stop = set(), threading.Event()
 
@@ -120,8 +133,34 @@ def test_a_given_pool_that_breaks_is_not_mended():
         rollouts(ROBOT, 20, executor=pool, **SMALL)
 
 
+def test_workers_are_given_bytes_and_numbers_alone(monkeypatch):
+    """The function is sent by its name, the study as bytes."""
+    seen = []
+    submit = ThreadPoolExecutor.submit
+
+    def noted(self, function, *given):
+        seen.append((function, *given))
+        return submit(self, function, *given)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", noted)
+    rollouts(ROBOT, 20, **SMALL)
+    chunks = [x for x in seen if x[0] is work.run_chunk]
+    assert len(chunks) == 4
+    for function, *given in chunks:
+        assert [type(x) for x in given] == [bytes, int, int]
+        sent = pickle.dumps(function)
+        assert b"run_chunk" in sent and len(sent) < 100
+
+
 @pytest.mark.parametrize(("name", "package"), [("ray", "ray"), ("dask", "distributed")])
 def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{name}\]'"):
         rollouts(ROBOT, 20, executor=name, **SMALL)
+
+
+def test_a_worker_with_another_kinetree_says_so(monkeypatch):
+    packed = work.pack(dict, ROBOT.model, {}, 0, 1)
+    monkeypatch.setattr(work, "__version__", "9.9")
+    with pytest.raises(InputError, match=r"a worker has kinetree 9\.9, the study comes from"):
+        work.run_chunk(packed, 0, 1)

@@ -175,3 +175,13 @@ def test_a_folder_in_the_place_of_the_file_is_named_before_the_work(tmp_path, ta
     (tmp_path / taken).mkdir()
     with pytest.raises(InputError, match=rf"{taken} is a folder"):
         rollouts(ROBOT, 2, output=tmp_path / "study.npy", **STUDY)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_whole_lines_are_counted_across_blocks(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(sinks, "BLOCK", block)
+    sink = sinks.CsvSink(tmp_path / "x.csv", sinks.row_dtype(("q",)), 30, {}, resume=False)
+    for text, rows, size in ((b"t,q\n" + b"1.5,2\n" * 20 + b"0.25,-3", 20, 124), (b"t", 0, 0)):
+        sink.partial.write_bytes(text)
+        assert sink.left() == (rows, size)
+    sink.finish(complete=False)

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor as Threads
 
 import numpy as np
 import pytest
-from test_study_files import ROBOT, STUDY, needs
+from test_study_files import ENDINGS, ROBOT, STUDY, needs
 
 from kinetree.base import system
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel import StudyError, locks, read, rollouts, run, sinks
+from kinetree.parallel.rollout_study import RolloutStudy
+from kinetree.parallel.work import pack, prepare
 
 HOLDS = """
 import sys
@@ -176,3 +178,48 @@ def test_a_worker_that_computes_something_else_is_found(ending, tmp_path, monkey
 def test_some_samples_are_computed_once_more(samples, checked):
     """One in 32, three at most, and the last one."""
     assert rollouts(ROBOT, samples, **STUDY).checked in checked
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_rows_are_read_back_as_they_were_written(ending, tmp_path):
+    needs(ending)
+    dtype = sinks.row_dtype(("a", "b"))
+    rows = np.array([(k, k / 3, -1e300 * k) for k in range(10)], dtype)
+    sink = sinks.make_sink(tmp_path / f"x{ending}", dtype, 10, {})
+    sink.write(rows[:4])
+    sink.write(rows[4:])
+    for first, count in ((0, 1), (3, 4), (9, 1), (9, 5)):
+        assert np.array_equal(sink.written(first, count), rows[first : first + count])
+    sink.finish(False)
+
+
+def test_rows_that_belong_to_others_are_found():
+    study = prepare(pack(RolloutStudy, ROBOT.model, SETTINGS, 0, 4))
+    dtype = sinks.row_dtype(study.columns)
+    sink = sinks.MemorySink(dtype, 4 * study.rows)
+    rows = np.zeros(4 * study.rows, dtype)
+    numbers = study.compute(np.arange(4)).reshape(-1, len(study.columns))
+    for k, name in enumerate(study.columns):
+        rows[name] = numbers[:, k]
+    rows["sample"] = np.repeat(np.arange(4), study.rows)
+    sink.write(rows)
+    assert run.check_samples(study, sink, 4) in (1, 2)
+    name = study.columns[-1]
+    sink.table[name][-1] = np.nextafter(sink.table[name][-1], 9)
+    with pytest.raises(StudyError, match=rf"sample 3, column {name!r}.*expected the same bits"):
+        run.check_samples(study, sink, 4)
+    sink.table[name][-1] = rows[name][-1]
+    sink.table["sample"][-1] = 2
+    with pytest.raises(
+        StudyError, match=r"sample 3 of 4 has 11 rows in the output, of samples \[2"
+    ):
+        run.check_samples(study, sink, 4)
+    sink.done -= 1
+    with pytest.raises(StudyError, match="sample 3 of 4 has 10 rows"):
+        run.check_samples(study, sink, 4)
+
+
+SETTINGS = {
+    "q0": STUDY["q0"], "dq0": 0.0, "duration": 0.02, "dt": 1e-3, "method": "rk4", "tau": None,
+    "F_ext": None, "controller": None, "parameters": {}, "every": 2,
+}  # fmt: skip

@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import stat
 import subprocess
 
 import numpy as np
@@ -10,9 +11,15 @@ import pytest
 
 from kinetree.errors import InputError
 from kinetree.views.movie import (
+    COLOURS,
+    Cells,
+    cell_numbers,
+    lzw,
     png,
+    replaced,
     write_gif,
     write_mp4,
+    write_png,
 )
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
@@ -34,6 +41,35 @@ def test_a_png_has_every_pixel(shape, mode):
     picture = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
     found = opened(png(picture))
     assert found.mode == mode and np.array_equal(np.asarray(found), picture)
+
+
+def decoded(data):
+    """The symbols of a GIF's LZW code with eight bits: a reader written from the format alone."""
+    number, place, size = int.from_bytes(data, "little"), 0, 9
+    table, last, out = {}, None, []
+    while True:
+        code = number >> place & ((1 << size) - 1)
+        place += size
+        if code == 256:
+            table, last, size = {k: [k] for k in range(256)} | {256: [], 257: []}, None, 9
+            continue
+        if code == 257:
+            assert place <= 8 * len(data) < place + 8
+            return bytes(out)
+        found = table[code] if code in table else [*last, last[0]]
+        if last is not None and len(table) < 4096:
+            table[len(table)] = [*last, found[0]]
+        out += found
+        last = found
+        if len(table) in (512, 1024, 2048):
+            size = len(table).bit_length()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 255, 256, 257, 258, 3000, 30_000])
+@pytest.mark.parametrize("symbols", [1, 2, 256])
+def test_lzw_is_undone_by_a_reader_of_the_format(count, symbols):
+    data = np.random.default_rng(count).integers(0, symbols, count, dtype=np.uint8).tobytes()
+    assert decoded(lzw(data)) == data
 
 
 @pytest.mark.parametrize("fps", [25, 30, 7.5])
@@ -67,6 +103,47 @@ def test_a_movie_of_many_colours_is_close_to_its_frames(tmp_path):
         movie.seek(k)
         far = np.abs(np.asarray(movie.convert("RGB")).astype(int) - frame)
         assert far.max() <= 40 and far.mean() < 6
+
+
+def test_the_palette_is_of_the_nearest_colours_and_keeps_a_plain_background_exactly():
+    rng = np.random.default_rng(2)
+    frame = np.full((60, 60, 3), 255, np.uint8)
+    frame[:30, :30] = rng.integers(0, 256, (30, 30, 3))
+    cells = Cells()
+    cells.add(frame)
+    palette, index = cells.palette()
+    assert len(palette) == COLOURS and index.max() < COLOURS
+    found = palette[index[cell_numbers(frame)]]
+    assert (found[30:] == 255).all()
+    far = ((frame[:30, :30, None].astype(int) - palette.astype(int)) ** 2).sum(axis=-1)
+    chosen = ((frame.astype(int) - found) ** 2).sum(axis=-1)[:30, :30]
+    # cells are four shades wide, so the nearest colour of the cell is nearly that of the pixel
+    assert (np.sqrt(chosen) <= np.sqrt(far.min(axis=-1)) + 7).all()
+
+
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "movie.gif"
+    path.write_bytes(b"old")
+
+    def frames():
+        yield np.zeros((4, 4, 3), np.uint8)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_gif(path, frames(), np.array([0, 1, 2]))
+    with pytest.raises(KeyboardInterrupt), replaced(path) as other:
+        other.write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == ["movie.gif"] and path.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_picture_may_be_read_by_those_who_may_read_other_new_files(tmp_path):
+    other = tmp_path / "other"
+    other.write_bytes(b"")
+    write_png(tmp_path / "a.png", np.zeros((2, 2, 3), np.uint8))
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a.png", "other")]
+    assert modes[0] == modes[1]
 
 
 def two_frames():

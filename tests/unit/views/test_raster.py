@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 
+from kinetree.views.parts import unit_box, unit_cylinder, unit_sphere
 from kinetree.views.raster import (
+    AMBIENT,
+    DARKEST,
+    GLOSS,
+    LIT,
     Layer,
     View,
+    clipped,
+    corner_normals,
     paint,
+    ribbons,
     visible,
 )
+from kinetree.views.shapes import TriangleMesh
 
 CLEAR = (0.0, 0.0, 0.0, 0.0)
 
@@ -63,6 +72,73 @@ def test_the_nearest_triangle_is_that_of_rays_through_the_pixels(seed):
     np.testing.assert_allclose(1 / seen[same], depth[same], rtol=3e-7)
 
 
+def test_the_order_of_triangles_does_not_matter():
+    rng = np.random.default_rng(3)
+    corners, colours = random_triangles(rng, 60), rng.uniform(size=(60, 3))
+    normals = rng.normal(size=(60, 3, 3))
+    order = rng.permutation(60)
+    one = paint([Layer(corners, colours, normals)], view(), CLEAR)
+    other = paint([Layer(corners[order], colours[order], normals[order])], view(), CLEAR)
+    turned = paint([Layer(corners[:, [1, 2, 0]], colours, normals[:, [1, 2, 0]])], view(), CLEAR)
+    assert np.array_equal(one, other)
+    assert np.abs(one.astype(int) - turned).max() <= 1
+
+
+def test_triangles_that_share_an_edge_leave_no_hole_between_them():
+    rng = np.random.default_rng(1)
+    n, v = 12, view(101, 83)
+    x, y = np.meshgrid(np.linspace(-3, 3, n), np.linspace(-3, 3, n))
+    inner = np.zeros((n, n, 1))
+    inner[1:-1, 1:-1] = 1
+    depth = rng.uniform(2, 2.5, (n, n))
+    points = np.dstack([np.dstack([x, y]) + 0.1 * inner * rng.normal(size=(n, n, 2)), depth])
+    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, :-1], points[1:, 1:]
+    corners = np.concatenate([np.stack([a, b, d], 2).reshape(-1, 3, 3),
+                              np.stack([a, d, c], 2).reshape(-1, 3, 3)])  # fmt: skip
+    assert len(visible(corners, v)[0]) == v.width * v.height
+
+
+def sphere(rings=160):
+    """A sphere of radius 1 about (0, 0, 4) with many triangles, and its true normals."""
+    theta, phi = np.linspace(0, np.pi, rings + 1), np.linspace(0, 2 * np.pi, 2 * rings + 1)
+    t, p = np.meshgrid(theta, phi, indexing="ij")
+    unit = np.stack([np.sin(t) * np.cos(p), np.sin(t) * np.sin(p), np.cos(t)], -1)
+    a, b, c, d = unit[:-1, :-1], unit[1:, :-1], unit[:-1, 1:], unit[1:, 1:]
+    normals = np.concatenate([np.stack([a, b, d], 2).reshape(-1, 3, 3),
+                              np.stack([a, d, c], 2).reshape(-1, 3, 3)])  # fmt: skip
+    return normals + np.array([0, 0, 4]), normals
+
+
+def test_a_sphere_has_the_known_outline_depth_and_shading():
+    v = view(90, 80, 120.0)
+    corners, normals = sphere()
+    pixels, _, inverse = visible(corners, v)
+    ray = rays(v)
+    # |t ray - centre| = 1 for the ray's parameter t, which is the depth
+    b, a, c = 4 * ray[:, 2], (ray**2).sum(axis=1), 15.0
+    inside = b**2 - a * c
+    assert abs(len(pixels) - (inside > 0).sum()) < 0.01 * len(pixels)
+    clear = inside[pixels] > 0.3
+    t = (b - np.sqrt(np.maximum(inside, 0))) / a
+    np.testing.assert_allclose(1 / inverse[clear], t[pixels][clear], rtol=1e-4)
+    cosine = np.abs(t[:, None] * ray - [0, 0, 4])[:, 2]
+    light = AMBIENT + LIT * cosine[pixels][clear]
+    for colour, least in ((0.0, DARKEST), (0.5, 0.5), (1.0, 1.0)):
+        colours = np.full((len(corners), 3), colour)
+        found = paint([Layer(corners, colours, normals)], v, CLEAR, 1).reshape(-1, 4)[pixels][clear]
+        wanted = 255 * np.minimum(least * light + GLOSS * light**9, 1)
+        assert np.abs(found[:, :3] - wanted[:, None]).max() < 1.5 and (found[:, 3] == 255).all()
+
+
+def test_a_picture_in_bands_is_the_whole_picture():
+    rng = np.random.default_rng(7)
+    layer = Layer(random_triangles(rng, 50), rng.uniform(size=(50, 3)), rng.normal(size=(50, 3, 3)))
+    whole = paint([layer], view(), CLEAR)
+    v = view()
+    bands = [View(v.width, 10, v.scale, v.cx, v.cy - top, v.near) for top in range(0, 40, 10)]
+    assert np.array_equal(whole, np.concatenate([paint([layer], x, CLEAR) for x in bands]))
+
+
 def test_half_a_pixel_gives_half_the_colour_and_the_background_its_share():
     square = np.array([[[-1, 1, 1], [0.005, 1, 1], [0.005, -1, 1]],
                        [[-1, 1, 1], [0.005, -1, 1], [-1, -1, 1]]])  # fmt: skip
@@ -87,3 +163,58 @@ def test_a_layer_of_glass_lets_the_solid_layer_shine_through_and_is_hidden_by_it
     assert (before[20, 30] == [191, 0, 64, 255]).all() and (
         behind[20, 30] == [255, 0, 0, 255]
     ).all()
+
+
+def test_what_is_behind_the_eye_is_cut_off():
+    v, layer = view(), Layer(np.array([[[-1, 0, 2], [1, 0, 2], [0, 0.5, -2.0]]]), np.ones((1, 3)))
+    cut = clipped(layer, v.near)
+    assert (cut.corners[..., 2] > 0.999 * v.near).all() and len(cut.corners) == 2
+    best, _ = nearest_by_rays(layer.corners, v)
+    pixels, _, _ = visible(cut.corners, v)
+    covered = np.full(len(best), -1)
+    covered[pixels] = 0
+    assert (covered != best).mean() < 2e-3 and (best == 0).sum() > 300
+    line = np.array([[[0, -0.2, -1.0], [0.1, -0.2, 3.0]], [[0, 0, -1], [1, 0, -2]]])
+    strips = ribbons(line, v, 2.0)
+    assert np.isfinite(strips).all() and (strips[..., 2] > v.near).all()
+    assert len(visible(strips, v)[0]) > 10
+
+
+def test_a_line_is_as_wide_as_it_should_be_at_any_depth():
+    v = view(80, 61, 30.0)
+    lines = np.array([[[-1, 0, 1], [5, 0, 5.0]]])  # level on the screen, away from the eye
+    rows, counts = np.unique(visible(ribbons(lines, v, 3.0), v)[0] // v.width, return_counts=True)
+    assert rows.tolist() == [29, 30, 31]
+    assert counts.tolist() == [60, 60, 60]  # pixels from -1/1 to 5/5 times the scale
+
+
+def smooth_normals_by_hand(mesh):
+    """The rule of viewer.js, corner by corner."""
+    faces = []
+    for a, b, c in mesh.vertices[mesh.triangles]:
+        n = np.cross(b - a, c - a)
+        size = np.linalg.norm(n)
+        faces.append(n / size if size > 0 else np.array([0.0, 0.0, 1.0]))
+    found = np.zeros((len(faces), 3, 3))
+    for t, triangle in enumerate(mesh.triangles):
+        for k, vertex in enumerate(triangle):
+            for other in np.flatnonzero((mesh.triangles == vertex).any(axis=1)):
+                if faces[other] @ faces[t] > 0.7:
+                    found[t, k] += faces[other]
+    return found
+
+
+@pytest.mark.parametrize("make", [unit_box, unit_cylinder, unit_sphere])
+def test_normals_are_shared_across_edges_that_are_not_sharp(make):
+    mesh = make()
+    np.testing.assert_allclose(corner_normals(mesh), smooth_normals_by_hand(mesh), atol=1e-14)
+
+
+def test_normals_of_a_random_surface_with_a_flat_triangle():
+    rng = np.random.default_rng(5)
+    triangles = rng.integers(0, 12, (30, 3))
+    triangles = triangles[(np.diff(np.sort(triangles, axis=1), axis=1) > 0).all(axis=1)]
+    vertices = rng.normal(size=(12, 3))
+    vertices[triangles[0, 1]] = vertices[triangles[0, 0]]
+    mesh = TriangleMesh(vertices, triangles)
+    np.testing.assert_allclose(corner_normals(mesh), smooth_normals_by_hand(mesh), atol=1e-13)

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from kinetree.simulate.core.dop853 import (
+    E3,
+    E5,
+    STAGES,
+    A,
+    B,
+    C,
+    D,
     dense_output,
+    error_ratio,
+    first_length,
+    step_factor,
     take_step,
 )
 
@@ -22,6 +32,50 @@ def start(t0, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(4, 2)) * np.array([[1.0], [1e-3], [10.0], [0.0]])
     return np.full(4, t0), x
+
+
+def test_the_table_is_that_of_scipy():
+    """SciPy keeps it in a private module, which may move."""
+    other = pytest.importorskip("scipy.integrate._ivp.dop853_coefficients")
+
+    def wide(row, width):
+        found = np.zeros(width)
+        found[list(row)] = list(row.values())
+        return found
+
+    pairs = [(wide(row, 16), other.A[i]) for i, row in enumerate(A)]
+    pairs += [(wide(row, 16), other.D[i]) for i, row in enumerate(D)]
+    pairs += [(wide(B, STAGES), other.B), (np.array(C), other.C)]
+    pairs += [(wide(E3, 13), other.E3), (wide(E5, 13), other.E5)]
+    for own, theirs in pairs:
+        assert own == pytest.approx(theirs, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("t0", [0.0, 0.7])
+@pytest.mark.parametrize("seed", range(5))
+def test_first_steps_have_scipys_length(t0, seed):
+    t, x = start(t0, seed)
+    for rtol, atol in ((1e-3, 1e-6), (1e-8, 1e-10)):
+        found = first_length(slope, t, x, slope(t, x), rtol, atol)
+        for k in range(len(x)):
+            solver = integrate.DOP853(slope, t0, x[k], 1e9, rtol=rtol, atol=atol)
+            assert found[k] == pytest.approx(solver.h_abs, rel=1e-12)
+
+
+def test_a_first_step_is_probed_forwards_at_the_end_of_a_small_step():
+    """Before t0 a force may be another one, or undefined."""
+    t, x = start(0.5, 1)
+    seen = []
+
+    def watched(at, state, ends):
+        seen.append((at, state, ends))
+        return slope(at, state)
+
+    k = slope(t, x)
+    first_length(watched, t, x, k, 1e-8, 1e-10)
+    ((at, state, ends),) = seen
+    assert (at > t).all() and ends
+    assert state == pytest.approx(x + (at - t)[:, None] * k, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -110,3 +164,18 @@ def test_the_polynomial_begins_and_ends_with_the_step():
     polynomial = dense_output(pendulum, step)
     assert np.array_equal(polynomial.at(np.zeros(1, int), np.zeros(1)), step.x)
     assert abs(polynomial.at(np.zeros(1, int), np.ones(1)) - step.end).max() < 4 * EPS
+
+
+def test_the_error_grows_with_the_step_and_decides_the_next():
+    small, large = (error_ratio(ends_of(h), 1e-8, 1e-10)[0] for h in (0.1, 1.0))
+    assert small < 1e-3 < large
+    assert step_factor(np.array([0.0]))[0] == 6 and step_factor(np.array([np.inf]))[0] == 0.333
+    assert step_factor(np.array([0.9**8]))[0] == pytest.approx(1.0)
+
+
+def test_a_first_step_is_neither_huge_nor_nothing():
+    x, t = np.array([[1.0, 0.2, 0.0], [0.0, 0.0, 0.0]]), np.zeros(2)
+    first = first_length(pendulum, t, x, pendulum(t, x, False), 1e-8, 1e-10)
+    assert (first > 1e-6).all() and (first < 1).all()
+    still = first_length(lambda t, x, e: 0 * x, t, x, 0 * x, 1e-8, 1e-10)
+    assert (still > 0).all() and np.isfinite(still).all()

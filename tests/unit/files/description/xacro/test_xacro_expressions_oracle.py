@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinetree.files.description.xacro import expressions
 from kinetree.files.description.xacro.expressions import (
+    MOST_BITS,
+    MOST_ENTRIES,
     Evaluator,
     ExpressionError,
+    bounded,
+    literal,
+    truth,
+    weight,
 )
 
 NAMES = {
@@ -148,3 +155,63 @@ REFUSED = {
 def test_what_is_not_of_the_language_is_refused_with_the_reason(expression):
     with pytest.raises(ExpressionError, match=REFUSED[expression]):
         value(expression)
+
+
+def test_what_is_just_within_the_limits_is_allowed():
+    assert len(value(f"'a' * {MOST_ENTRIES}")) == MOST_ENTRIES
+    assert len(value(f"range({MOST_ENTRIES})")) == MOST_ENTRIES
+    assert value("2 ** 2048") == 2**2048  # 2 has two bits: 4096 in all
+    assert value("round(1.5, 400)") == 1.5 and value("'%999d' % 1") == "1".rjust(999)
+    assert len(value("','.join(['a'] * 50000)")) == 99999
+    with pytest.raises(ExpressionError):
+        value(f"'a' * {MOST_ENTRIES + 1}")
+    with pytest.raises(ExpressionError):
+        value("2 ** 2049")
+    with pytest.raises(ExpressionError):
+        value("round(1.5, -401)")
+
+
+def test_the_steps_of_all_expressions_of_a_file_are_counted(monkeypatch):
+    monkeypatch.setattr(expressions, "MOST_STEPS", 10)
+    evaluator = Evaluator()
+    assert evaluator.value("1 + 2", NAMES.__getitem__) == 3 and evaluator.steps == 3
+    assert evaluator.value("1 + 2 + 3 + x", NAMES.__getitem__) == 9 and evaluator.steps == 10
+    with pytest.raises(ExpressionError, match="more than 10 steps"):
+        evaluator.value("1", NAMES.__getitem__)
+    monkeypatch.setattr(expressions, "MOST_STEPS", 1000)
+    evaluator = Evaluator()
+    evaluator.value("list(range(640))", NAMES.__getitem__)
+    # the result of range, which is the argument of list, and the result of list
+    assert evaluator.steps == 5 + 3 * 640 // expressions.WEIGHT_OF_STEP
+
+
+def test_sizes_are_counted_with_what_is_inside():
+    assert [weight(x) for x in (5, "abc", [1, 2], (), {"ab": [1, "xyz"]}, {"a", "b"})] == [
+        1, 3, 2, 0, 1 + 2 + 2 + 3, 2 + 2,
+    ]  # fmt: skip
+    assert weight([["a" * 10] * 10] * 10) == 10 + 10 * 10 + 10 * 10 * 10
+    assert bounded(2**MOST_BITS - 1) == 2**MOST_BITS - 1
+    with pytest.raises(ExpressionError, match="more than 4096 bits"):
+        bounded(2**MOST_BITS)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", 5), ("-5", -5), ("5.5", 5.5), ("1e-3", 1e-3), ("1_000", "1_000"), ("true", True),
+        ("True", True), ("false", False), ("False", False), ("'5'", "5"), ("''", ""), ("'", "'"),
+        ("'a", "'a"), ("abc", "abc"), ("", ""), ("TRUE", "TRUE"), (5, 5), (None, None),
+        ("9" * 400, int("9" * 400)), ("9" * 401, "9" * 401), ("inf", math.inf), ("0x10", "0x10"),
+    ],
+)  # fmt: skip
+def test_a_text_stands_for_a_number_or_itself(text, expected):
+    found = literal(text)
+    assert found == expected and type(found) is type(expected)
+
+
+def test_conditions_are_true_false_or_numbers():
+    assert all(truth(x) for x in (1, 0.5, [0], "true", "True", "1", "-2"))
+    assert not any(truth(x) for x in (0, 0.0, [], None, "0", "false", "False"))
+    for text in ("yes", "", "0.5"):
+        with pytest.raises(ExpressionError, match="expected true, false or a number"):
+            truth(text)
