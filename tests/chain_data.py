@@ -7,8 +7,7 @@ import numpy as np
 
 from kinetree import Builder, algorithms
 from kinetree.files.description import describe_points, describe_screws, describe_transforms
-from kinetree.model import Model, build_model
-from kinetree.model.samples import random_body, random_direction, random_pose
+from kinetree.model import Model, build_model, random_body, random_direction, random_pose
 from kinetree.spatial import Ad, inverse, pose, screw, spatial_inertia
 
 KINDS = ("revolute", "prismatic", "helical")

@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.files.description import (
+    FREE,
     Body,
     FrameDescription,
     Friction,
@@ -16,7 +17,6 @@ from kinetree.files.description import (
     RobotDescription,
     Rotor,
 )
-from kinetree.files.description.joints import FREE
 from kinetree.model import WORLD, Frame, Joint, Model, build_model
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.constraints import Couple, Hold, Loop, Rod
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.spatial import inverse
 
 CRANK, CONNECTING_ROD = 0.3, 0.8  # m, of the slider-crank

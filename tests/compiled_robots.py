@@ -15,8 +15,7 @@ import numpy as np
 
 from kinetree import algorithms, spatial
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.model import WORLD, Model
-from kinetree.model.inputs import zeros
+from kinetree.model import WORLD, Model, zeros
 from robot_states import EPS, State, random_state, size
 
 SMALL = 8 * EPS  # up to 10 joints

@@ -6,8 +6,7 @@ from math import inf
 import numpy as np
 
 import kinetree as kt
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
+from kinetree.model import build_model, describe_model
 
 INERTIA = 2.0  # kg m^2, of the wheel
 MASS = 3.0  # kg, of the lift

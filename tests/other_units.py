@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.model import Frame, JointFriction
-from kinetree.model.bounds import bounds_of
+from kinetree.model import Frame, JointFriction, bounds_of
 
 
 @dataclass(frozen=True)

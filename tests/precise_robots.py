@@ -13,7 +13,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from kinetree.files.description.joints import FREE, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.files.description import FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import Frame, Joint, Model
 from robot_states import State
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.model import Model
-from kinetree.model.samples import ALL_TYPES, SCREWS, random_model
+from kinetree.model import ALL_TYPES, SCREWS, Model, random_model
 
 EPS = float(np.finfo(float).eps)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.algorithms.quantities import DERIVED, QUANTITIES
-from kinetree.engine.kernels.free import free_values
+from kinetree.engine.kernels import free_values
 
 NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]
 FREE = ("mass", "com", "inertia", "gravity", "friction")

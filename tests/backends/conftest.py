@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
+from kinetree.engine import Graph, Kernel, Node, Port, optimise, trace
 from kinetree.engine.call import vectorcall
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.llvm import engine
 
 

@@ -1,7 +1,7 @@
 """Kernels that take threads for any batch, so that tests need no large ones."""
 
+from kinetree.engine import Kernel
 from kinetree.engine.call import vectorcall
-from kinetree.engine.kernel import Kernel
 
 
 def eager(kernel: Kernel) -> Kernel:

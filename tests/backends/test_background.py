@@ -13,11 +13,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars as s
-from kinetree.engine import background
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import Kernel, Port, background, optimise, trace
 from kinetree.engine.llvm import engine
 from kinetree.errors import CompileError
 

@@ -7,10 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from kinetree.engine import interpreted
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.interpreted import SlowKernelWarning
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import Kernel, SlowKernelWarning, interpret, interpreted
 from kinetree.engine.llvm import engine
 from kinetree.errors import CompileError, ShapeError
 

@@ -9,9 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine.call.diagnose import ArgumentError
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import ArgumentError, Graph, Kernel, Node, Port
 from kinetree.errors import GraphError, InputError, ShapeError
 
 

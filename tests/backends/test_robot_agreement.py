@@ -11,9 +11,8 @@ from compiled_robots import CASES, Terms, arguments, case_name, check_kernel, te
 from example_robots import example
 from kinetree import Spring, robots
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine.kernels.memo import kernel as compile_kernel
-from kinetree.model import WORLD
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.engine.kernels import kernel as compile_kernel
+from kinetree.model import ALL_TYPES, WORLD, random_model
 from robot_states import size
 
 mpmath = pytest.importorskip("mpmath")

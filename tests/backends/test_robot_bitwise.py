@@ -5,12 +5,12 @@ import pytest
 
 from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
+from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
-from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels import Request
 from kinetree.engine.kernels.compile import compiled
-from kinetree.engine.kernels.request import Request
 from kinetree.engine.llvm import engine
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from robot_states import size
 
 MODELS = {

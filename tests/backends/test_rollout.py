@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 from kinetree import scalars, threads
+from kinetree.engine import Field, Port, Rollout, Run, Stepping, interpret_run, optimise, trace
 from kinetree.engine import rollout as module
-from kinetree.engine.call.threads import cut
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine.compiler.stepping import NEVER
 from kinetree.engine.llvm import engine
-from kinetree.engine.rollout import Rollout
 
 X, P, S = 3, 2, 2
 EVALUATIONS = 40
@@ -143,16 +139,6 @@ def test_nothing_to_watch_is_allowed():
     assert equal(a, b) and (a.first == NEVER).all()
 
 
-def test_without_llvm_the_interpreter_takes_over(monkeypatch):
-    program = stepping()
-    a, b = (make_run(program, 3) for _ in range(2))
-    Rollout(program).run(a)
-    monkeypatch.setattr(module, "has_llvm", lambda: False)
-    slow = Rollout(program)
-    slow.run(b)
-    assert slow.lanes == 1 and equal(a, b)
-
-
 def test_code_comes_from_the_cache_the_second_time(monkeypatch):
     program = stepping()
     Rollout(program)
@@ -160,11 +146,6 @@ def test_code_comes_from_the_cache_the_second_time(monkeypatch):
     run = make_run(program, 3)
     Rollout(program).run(run)
     assert np.isfinite(run.state).all()
-
-
-def test_pieces_are_whole_vectors():
-    assert cut(1000, 8, 8) == [slice(k, min(k + 128, 1000)) for k in range(0, 1000, 128)]
-    assert cut(3, 4, 8) == [slice(0, 3)]
 
 
 def test_an_empty_run_does_nothing():

@@ -12,7 +12,7 @@ import pytest
 
 from kinetree import robots
 from kinetree.engine.compiler.graph import text
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 
 FOLDER = Path(__file__).parent / "kernels"
 TOYS = {"planar_2r": robots.planar_2r, "rp": robots.rp, "spatial_3r": robots.spatial_3r}

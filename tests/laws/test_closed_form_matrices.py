@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import algorithms as kt
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from robot_states import EPS, any_robot, random_state, relative, size
 
 SEEDS = st.integers(0, 10**6)

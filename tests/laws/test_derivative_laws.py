@@ -15,11 +15,8 @@ from kinetree.algorithms.derivatives.forward_dynamics import tree_forward_deriva
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.engine.compiler.derivatives import jacobian, jvp
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.memo import derivative_kernel
+from kinetree.engine import Port, interpret, jacobian, jvp, trace
+from kinetree.engine.kernels import derivative_kernel
 from precise_robots import H, derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, screw_robot, size
 

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 G = 9.81
 ALL = [

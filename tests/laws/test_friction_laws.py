@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms, controllers
+from kinetree import algorithms, controllers, export
 from kinetree.algorithms.joints.friction import friction_force, frictionless
-from kinetree.engine.export.export import export
-from kinetree.model.friction import joint_friction
-from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.motion.energy import energy_balance
+from kinetree.model import ALL_TYPES, joint_friction, random_model
+from kinetree.motion import energy_balance
 from precise_robots import numbers
 from robot_states import EPS, size
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from changed_robots import on_free_joint, places, renumbered, seen_from
 from kinetree import algorithms as kt
-from kinetree.model.samples import random_pose
+from kinetree.model import random_pose
 from kinetree.spatial import Ad
 from robot_states import EPS, any_robot, random_state, relative
 

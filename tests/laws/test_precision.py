@@ -14,7 +14,7 @@ import pytest
 from kinetree import algorithms as kt
 from kinetree import robots
 from kinetree.algorithms.joints.friction import frictionless
-from kinetree.model.inputs import zeros
+from kinetree.model import zeros
 from precise_robots import numbers
 from robot_states import EPS, size
 

@@ -13,8 +13,8 @@ from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless
 from kinetree.algorithms.stiction import without_dry_friction
 from kinetree.base.progress import Progress
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.kernels.free import free_values
+from kinetree.engine import interpret
+from kinetree.engine.kernels import free_values
 from kinetree.simulate.core.adaptive import adaptive_steps
 from kinetree.simulate.core.dop853 import dense_output, take_step
 from kinetree.simulate.core.integration import AcceptedSteps

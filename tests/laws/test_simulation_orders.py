@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 START = [2.0, 1.0]
 

@@ -8,7 +8,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.joints.springs import without_springs
 from kinetree.algorithms.quantities import DERIVED
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 
 SEEDS = range(6)
 

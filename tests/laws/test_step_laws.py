@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.steps import step as textbook_step
+from kinetree.algorithms import step as textbook_step
 from precise_robots import H, numbers, precise
 from tensor_robots import arm, flyer
 

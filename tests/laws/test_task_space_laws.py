@@ -10,8 +10,7 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.task_space import task_slopes, tree_terms
-from kinetree.model.inputs import zeros
-from kinetree.model.samples import random_model
+from kinetree.model import random_model, zeros
 from kinetree.spatial.matrices import factor, solve
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import random_state, size

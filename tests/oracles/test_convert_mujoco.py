@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder, algorithms, convert
 from kinetree.files.write import to_mjcf
-from kinetree.model.samples import random_body, random_direction, random_model, random_pose
+from kinetree.model import random_body, random_direction, random_model, random_pose
 from robot_states import random_state, relative
 
 mujoco = pytest.importorskip("mujoco")

@@ -5,8 +5,7 @@ import pytest
 
 from kinetree import algorithms, convert
 from kinetree.files.write import to_urdf
-from kinetree.model import WORLD
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, WORLD, random_model
 from kinetree.spatial import cross, translation
 from robot_states import random_state, relative
 

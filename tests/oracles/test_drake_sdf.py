@@ -6,8 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.algorithms import coriolis_matrix, gravity_forces, mass_matrix, neutral
-from kinetree.algorithms.joints.friction import friction_forces
+from kinetree.algorithms import (
+    coriolis_matrix,
+    friction_forces,
+    gravity_forces,
+    mass_matrix,
+    neutral,
+)
 from kinetree.files.description.sdf import read_sdf_text
 from kinetree.model import build_model
 

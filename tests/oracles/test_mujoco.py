@@ -8,8 +8,7 @@ import pytest
 
 from kinetree import Robot, convert, load
 from kinetree import algorithms as kt
-from kinetree.model import JointFriction
-from kinetree.model.samples import random_body, random_model
+from kinetree.model import JointFriction, random_body, random_model
 from kinetree.spatial import quaternion, screw_parts, swap_order
 from robot_states import random_state, relative, size
 

@@ -9,7 +9,7 @@ from crossed import crossed
 
 import kinetree as kt
 from kinetree.algorithms.joints.actuation import actuate
-from kinetree.engine.kernels.quantities import find_quantity
+from kinetree.engine.kernels import find_quantity
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle is MuJoCo")
 

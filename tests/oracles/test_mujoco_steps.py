@@ -14,8 +14,8 @@ from shared_models import ROOT, entries
 import kinetree as kt
 from kinetree import convert
 from kinetree.algorithms.stiction import without_dry_friction
-from kinetree.files.description.records import Friction
-from kinetree.model.samples import random_body, random_direction, random_pose
+from kinetree.files.description import Friction
+from kinetree.model import random_body, random_direction, random_pose
 from robot_states import random_state, size
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms as kt
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.spatial import swap_order
 from robot_states import random_state, relative, size
 

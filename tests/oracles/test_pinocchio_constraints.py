@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.constraints import Hold, Loop
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.spatial import inverse
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")

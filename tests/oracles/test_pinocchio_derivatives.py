@@ -12,8 +12,8 @@ from shared_models import ROOT, Entry, entries
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.model.constrain import tree_of
-from kinetree.model.samples import ALL_TYPES, random_model
 from robot_states import random_state, size
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")

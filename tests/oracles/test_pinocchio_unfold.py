@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinetree.explain.unfold import unfolding
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from robot_states import random_state
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")

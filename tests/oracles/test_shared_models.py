@@ -14,8 +14,7 @@ from shared_models import ROOT, Entry, Reference, angular_first, entries, rotati
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless
-from kinetree.model import Model
-from kinetree.model.inputs import link_wrenches
+from kinetree.model import Model, link_wrenches
 
 ALL = entries()
 pytestmark = pytest.mark.skipif(not ALL, reason=f"no reference models at {ROOT}")

@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder, Limits, algorithms, robots
 from kinetree.identify import identify, simulated_recording
-from kinetree.model.samples import random_body, random_direction, random_pose
+from kinetree.model import random_body, random_direction, random_pose
 from kinetree.motion import excitation
 
 pytestmark = pytest.mark.filterwarnings("ignore::kinetree.errors.KinetreeWarning")

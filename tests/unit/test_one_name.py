@@ -14,7 +14,7 @@ import kinetree as kt
 from cli_program import Program
 from kinetree.parallel.sampling import argument_columns
 from kinetree.views import report_page
-from kinetree.views.workbench.api import answer_open, answer_readings, answer_recursion
+from kinetree.views.workbench.api import API
 from kinetree.views.workbench.shelf import Shelf
 
 NOTATION = Path(__file__).parents[2] / "docs" / "notation.md"
@@ -39,7 +39,7 @@ def panda(tmp_path_factory):
     robot = kt.load(path)
     shelf = Shelf()
     upload = {"name": "panda.urdf", "base64": base64.b64encode(text.encode()).decode()}
-    opened = answer_open(shelf, {"files": [upload], "main": "panda.urdf"})
+    opened = API["open"](shelf, {"files": [upload], "main": "panda.urdf"})
     page = report_page(robot, samples=20)
     yield SimpleNamespace(path=path, robot=robot, shelf=shelf, opened=opened, page=page)
     shelf.close()
@@ -81,7 +81,7 @@ def test_moments_are_n_and_forces_are_f(panda, texts):
     header = re.compile(r"F\W.*?nx\W+ny\W+nz\W+fx\W+fy\W+fz", re.DOTALL)
     assert header.search(texts[EXPLAIN]) and header.search(explained.markdown())
     assert "nx" in explained.html() and "n_x" in explained.latex()
-    steps = answer_recursion(panda.shelf, state(panda))["steps"]
+    steps = API["recursion"](panda.shelf, state(panda))["steps"]
     wrenches = [x for step in steps for x in step["quantities"] if x["symbol"] == "F"]
     assert wrenches and all(list(x["columns"]) == WRENCH for x in wrenches)
     columns = argument_columns(model, "F_ext")[:6]
@@ -95,12 +95,12 @@ def test_joint_forces_are_the_same_numbers_everywhere(panda, texts):
     same = {
         "id": json.loads(texts[ID + JSON])["tau"],
         "explain": panda.robot.explain(Q, DQ, DDQ).tau,
-        "workbench": answer_readings(panda.shelf, state(panda))["tau"],
+        "workbench": API["readings"](panda.shelf, state(panda))["tau"],
     }
     for place, found in same.items():
         np.testing.assert_allclose(np.asarray(found, float), tau, rtol=1e-12, err_msg=place)
     terms = json.loads(texts[TERMS + JSON])
-    parts = answer_readings(panda.shelf, state(panda))["parts"]
+    parts = API["readings"](panda.shelf, state(panda))["parts"]
     np.testing.assert_allclose(parts["Coriolis"], terms["c"], atol=1e-12)
     np.testing.assert_allclose(parts["gravity"], terms["g"], atol=1e-12)
     np.testing.assert_allclose(parts["inertia"], np.array(terms["M"]) @ DDQ, atol=1e-12)

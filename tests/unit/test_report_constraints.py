@@ -3,7 +3,7 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.files.description.constraints import Couple, Hold, Rod
+from kinetree.constraints import Couple, Hold, Rod
 from kinetree.files.report import constraint_rows, freedom
 
 TEXT = """<mujoco model="pair"><worldbody>

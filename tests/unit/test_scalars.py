@@ -9,9 +9,7 @@ import pytest
 import sympy
 
 from kinetree import scalars
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.trace import guarded, trace
+from kinetree.engine import Port, guarded, interpret, trace
 from kinetree.errors import GraphError, InputError
 from kinetree.spatial.duals import Dual
 

@@ -7,7 +7,7 @@ import pytest
 
 from kinetree import Builder, Friction, Robot, algorithms, robots
 from kinetree.errors import InputError, NameLookupError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.testing import CheckFailure, check_robot
 from kinetree.testing.laws import KERNELS
 

@@ -1,4 +1,10 @@
-"""Description -> Model, the one input of every algorithm."""
+"""Description -> Model, the one input of every algorithm.
+
+Limits, inputs and random samples of models, for other rooms, are imported when first used.
+"""
+
+from importlib import import_module
+from typing import Any
 
 from kinetree.model.actuators import JointActuator
 from kinetree.model.build import build_model
@@ -22,3 +28,19 @@ __all__ = [
     "joint_pose",
     "model_of",
 ]
+
+_NAMES = {
+    "bounds": "bounds_of with_limits",
+    "describe": "describe_model",
+    "force_limits": "force_share",
+    "friction": "joint_friction",
+    "inputs": "coordinates frame_wrenches link_wrenches zeros",
+    "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",
+}
+
+
+def __getattr__(name: str) -> Any:
+    for file, names in _NAMES.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{file}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

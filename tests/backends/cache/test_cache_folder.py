@@ -2,14 +2,13 @@
 
 import os
 import stat
-import sys
 from pathlib import Path
 
 import pytest
 
+from kinetree.engine import Kernel
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder as cache_folder
-from kinetree.engine.kernel import Kernel
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 unprivileged = pytest.mark.skipif(
@@ -115,12 +114,12 @@ def test_sizes_have_units(monkeypatch, text, size):
     assert cache_folder.limit() == size
 
 
-def test_default_folder_is_the_system_s(monkeypatch, tmp_path):
-    monkeypatch.delenv("KINETREE_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    places = {"linux": "xdg", "darwin": "Library/Caches", "win32": "local"}
-    for platform, place in places.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache_folder.folder() == tmp_path / place / "kinetree"
+def test_the_entries_used_longest_ago_go_when_the_cache_is_full(folder, monkeypatch, scale):
+    Kernel(scale(3.0))(2.0)
+    (first,) = entries(folder)
+    size = first.stat().st_size
+    monkeypatch.setenv("KINETREE_CACHE_SIZE", str(int(2.5 * size)))
+    os.utime(first, (1, 1))
+    for k in range(4, 8):
+        assert Kernel(scale(float(k)))(2.0) == 2 * k
+    assert not first.exists() and len(entries(folder)) == 2

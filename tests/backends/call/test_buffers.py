@@ -10,9 +10,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from kinetree.engine import has_llvm
 from kinetree.engine.call import buffers, vectorcall
 from kinetree.engine.call import c_api as abi
-from kinetree.engine.kernel import has_llvm
 
 POOLED = vectorcall.available() and has_llvm() and abi.handlers_as_expected()
 pytestmark = pytest.mark.skipif(
@@ -143,25 +143,6 @@ def test_threads_share_the_pool(arm, states):
     assert wrong == []
 
 
-def test_idle_memory_is_bounded(arm, states):
-    arrays = states(STATES, 3)
-    living = [arm(*arrays) for _ in range(2 * buffers.SLOTS)]
-    del living
-    count, size = buffers.idle()
-    assert count <= buffers.SLOTS and size <= buffers.limit()
-    assert count == buffers.SLOTS
-    large = buffers.limit() // 8 + 1
-    huge = vectorcall.new_array((large,), np.dtype(np.float64))
-    assert huge.nbytes > buffers.limit()
-    del huge  # larger than the pool: freed at once, and the others stay
-    assert buffers.idle() == (count, size)
-    half = vectorcall.new_array((large // 2 + large // 4,), np.dtype(np.float64))
-    del half
-    assert buffers.idle()[1] <= buffers.limit()
-    vectorcall.new_array((large // 2 + large // 4,), np.dtype(np.float64))  # takes it again
-    assert buffers.idle()[1] <= buffers.limit()
-
-
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -199,7 +180,7 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
     vectorcall.set_limit(arm, 10)
     arm._dispatch._states = 10
     arm._dispatch._least = 1
-    from kinetree.engine.call.threads import threads
+    from kinetree import threads
 
     with threads(2):
         first = arm(*arrays)
@@ -207,12 +188,3 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
         del first
         assert place(arm(*arrays)) == at
     assert arm.gufunc(*arrays).tobytes() == expected
-
-
-@pytest.mark.parametrize(
-    "given, size",
-    [("", 128), ("off", 0), ("OFF", 0), ("0", 0), ("16", 16), ("1.5", 1.5)],
-)
-def test_an_environment_variable_sets_the_size(monkeypatch, given, size):
-    monkeypatch.setenv("KINETREE_BUFFERS", given)
-    assert buffers.limit() == int(size * 1e6)

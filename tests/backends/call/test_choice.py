@@ -1,17 +1,14 @@
 """A keyword chooses a kernel in machine code; every other call reaches the function unchanged."""
 
 import gc
-import sys
 import weakref
 
 import numpy as np
 import pytest
 
+from kinetree.engine import Kernel, Port, has_llvm, trace
 from kinetree.engine.call import vectorcall
-from kinetree.engine.call.choice import SLOTS, Choice
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel, has_llvm
+from kinetree.engine.call.choice import Choice
 
 DIRECT = vectorcall.available() and has_llvm()
 needs_code = pytest.mark.skipif(not DIRECT, reason="calls do not enter machine code here")
@@ -78,18 +75,6 @@ def test_an_error_of_the_function_is_passed_on():
 
     with pytest.raises(LookupError, match="lost"):
         Choice(function, "kind").call(X)
-
-
-@needs_code
-def test_more_kernels_than_slots_leave_the_rest_to_the_function():
-    made, seen = choice()
-    # a name that another test has interned would be another object than the one added here
-    names = [sys.intern(f"kind{k}") for k in range(SLOTS + 2)]
-    for name in names:
-        made.add(name, scaled(5))
-    found = [made.call(X, kind=name) for name in names]
-    entered = [not isinstance(x, str) for x in found]
-    assert sum(entered) == SLOTS - 2 and len(seen) == len(names) - sum(entered)
 
 
 def test_a_choice_is_freed_with_its_kernels():

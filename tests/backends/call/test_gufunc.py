@@ -1,28 +1,12 @@
 """Kernels behave like any other generalised ufunc."""
 
-import ctypes
 import threading
 
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.call.gufunc import KEPT_OWNERS, InnerLoop, make_gufunc
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.target import host_target
-
-# a loop that writes 1 if the GIL is held while it runs: `data` carries PyGILState_Check
-GIL_PROBE = """
-define void @probe_states(ptr %args, ptr %dims, ptr %steps, ptr %data) {
-  %held = call i32 inttoptr (i64 ADDRESS to ptr)()
-  %number = sitofp i32 %held to double
-  %at = getelementptr ptr, ptr %args, i64 1
-  %out = load ptr, ptr %at
-  store double %number, ptr %out
-  ret void
-}
-"""
+from kinetree.engine import Kernel
 
 
 def test_leading_axes_broadcast(arm, states):
@@ -119,19 +103,6 @@ def test_axes_can_be_moved(arm, states):
     np.testing.assert_array_equal(moved.T, arm(*arrays))
 
 
-def test_long_loops_release_the_gil():
-    check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
-    target = host_target()
-    code = engine.load(
-        engine.assemble(GIL_PROBE.replace("ADDRESS", str(check)), target), target, ["probe_states"]
-    )
-    probe = make_gufunc(
-        [InnerLoop("float64", code.address("probe_states"), code)], 1, 1, "()->()", "probe", ""
-    )
-    assert probe(np.zeros(1))[0] == 1  # too short to be worth it
-    assert probe(np.zeros(10_000))[0] == 0
-
-
 def test_eight_threads_call_one_kernel(arm, states):
     arrays = states(500, 3)
     expected = arm(*arrays)
@@ -150,12 +121,6 @@ def test_eight_threads_call_one_kernel(arm, states):
     for worker in workers:
         worker.join()
     assert wrong == []
-
-
-def test_numpy_s_struct_is_the_expected_one(arm):
-    """Otherwise the memory of a gufunc would be kept for ever."""
-    assert arm.gufunc is not None
-    assert KEPT_OWNERS == []
 
 
 def test_out_of_none_is_no_out_also_for_several_results():

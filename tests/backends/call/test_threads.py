@@ -6,9 +6,10 @@ import eager_kernels
 import numpy as np
 import pytest
 
+from kinetree import threads
+from kinetree.engine import Kernel
 from kinetree.engine.call import threads as module
-from kinetree.engine.call.threads import cut, thread_count, threads
-from kinetree.engine.kernel import Kernel
+from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError
 
 
@@ -175,41 +176,9 @@ def test_other_counts_are_refused(wrong):
     assert thread_count() == 1
 
 
-def test_environment_is_the_first_choice(monkeypatch):
-    monkeypatch.setattr(module, "_chosen", [])
-    module.from_environment.cache_clear()
-    monkeypatch.setenv("KINETREE_THREADS", "6")
-    assert thread_count() == 6
-    module.from_environment.cache_clear()
-
-
 def test_blocks_that_begin_between_each_other_leave_nothing_behind():
     """As two threads may: both are made before either begins."""
     one, other = threads(5), threads(7)
     with one, other:
         assert thread_count() == 7
     assert thread_count() == 1
-
-
-def test_choices_for_the_process_do_not_pile_up():
-    for count in range(1, 100):
-        threads(count)
-    assert thread_count() == 99
-    assert len(module._chosen) <= 2
-
-
-def test_errors_of_pieces_are_raised_when_all_have_ended():
-    done = []
-
-    def fail():
-        raise RuntimeError("piece")
-
-    with pytest.raises(RuntimeError, match="piece"):
-        module.run([fail, *[lambda: done.append(1)] * 5], 3)
-
-
-@pytest.mark.parametrize("size, count", [(1, 4), (64, 4), (65, 4), (1000, 3), (10_000, 8)])
-def test_cut_covers_every_state_once(size, count):
-    pieces = cut(size, count)
-    assert len(pieces) <= count
-    assert [k for part in pieces for k in range(size)[part]] == list(range(size))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
+from kinetree.engine import OPERATIONS, Graph, Node, Port
 from kinetree.engine.cuda.emit import ITEMSIZE, emit, parameters
 from kinetree.engine.cuda.layout import WARP, Layout, plan
 

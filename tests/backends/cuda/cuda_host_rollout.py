@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinetree.engine.compiler.stepping import Run
+from kinetree.engine import Run
 from kinetree.engine.cuda import launch as toolkit
 from kinetree.engine.cuda import rollout as rollouts
 from kinetree.engine.cuda.emit import ITEMSIZE

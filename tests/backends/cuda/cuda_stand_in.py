@@ -9,8 +9,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.cuda.kernel import CudaKernel
+from kinetree.engine import CudaKernel, interpret
 from kinetree.engine.cuda.launch import Launch
 
 

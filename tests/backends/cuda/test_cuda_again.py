@@ -8,7 +8,7 @@ from cuda_harness import compile_for_gpu
 from cuda_stand_in import Device, Function, HostArray, HostGpu, at, on_host
 
 import kinetree as kt
-from kinetree.engine.compiler.stepping import Run, interpret_run
+from kinetree.engine import Run, interpret_run
 from kinetree.engine.cuda import rollout as rollouts
 from kinetree.errors import InputError, KinetreeError
 from kinetree.simulate import SimulationError

@@ -11,8 +11,8 @@ import pytest
 from cuda_harness import run_on_host
 
 import kinetree as kt
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine import Kernel
+from kinetree.engine.kernels import trace_quantity
 
 QUANTITIES = (
     "constraint_errors",

@@ -1,23 +1,10 @@
 """Arrays on several GPUs: refused by name, without a GPU and with two of them."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.cuda.arguments import check_devices
 from kinetree.errors import InputError
-
-
-def lying_on(device):
-    return SimpleNamespace(data=SimpleNamespace(device_id=device))
-
-
-def test_arrays_on_different_gpus_are_named():
-    check_devices("mass_matrix", ["q", "dq"], [lying_on(1), lying_on(1)])
-    with pytest.raises(InputError, match="q is on 0, dq is on 1; expected one"):
-        check_devices("mass_matrix", ["q", "dq"], [lying_on(0), lying_on(1)])
 
 
 def test_two_gpus(cp):

@@ -5,14 +5,11 @@ import pytest
 from cuda_harness import functions_graph, special_pairs, states
 
 import kinetree as kt
+from kinetree.engine import CudaKernel, Graph, Kernel, Node, Port, interpret
 from kinetree.engine.cache import entries as cache
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.cuda import launch as toolkit
-from kinetree.engine.cuda.kernel import CudaKernel
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import trace_quantity
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, ShapeError
 from tensor_robots import arm, state
 

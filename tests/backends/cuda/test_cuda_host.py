@@ -6,16 +6,9 @@ from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.schedule import live_values, short_lived
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.cuda.body import literal
+from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret, optimise, trace
 from kinetree.engine.cuda.emit import emit
-from kinetree.engine.cuda.layout import in_place, padded, plan
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import GraphError, InputError
 from tensor_robots import rubbing, sprung
 
@@ -83,10 +76,6 @@ def test_a_singular_task_is_nan_as_on_the_cpu(tmp_path):
     for x, y in zip(found, kernel(*given), strict=True):
         np.testing.assert_array_equal(x.reshape(y.shape), y)
     assert np.isnan(found[2]).any(axis=(1, 2)).tolist() == [False, True, False]
-
-
-def test_functions_are_written_only_where_they_are_used():
-    assert "kt_fn_exp" in emit(functions_graph()) and "kt_fn_exp" not in emit(arm_graph())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -180,42 +169,6 @@ def test_nvcc_accepts_robots_functions_and_operations_without_a_warning(tmp_path
     compile_for_gpu(emit(graph, "float64", "panda"), tmp_path)
     compile_for_gpu(emit(functions_graph(), "float32", "functions"), tmp_path)
     compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, "sm_75")
-
-
-def test_a_result_takes_the_place_of_an_input_that_was_read():
-    graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics")
-    assert list(in_place(graph)) == [0]
-    layout = plan(graph, 4)
-    assert layout.outputs[0].start in {row.start for row in layout.inputs}
-    assert layout.warp_bytes == 3 * 7 * 32 * 4
-
-
-def test_a_result_never_overwrites_an_input_that_is_still_needed():
-    nodes = (Node("input", (), (0, 1)), Node("neg", (0,)), Node("input", (), (0, 0)))
-    ports = (Port("a", (2,)),)
-    swapped = Graph((*nodes, Node("neg", (2,))), ports, (Port("b", (2,)),), ((1, 3),))
-    assert in_place(swapped) == {}
-    kept = Graph((*nodes, Node("neg", (2,))), ports, (Port("b", (2,)),), ((3, 1),))
-    assert in_place(kept) == {0: 0}
-
-
-@pytest.mark.parametrize(("width", "pitch"), [(7, 7), (6, 6), (44, 44), (8, 12), (32, 36), (1, 1)])
-def test_rows_are_padded_where_many_threads_would_meet_in_a_bank(width, pitch):
-    assert padded(width, 4) == pitch
-
-
-def test_the_depth_first_order_needs_fewer_values_and_computes_the_same():
-    graph = trace_quantity(kt.robots.humanoid().model, "inverse_dynamics")
-    short = short_lived(graph)
-    assert max(live_values(short)) < 0.6 * max(live_values(graph))
-    given = states(graph, "float64", 3)
-    np.testing.assert_array_equal(interpret(short, *given)[0], interpret(graph, *given)[0])
-
-
-def test_literals_are_exact():
-    assert literal(0.1, "float64") == "0.1" and literal(-2.0, "float32") == "(-2.0f)"
-    assert literal(1e300, "float32") == "kt_bits(0x7ff0000000000000ull)"
-    assert float(literal(1 / 3, "float32").rstrip("f")) == pytest.approx(1 / 3, rel=1e-7)
 
 
 def test_bad_arguments_are_named():

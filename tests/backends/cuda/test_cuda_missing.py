@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.cuda.launch import best_block, most_warps
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.errors import InputError, MissingPackageError, NameLookupError
 
 
@@ -33,17 +32,6 @@ def test_a_kernel_says_what_it_is(no_cupy):
 def test_an_unknown_quantity_is_named(no_cupy):
     with pytest.raises(NameLookupError, match="torque"):
         compile_kernel(kt.robots.planar_2r().model, "torque", target="cuda")
-
-
-@pytest.mark.parametrize(("registers", "warps"), [(255, 2), (140, 3), (128, 4), (71, 7), (32, 16)])
-def test_warps_that_fit_the_registers_of_a_quarter(registers, warps):
-    assert most_warps(registers) == warps
-
-
-def test_blocks_keep_most_threads_at_work():
-    assert best_block({128: 384, 64: 448, 32: 448}, spills=False) == 64
-    assert best_block({128: 128, 64: 192, 32: 192}, spills=True) == 32
-    assert best_block({64: 64, 32: 96}, spills=True) == 32
 
 
 def test_robots_name_their_target(no_cupy):

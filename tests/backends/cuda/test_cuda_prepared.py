@@ -8,12 +8,9 @@ import pytest
 from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
-from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine import interpret
 from kinetree.engine.cuda import kernel as kernels
-from kinetree.engine.cuda.emit import emit
-from kinetree.engine.cuda.kernel import CudaKernel
-from kinetree.engine.cuda.prepared import KnownCalls
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, ShapeError
 
 RNG = np.random.default_rng(5)
@@ -135,26 +132,3 @@ def test_threads_do_not_share_arguments(kernel, cp):
     thread.join()
     one, other = cp.arguments[-2:]
     assert one != other and len(cp.launches) == 2
-
-
-def test_ever_new_shapes_are_forgotten():
-    known = KnownCalls[int](3)
-    for k in range(10):
-        known.keep(k, k)
-        assert known.get(k) == k and len(known) <= 3
-    assert known.get(0) is None
-
-
-def test_few_states_have_a_code_of_their_own(cp, kernel, monkeypatch):
-    assert kernels.few_states() == 128 * 10
-    few, many = kernel.launch("float64", 1280), kernel.launch("float64", 1281)
-    assert few is kernel.launch("float64", 1) and many is kernel.launch("float64")
-    assert few is not many
-    monkeypatch.setattr(kernels, "FEW_OPERATIONS", 1)
-    assert kernel.launch("float64", 5) is many
-
-
-def test_sines_side_by_side_have_one_branch():
-    kernel = CudaKernel(trace_quantity(kt.robots.panda().model, "inverse_dynamics"))
-    texts = (emit(kernel.graph, group=group) for group in (2, 4, 99))
-    assert [text.count("if (!(") for text in texts] == [3, 2, 1]

@@ -7,9 +7,9 @@ import pytest
 from cuda_stand_in import Device, HostArray, HostGpu, HostKernel, on_host
 
 import kinetree as kt
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.cuda.split import cut, on_devices
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine import interpret
+from kinetree.engine.cuda.split import on_devices
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, ShapeError
 
 RNG = np.random.default_rng(6)
@@ -35,16 +35,6 @@ def kernel(cp):
     found = Noted(trace_quantity(kt.robots.planar_2r().model, "inverse_dynamics"), "forces")
     found.calls = []
     return found
-
-
-@pytest.mark.parametrize("states", [1, 31, 32, 33, 64, 100, 1000, 4096])
-@pytest.mark.parametrize("parts", [1, 2, 3, 8])
-def test_parts_are_neighbours_of_nearly_equal_size(states, parts):
-    found = cut(states, parts)
-    assert [x for part in found for x in range(states)[part]] == list(range(states))
-    assert all(part.start % 32 == 0 or part.start == states for part in found)
-    sizes = [-(-(part.stop - part.start) // 32) for part in found]
-    assert max(sizes) - min(sizes) <= 1
 
 
 @pytest.mark.parametrize("where", ["host", 0, 2])

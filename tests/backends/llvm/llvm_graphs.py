@@ -4,7 +4,7 @@ import random
 
 from llvm_harness import Builder
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph
+from kinetree.engine import OPERATIONS, Graph
 
 
 def every_operation() -> Graph:

@@ -5,7 +5,7 @@ import ctypes
 import llvmlite.binding as llvm
 import numpy as np
 
-from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine import Graph, Node, Port
 from kinetree.engine.llvm.emit import emit
 from kinetree.engine.llvm.target import Target, host_target
 

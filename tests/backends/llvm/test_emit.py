@@ -3,8 +3,7 @@ import pytest
 from llvm_graphs import chain, every_operation
 from llvm_harness import Builder, Compiled, host, same_bits, verified
 
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine import Graph, Node, Port, interpret
 from kinetree.engine.llvm.emit import emit
 from kinetree.errors import GraphError, InputError
 

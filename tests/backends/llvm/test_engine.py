@@ -7,16 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from kinetree.engine.call import c_api as arrays_abi
+from kinetree.engine import Kernel
 from kinetree.engine.call import vectorcall
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.target import host_target
-from kinetree.errors import CompileError
-
-EMPTY = "define void @nothing() {\n  ret void\n}\n"
 
 
 def resident() -> int:
@@ -61,23 +55,6 @@ def test_importing_kernels_imports_no_llvm():
     assert done.stdout == "False\n"
 
 
-def test_refused_text_is_reported():
-    with pytest.raises(CompileError, match="LLVM refused the emitted code"):
-        engine.assemble("define nonsense", host_target())
-
-
-def test_objects_that_are_none_are_reported():
-    with pytest.raises(CompileError, match="could not load"):
-        engine.load(b"no object code", host_target(), ["nothing"])
-
-
-def test_missing_functions_are_reported():
-    code = engine.assemble(EMPTY, host_target())
-    with pytest.raises(CompileError, match="something"):
-        engine.load(code, host_target(), ["something"])
-    assert engine.load(code, host_target(), ["nothing"]).address("nothing") > 0
-
-
 def test_untrusted_python_goes_through_the_gufunc(arm, arm_graph, states, monkeypatch):
     arrays = states(3)
     assert type(arm) is not Kernel
@@ -85,15 +62,3 @@ def test_untrusted_python_goes_through_the_gufunc(arm, arm_graph, states, monkey
     plain = Kernel(arm_graph)
     assert type(plain) is Kernel
     assert plain(*arrays).tobytes() == arm(*arrays).tobytes()
-
-
-@pytest.mark.parametrize("offset", ["DATA", "NDIM", "DIMENSIONS", "DESCR", "FLAGS", "TYPE_NUMBER"])
-def test_unfamiliar_array_structs_are_noticed(monkeypatch, offset):
-    assert arrays_abi.trusted.__wrapped__()
-    monkeypatch.setattr(arrays_abi, offset, arrays_abi.TYPE)
-    assert not arrays_abi.trusted.__wrapped__()
-
-
-def test_an_object_without_entry_refuses_calls():
-    with pytest.raises(TypeError):
-        vectorcall.entered_in_code()()()

@@ -13,8 +13,7 @@ from llvmlite.binding import get_host_cpu_features
 from test_flags import flags
 from test_flags import pytestmark as needs_flags
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph
-from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine import OPERATIONS, Graph, interpret
 from kinetree.engine.llvm.emit import emit
 from kinetree.engine.llvm.target import Target
 

@@ -22,7 +22,7 @@ from llvm_harness import Builder
 from llvmlite.binding import targets
 
 import kinetree as kt
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import Kernel
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs, exported
 from kinetree.engine.llvm.target import Target, host_target

@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree import scalars
-from kinetree.engine import interpreted
-from kinetree.engine.call.threads import threads
-from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
+from kinetree import scalars, threads
+from kinetree.engine import Graph, Kernel, Port, interpreted, optimise, trace
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.programs import FLAGS, emit_quiet
 
 
 def dangerous(a, b):
@@ -81,10 +75,3 @@ def test_kernels_leave_the_flags_of_others_alone(graph):
         assert np.add(np.ones(3), 1).sum() == 6
         with pytest.raises(FloatingPointError):
             np.divide(np.ones(3), np.zeros(3))
-
-
-@pytest.mark.parametrize("architecture", [*FLAGS, "riscv64"])
-def test_every_architecture_gets_a_loop(architecture):
-    text = emit_quiet(f"{architecture}-unknown-linux-gnu", "some")
-    assert "define void @some_quiet(" in text and "call void @some_states(" in text
-    assert ("flags" in text) == (architecture in FLAGS)

@@ -7,10 +7,8 @@ import pytest
 from llvm_graphs import chain
 from llvm_harness import HOST, machine, verified
 
-from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.emit import emit
-from kinetree.engine.llvm.programs import code_key
-from kinetree.engine.llvm.target import Target, families, family, host_target
+from kinetree.engine.llvm.target import Target, families, host_target
 from kinetree.errors import InputError
 
 llvm.initialize_all_targets()
@@ -49,27 +47,6 @@ def test_the_host_is_one_of_the_families() -> None:
     assert HOST.lanes("float32") == HOST.lanes32
 
 
-@pytest.mark.parametrize(
-    ("features", "expected"),
-    [
-        ({"sse2", "avx2", "fma", "avx512f", "avx512dq", "avx512vl"}, ("avx512", 8)),
-        ({"sse2", "avx2", "fma", "avx512f"}, ("avx2", 4)),
-        ({"sse2", "avx2"}, ("sse2", 2)),
-        ({"neon"}, ("neon", 2)),
-        (set(), ("generic", 2)),
-    ],
-)
-def test_the_widest_complete_family_is_chosen(features: set[str], expected: tuple) -> None:
-    assert family(frozenset(features)) == expected
-
-
-def test_lanes_that_no_vector_has_are_refused() -> None:
-    with pytest.raises(InputError, match="lanes64 = 3"):
-        Target("odd", 3, 4)
-    with pytest.raises(InputError, match="lanes32 = 0"):
-        HOST.with_lanes(2, 0)
-
-
 def test_emitting_does_not_import_llvmlite() -> None:
     code = (
         "import sys; from kinetree.engine.llvm.emit import emit;"
@@ -106,19 +83,6 @@ def test_a_family_of_another_processor_is_refused(monkeypatch) -> None:
     monkeypatch.setenv("KINETREE_TARGET", foreign)
     with pytest.raises(InputError, match=f"'{foreign}', which this processor .* cannot run"):
         host_target()
-
-
-def test_families_with_fused_operations_call_no_library() -> None:
-    able = [name for name, _ in families(PRESENT)]
-    found = {name: engine.fuses(host_target(name)) for name in able}
-    x86 = HOST.triple.startswith("x86_64")
-    expected = {"avx512": True, "avx2": True, "neon": True, "sse2": False, "generic": not x86}
-    assert found == {name: expected[name] for name in able}
-
-
-def test_each_family_has_its_own_entries_in_the_cache() -> None:
-    targets = [HOST, *(host_target(name) for name, _ in families(PRESENT))]
-    assert len({code_key(["graph"], target) for target in targets}) == len(set(targets))
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms import forward_dynamics_by_inverse_dynamics
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.forward_dynamics import by_articulated_bodies
 from kinetree.algorithms.grouping import cheapest, finest, whole
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.textbook.newton_euler import forward_dynamics_by_inverse_dynamics
 from robot_states import any_robot, random_state, relative
 
 CUTS = {"finest": finest, "cheapest": cheapest, "whole": whole}
@@ -56,11 +56,6 @@ def test_articulated_bodies_are_exact_to_fifty_digits():
         found = by_articulated_bodies(tree, finest(model), dq, tau)
         expected = forward_dynamics_by_inverse_dynamics(exact, q, dq, tau)
         assert max(abs(x) for x in found - expected) < mpmath.mpf(10) ** -44
-
-
-def test_long_chains_are_cut_and_short_ones_are_not():
-    assert len(cheapest(kt.robots.panda().model)) == 1
-    assert len(cheapest(kt.robots.humanoid().model)) > 10
 
 
 def test_a_joint_that_moves_no_inertia_is_named():

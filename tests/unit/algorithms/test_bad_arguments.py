@@ -8,7 +8,7 @@ import pytest
 from kinetree import Builder, algorithms
 from kinetree.constraints import Rod
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 MODEL = random_model(11, 4, chain=True)
 STATE = ("q", "dq", "ddq", "dq_r", "ddq_r", "tau", "v", "q0", "q1")

@@ -5,9 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.algorithms.ellipsoids import inverse_ellipsoid
 from kinetree.errors import InputError
-from kinetree.model.inputs import coordinates, frame_wrenches, link_wrenches
+from kinetree.model import coordinates, frame_wrenches, link_wrenches
 from kinetree.spatial import box
 
 
@@ -27,17 +26,6 @@ def test_quaternions_may_be_off_by_1e_9_and_no_more(kind):
     for off in (2e-9, -2e-9, 1e-6, -1.0):
         with pytest.raises(InputError, match="the quaternion of joint 'joint' in q is"):
             coordinates(model, np.concatenate([unit * (1 + off), rest]))
-
-
-def test_an_ellipsoid_has_infinite_axes_where_nothing_moves():
-    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
-    found = inverse_ellipsoid(turn @ np.diag([4.0, 1e-12, 0.25]) @ turn.T, 0.5)
-    assert np.allclose(found.lengths, [0.5, 2, 1e6], 1e-3)  # 1e-12 is more than rounding
-    for k, own in enumerate((0, 2)):
-        assert abs(abs(found.axes[:, k] @ turn[:, own]) - 1) < 1e-14
-    found = inverse_ellipsoid(turn @ np.diag([4.0, 1e-15, 0.25]) @ turn.T, 1.0)
-    assert np.allclose(found.lengths[:2], [0.25, 4]) and found.lengths[2] == np.inf
-    assert np.all(inverse_ellipsoid(np.zeros((3, 3)), 1.0).lengths == np.inf)
 
 
 def test_wrenches_onto_frames_push_links_and_the_base_takes_its_own():

@@ -6,7 +6,7 @@ import pytest
 from kinetree import Builder, robots
 from kinetree import algorithms as kt
 from kinetree.files.description import Mimic, Rotor
-from kinetree.model.samples import random_body, random_direction
+from kinetree.model import random_body, random_direction
 from robot_states import EPS, random_state, relative
 
 WAYS = (

@@ -5,14 +5,11 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms import spring_stiffness, step
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.implicit import implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
-from kinetree.algorithms.joints.springs import spring_stiffness
-from kinetree.algorithms.steps import step
-from kinetree.errors import SingularityError
-from kinetree.model.samples import random_model
-from kinetree.spatial.matrices import is_symmetric, solve_unsymmetric
+from kinetree.model import random_model
 
 H = 0.01
 
@@ -116,18 +113,3 @@ def test_a_law_that_is_not_symmetric_stops_at_dry_friction():
     wanted = np.linalg.solve(A[np.ix_(free, free)], b[free])
     a = np.array(a, float)
     assert a[held] == 0 and np.allclose(a[free], wanted, rtol=1e-7)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_elimination_solves_matrices_that_are_not_symmetric(n):
-    rng = np.random.default_rng(n)
-    X = rng.normal(size=(n, n))
-    A = X @ X.T + np.eye(n) + 3 * (X - X.T)
-    b = rng.normal(size=n)
-    assert np.allclose(solve_unsymmetric(A, b), np.linalg.solve(A, b), rtol=1e-10)
-    assert is_symmetric(A + A.T) and is_symmetric(A) == (n == 1)
-
-
-def test_a_singular_step_is_refused():
-    with pytest.raises(SingularityError, match="take a shorter dt"):
-        solve_unsymmetric(np.array([[1.0, 2.0], [0.5, 1.0]]), np.ones(2))

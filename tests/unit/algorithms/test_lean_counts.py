@@ -7,10 +7,8 @@ import pytest
 import kinetree as kt
 from example_robots import example
 from kinetree import algorithms
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine import Port, optimise, trace
+from kinetree.engine.kernels import trace_quantity
 
 # additions, subtractions, multiplications, divisions, negations; what the project promises
 PROMISED = {"panda": 714, "ur5": 391, "talos": 5177}

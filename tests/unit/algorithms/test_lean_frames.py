@@ -9,12 +9,9 @@ import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.lean_frames import place_frames
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.tree import Rotation, Turn
-from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.model import WORLD
-from kinetree.model.inputs import zeros
+from kinetree.model import WORLD, zeros
 from kinetree.spatial import box
 from robot_states import EPS, any_robot, random_state, size
 
@@ -104,33 +101,6 @@ def test_lean_frames_lead_to_the_same_poses(seed):
     q = algorithms.random(model, np.random.default_rng(seed))
     T = algorithms.forward_kinematics(model, q)
     assert size(lean_poses(model, q) - T) <= ROUNDING * size(T)
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 10**6))
-def test_lean_frames_stand_on_their_joints_axes(seed):
-    """A joint of one degree of freedom turns about z of its frame, or slides along it."""
-    model = any_robot(seed)
-    for joint, place in zip(model.joints, place_frames(model), strict=True):
-        R, p = place.X[:3, :3], place.X[:3, 3]
-        if joint.type not in SCREW_TYPES:
-            np.testing.assert_array_equal(place.X, np.eye(4))
-            continue
-        np.testing.assert_allclose((R.T @ R).astype(float), np.eye(3), atol=8 * EPS)
-        S = joint.screw.astype(R.dtype)
-        z = S[3:] if joint.type == PRISMATIC else S[:3]
-        np.testing.assert_allclose((R[:, 2] - z).astype(float), 0, atol=8 * EPS)
-        if joint.type != PRISMATIC:  # the point p moves along z alone, by the pitch
-            moved = np.cross(S[:3], p) + S[3:]
-            np.testing.assert_allclose((moved - z * (z @ S[3:])).astype(float), 0, atol=8 * EPS)
-
-
-def test_frames_of_common_robots_are_sparse():
-    """Axes that cross at right angles leave rotations of zeros and ones."""
-    for robot in (kt.robots.puma_560(), kt.robots.scara(), kt.robots.planar_2r(), kt.robots.rp()):
-        for place in place_frames(robot.model):
-            assert set(np.unique(np.abs(place.R))) <= {0, 1}
-            assert set(np.abs(place.turn)) <= {0, 1}
 
 
 def test_offsets_and_mimic_joints_are_where_they_stand():

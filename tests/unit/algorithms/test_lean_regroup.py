@@ -14,17 +14,9 @@ from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.lean import (
     lean_model,
     lean_tree,
-    line_in_parent,
-    moments_in,
-    split_line,
 )
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.base.wide import wide
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.trace import trace
-from kinetree.spatial import exp_so3
-from kinetree.spatial.inertia import Moments
+from kinetree.engine import Port, interpret, trace
 from robot_states import EPS, any_robot, size
 
 ROUNDING = 32 * EPS
@@ -72,38 +64,6 @@ def test_mass_is_handed_inward_and_lost_in_the_base():
     # the forearm's 19 kg seem to sit 1 m from the shoulder
     assert size(arm.h) == pytest.approx(22 * 0.5 + 19 * 1.0, rel=1e-14)
     assert size(tip.h) == pytest.approx(19 * 0.4, rel=1e-14)
-
-
-@given(st.integers(0, 10**6))
-def test_a_line_of_mass_on_the_axis_is_felt_at_no_angle(seed):
-    """Its moments in the parent do not depend on where the joint stands."""
-    rng = np.random.default_rng(seed)
-    points, masses = rng.normal(size=(5, 3)), rng.uniform(1, 2, 5)
-    m, h = masses.sum(), masses @ points
-    Sigma = (points.T * masses) @ points
-    rest, line = split_line(Moments(m, h, Sigma))
-    assert size(rest.h + line.h - h) == 0 and size(rest.Sigma + line.Sigma - Sigma) == 0
-    R, p, angle = exp_so3(rng.normal(size=3)), rng.normal(size=3), rng.normal()
-    c, s = np.cos(angle), np.sin(angle)
-    turned = R @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    one, other = line_in_parent(line, R, p), line_in_parent(line, turned, p)
-    assert one.m == other.m == m
-    np.testing.assert_allclose(one.h, other.h, atol=1e-14 * size(h))
-    np.testing.assert_allclose(one.Sigma, other.Sigma, atol=1e-13 * size(Sigma))
-
-
-def test_moments_of_a_body_are_integrals_over_its_points():
-    rng = np.random.default_rng(3)
-    points, masses = rng.normal(size=(6, 3)), rng.uniform(1, 2, 6)
-    m, com = masses.sum(), masses @ points / masses.sum()
-    d = points - com
-    I = sum(w * (x @ x * np.eye(3) - np.outer(x, x)) for w, x in zip(masses, d, strict=True))
-    X = wide(np.eye(4))
-    X[:3, :3], X[:3, 3] = exp_so3(rng.normal(size=3)), rng.normal(size=3)
-    found = moments_in(m, com, I, X)
-    seen = (points - X[:3, 3].astype(float)) @ X[:3, :3].astype(float)
-    np.testing.assert_allclose(found.h.astype(float), masses @ seen, atol=1e-13)
-    np.testing.assert_allclose(found.Sigma.astype(float), (seen.T * masses) @ seen, atol=1e-12)
 
 
 def test_traced_masses_can_be_regrouped_too():

@@ -8,9 +8,9 @@ import kinetree as kt
 from closed_loops import four_bar
 from kinetree import algorithms
 from kinetree.algorithms.joints.springs import without_passive_forces
-from kinetree.engine.kernels.memo import kernel
+from kinetree.engine.kernels import kernel
 from kinetree.errors import ModelError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from precise_robots import numbers, precise
 from robot_states import EPS, size
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.state import StateSpace, coordinate_rates, normalised
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 
 MODEL = random_model(3, 9, types=ALL_TYPES)
 

@@ -1,7 +1,6 @@
 """Dry friction at rest: which joints stick and which slip, against trying every combination."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.stiction import accelerations
-from kinetree.simulate.friction.modes import DryFriction, consistent_modes
 
 
 def sliders(m, coulomb):
@@ -46,16 +44,6 @@ def enumerated(M, f, coulomb):
     raise AssertionError("no combination agrees")
 
 
-def motion_in(M, f, coulomb, mode):
-    """ddq from rest and the friction of every joint, in given modes."""
-    free = mode != 0
-    slip = np.where(mode > 0, coulomb[:, 0], np.where(mode < 0, -coulomb[:, 1], 0.0))
-    ddq = np.zeros(len(f))
-    if free.any():
-        ddq[free] = np.linalg.solve(M[np.ix_(free, free)], (f - slip)[free])
-    return ddq, np.where(free, slip, f - slip - M @ ddq)
-
-
 def cases(count, n, seed):
     rng = np.random.default_rng(seed)
     for _ in range(count):
@@ -69,36 +57,6 @@ def test_fixed_steps_release_the_right_joints_from_rest(n):
         tree = lean_tree(lean_model(sliders(m, coulomb).model), still)
         found = np.array(accelerations(tree, still, f, 1000.0), float)
         assert found == pytest.approx(enumerated(mass_matrix(m), f, coulomb), abs=1e-9)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_modes_of_joints_at_rest_agree_with_their_forces(n):
-    for m, coulomb, f in cases(60, n, 10 + n):
-        M = mass_matrix(m)
-        dry = DryFriction(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
-
-        evaluate = partial(motion_in, M, f, coulomb)
-        mode = consistent_modes(dry, 0, np.zeros(n), evaluate)
-        assert evaluate(mode)[0] == pytest.approx(enumerated(M, f, coulomb), abs=1e-9)
-
-
-def test_modes_of_strongly_coupled_joints_agree_with_their_forces():
-    """A mass matrix close to rank two, where a change of one joint moves all others."""
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        n = 6
-        basis = rng.normal(size=(n, 2))
-        M = basis @ basis.T + 1e-3 * np.eye(n)  # strongly coupled joints
-        coulomb, f = rng.uniform(0, 1, (n, 2)), rng.normal(size=n) * 2
-        dry = DryFriction(np.arange(n), coulomb[None, :, 0], coulomb[None, :, 1])
-
-        evaluate = partial(motion_in, M, f, coulomb)
-        mode = consistent_modes(dry, 0, np.zeros(n), evaluate)
-        ddq, friction = evaluate(mode)
-        assert (mode * ddq >= 0).all()
-        assert (friction <= coulomb[:, 0] + 1e-8).all() and (
-            friction >= -coulomb[:, 1] - 1e-8
-        ).all()
 
 
 def test_two_joints_released_at_once_move_with_their_modes():

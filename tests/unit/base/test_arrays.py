@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree.base.arrays import array, known, length, scalar, unit
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.trace import trace
+from kinetree.base.arrays import array, unit
+from kinetree.engine import Port, trace
 from kinetree.errors import InputError, ShapeError
 
 EPS = float(np.finfo(float).eps)
@@ -73,24 +72,6 @@ def test_a_length_may_be_left_open():
     assert array(np.zeros((5, 3)), (None, 3), "P").shape == (5, 3)
     with pytest.raises(ShapeError, match=r"P must have shape \(any, 3\), found \(5, 2\)"):
         array(np.zeros((5, 2)), (None, 3), "P")
-
-
-def test_a_scalar_is_one_number():
-    assert scalar(2, "m") == 2 and scalar(X, "m") is X
-    with pytest.raises(ShapeError, match=r"m must have shape \(\), found \(1,\)"):
-        scalar([2], "m")
-    with pytest.raises(InputError, match="m is nan"):
-        scalar(np.nan, "m")
-
-
-def test_known_values_are_those_of_numbers_of_any_kind():
-    assert known(np.array([mpmath.mpf(1) / 4, Fraction(1, 2)])).tolist() == [0.25, 0.5]
-    assert known(np.array([X, 1])) is None
-
-
-@pytest.mark.parametrize("size", [1e-320, 1e-200, 1.0, 1e200])
-def test_a_length_neither_overflows_nor_vanishes(size):
-    assert length(np.array([3.0, 0, 4.0]) * size) == pytest.approx(5 * size, rel=2 * EPS)
 
 
 def test_a_direction_typed_to_seven_digits_is_completed():

@@ -23,9 +23,3 @@ def test_one_thread_within_and_as_before_afterwards():
         assert get() == 2
     finally:
         put(start)
-
-
-def test_another_library_is_left_alone(monkeypatch):
-    monkeypatch.setattr("kinetree.base.blas.thread_functions", lambda: None)
-    with one_blas_thread():
-        pass

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from kinetree.base.arrays import array
-from kinetree.base.containers import has_labels, label_kind, read_times, refuse_labels
+from kinetree.base.containers import read_times
 from kinetree.errors import InputError
 
 T = np.array([0.0, 0.5, 1.25])
@@ -62,41 +62,6 @@ def test_a_table_is_not_a_column_of_times(value):
 def test_a_missing_time_difference_is_not_a_number():
     found = read_times(pd.Series(pd.to_timedelta([0, None, 2], unit="s")))
     assert np.array_equal(found, [0, np.nan, 2], equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"x": 1.0},
-        pd.Series([1.0, 2.0, 3.0]),
-        pd.DataFrame({"x": [1.0]}),
-        pl.DataFrame({"x": [1.0]}),
-        pl.Series([1.0]),
-        xr.DataArray([1.0]),
-        pl.DataFrame({"x": [1.0]}).to_arrow(),
-        [pd.Series([1.0])],
-        [{"x": 1.0}],
-        np.zeros(3, [("x", float)]),
-    ],
-)
-def test_names_without_a_meaning_are_refused(value):
-    with pytest.raises(InputError, match="com is a"):
-        array(value, (3,), "com")
-    with pytest.raises(InputError, match="com"):
-        refuse_labels(value, "com")
-
-
-@pytest.mark.parametrize(
-    "value", [np.zeros(3), [1, 2.0, 3], (1, 2, 3), pd.Index([1.0, 2.0, 3.0]), range(3)]
-)
-def test_plain_values_have_no_names(value):
-    assert not has_labels(value)
-    assert array(value, (3,), "com").shape == (3,)
-
-
-def test_classes_derived_from_frames_are_frames():
-    kind = type("Own", (pd.DataFrame,), {})
-    assert label_kind(kind) == label_kind(pd.DataFrame)
 
 
 def test_no_package_of_frames_is_imported_to_recognise_one():

@@ -3,22 +3,6 @@
 import pytest
 
 import kinetree as kt
-from kinetree.base.tables import counted
-
-
-@pytest.mark.parametrize(
-    ("count", "words", "expected"),
-    [
-        (0, ("row",), "0 rows"),
-        (1, ("joint",), "1 joint"),
-        (2, ("entry",), "2 entries"),
-        (1, ("entry",), "1 entry"),
-        (1, ("degree", "of freedom"), "1 degree of freedom"),
-        (7, ("degree", "of freedom"), "7 degrees of freedom"),
-    ],
-)
-def test_nouns_follow_their_numbers(count, words, expected):
-    assert counted(count, *words) == expected
 
 
 def test_a_robot_with_one_joint_is_spoken_of_in_the_singular(tmp_path):

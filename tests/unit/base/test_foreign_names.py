@@ -71,7 +71,7 @@ def test_no_name_is_answered_in_two_ways():
 
 def test_names_of_a_robot_on_the_module_lead_to_the_robot():
     with pytest.raises(AttributeError, match=r"here it is robot\.mass_matrix\(q\)\.$"):
-        kt.mass_matrix  # noqa: B018
+        getattr(kt, "mass_matrix")  # noqa: B009
     assert translated("no_such_thing") is None
 
 
@@ -79,9 +79,9 @@ def test_misspelt_names_get_the_nearest(robot):
     with pytest.raises(AttributeError, match="Did you mean mass_matrix or"):
         robot.mass_matrx  # noqa: B018
     with pytest.raises(AttributeError, match=r"Did you mean load"):
-        kt.laod  # noqa: B018
+        getattr(kt, "laod")  # noqa: B009
     with pytest.raises(AttributeError, match=r"here it is kt\.motion\.sinusoid\."):
-        kt.sinusoid  # noqa: B018
+        getattr(kt, "sinusoid")  # noqa: B009
     with pytest.raises(AttributeError, match=r"'xyzzy'; dir\(\) lists what there is"):
         robot.xyzzy  # noqa: B018
 
@@ -99,15 +99,6 @@ def test_the_error_survives_a_pickle(robot):
         robot.rnea  # noqa: B018
     again = pickle.loads(pickle.dumps(caught.value))
     assert isinstance(again, AttributeError) and str(again) == str(caught.value)
-
-
-def test_the_message_waits_until_it_is_shown():
-    """Asking with hasattr must not import all modules, nor compare names."""
-
-    def known():
-        raise AssertionError
-
-    assert UnknownAttributeError("it", "thing", known).name == "thing"
 
 
 def test_the_module_simulate_can_be_called(robot):

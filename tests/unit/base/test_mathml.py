@@ -8,37 +8,12 @@ import pytest
 
 from kinetree.base.mathml import from_latex
 from kinetree.errors import InputError
-from kinetree.explain import words
-from kinetree.files.description.friction import SMOOTH
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
 def tree(latex: str, display: bool = False) -> ElementTree.Element:
     return ElementTree.fromstring(from_latex(latex, display=display))
-
-
-def texts(latex: str) -> str:
-    return "".join(tree(latex).itertext())
-
-
-def equations() -> list[str]:
-    tables = [part for table in words.EQUATIONS.values() for part in table.values()]
-    equations = [equation for part in tables for equation in part.values()]
-    equations += [*words.POSE.values(), *words.DRIVE.values(), words.TURNING_ARMATURE, words.SPRING]
-    equations += [words.STRIBECK, words.LOAD, words.VISCOUS, words.OTHER]
-    equations += [law.formula for law in SMOOTH.values()]
-    equations += [pair for symbol in words.SYMBOLS for pair in words.components(symbol)]
-    latex = [x if isinstance(x, str) else x[1] for x in equations]
-    return latex + [latex for latex, *_ in words.SYMBOLS.values()]
-
-
-def test_every_equation_of_an_explanation_converts_to_its_letters():
-    for latex in equations():
-        shown = texts(latex)
-        assert not set("\\{}_^$") & set(shown), (latex, shown)
-        for word in ("omega", "tau", "lambda", "dot", "mathrm", "times"):
-            assert word not in shown, (latex, shown)
 
 
 def test_every_formula_of_the_documentation_converts():

@@ -1,14 +1,12 @@
 """Tables and numbers as text; in notebooks every result has a table without foreign markup."""
 
 from html.parser import HTMLParser
-from math import inf, nan
 
 import numpy as np
 import pytest
 import sympy
 
 import kinetree as kt
-from kinetree.base import tables
 from kinetree.testing import check_robot
 
 NASTY = "<img src=x onerror=alert(1)>"
@@ -127,9 +125,7 @@ def test_task_space_is_formulas():
 
 
 def test_identified_robots_and_payloads_have_a_face():
-    from kinetree.identify import identify
-    from kinetree.identify.payload import Payload
-    from kinetree.identify.recording import simulated_recording
+    from kinetree.identify import Payload, identify, simulated_recording
 
     robot = kt.robots.planar_2r()
     path = kt.motion.excitation(robot, 4, 0.02)
@@ -139,64 +135,3 @@ def test_identified_robots_and_payloads_have_a_face():
     body = (2.0, np.array([0.1, 0, 0]), np.eye(3), NASTY, np.ones(10), np.full(10, 0.1), 3.0)
     load = Tags(Payload(*body, robot)._repr_html_())
     assert f"payload on {NASTY}" in load.text and "0.196" in load.text
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(0.5, "0.5"), (1e-7, r"1 \cdot 10^{-7}"), (-12345.678, r"-1.235 \cdot 10^{4}"), (-0.0, "0")],
-)
-def test_numbers_in_latex(value, expected):
-    assert tables.latex_number(value) == expected
-
-
-def test_matrices_in_latex():
-    assert tables.matrix("A", [[1, 2], [3, 4]]) == (
-        r"A = \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}"
-    )
-    assert tables.matrix("b", [1, 2]) == r"b = \begin{bmatrix} 1 \\ 2 \end{bmatrix}"
-    theta = sympy.Symbol("theta")
-    entries = np.array([[sympy.cos(theta), 0]], object)
-    assert r"\cos{\left(\theta \right)} & 0" in tables.matrix("R", entries)
-
-
-def test_long_tables_are_cut_and_say_so():
-    text = tables.notebook_table("t", ("a",), [(k,) for k in range(50)])
-    assert text.count("<tr>") == 41 and "and 10 more rows" in text
-
-
-@pytest.mark.parametrize(
-    ("write", "values"),
-    [
-        (tables.number, {-0.0: "0", 1234.56: "1235", 1e-9: "1e-09", "text": "text", inf: "inf"}),
-        (tables.page_number, {-0.0: "0", -2.5: "−2.5", inf: "∞", -inf: "−∞", nan: "–"}),
-        (tables.steady_number, {2: "2.000", 1e-10: "0", -12.3: "-12.30", 2e5: "2.00e5", nan: "?"}),
-        (tables.short_number, {-1e-9: "0.00", 9.999: "10.0", 2e5: "2e+05", nan: "-"}),
-        (tables.exact_number, {-0.0: "0", 3.0: "3", 0.1: "0.1", 1 / 3: "0.3333333333333333"}),
-    ],
-)
-def test_numbers_as_text(write, values):
-    assert {x: write(x) for x in values} == values
-
-
-def test_listings_are_cut_after_the_most():
-    assert tables.listing(["a", "b", "c"], 2) == "'a', 'b' and 1 more"
-    assert tables.listing(["a", "b"], 2) == tables.listing(["a", "b"]) == "'a', 'b'"
-
-
-def test_tables_of_plain_text_are_aligned():
-    assert tables.text_table([["name", "x"], ["a", "12"]]) == ["name   x", "a     12"]
-
-
-def test_names_in_markdown_tables_mark_up_nothing():
-    text = tables.markdown_table(["name", "unit"], [["a|b", "*kg*"], ["m[link_1]", "N\nm"]])
-    assert text.splitlines() == [
-        "| name      | unit |",
-        "| --------- | ---- |",
-        r"| a\|b      | \*kg\* |",
-        "| m[link_1] | N m  |",
-    ]
-
-
-def test_names_in_html_tables_are_escaped():
-    text = tables.html_table(["<a>"], [["<b>"]], caption="<c>", css="wide")
-    assert Tags(text).text.split() == ["<c>", "<a>", "<b>"] and 'class="wide"' in text

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.base.versions import OLD_NAMES, OldName, __version__, warn_old
+from kinetree import __version__
+from kinetree.base.versions import OLD_NAMES, OldName, warn_old
 from kinetree.errors import KinetreeDeprecationWarning, KinetreeWarning
 
 ROOT = Path(__file__).parents[3]

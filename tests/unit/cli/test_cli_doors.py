@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree.cli.app import app
 from kinetree.controllers import ComputedTorque
-from kinetree.motion.limits.check import check_limits
+from kinetree.motion import check_limits
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.shelf import Shelf
 from kinetree.views.workbench.state import plain

@@ -10,11 +10,7 @@ import pytest
 import kinetree
 from kinetree.cli.messages import (
     PHRASES,
-    plain_usage,
-    shorten,
-    suggestion_first,
     translate,
-    wrapped,
 )
 
 SOURCE = Path(kinetree.__file__).parent
@@ -95,52 +91,6 @@ def safe(path):
 )
 def test_python_becomes_options(text, found):
     assert translate(text) == found
-
-
-def test_the_suggestion_comes_first():
-    text = "there is no robot 'x': known are a, b. Did you mean 'a'? Files end with .urdf."
-    expected = "Did you mean 'a'? There is no robot 'x': known are a, b. Files end with .urdf."
-    assert suggestion_first(text) == expected
-    assert suggestion_first(expected) == expected
-    assert suggestion_first("nothing to suggest.") == "nothing to suggest."
-
-
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        ("Unknown option: --qq. Did you mean --q?", "there is no option --qq. Did you mean --q?"),
-        ("Unused Tokens: ['a', 'b'].", "too many words: 'a', 'b'; expected none after the others."),
-        ('Command "id" parameter ROBOT requires an argument.', "ROBOT is missing."),
-        ('Command "id" parameter -o requires an argument.', "-o needs a value."),
-        (
-            'Invalid value for --dt: unable to convert "x" into float.',
-            "--dt is 'x'; expected a number.",
-        ),
-        ("something new of the parser.", "something new of the parser."),
-    ],
-)
-def test_the_parser_speaks_plainly(theirs, ours):
-    assert plain_usage(theirs) == ours
-
-
-def test_lines_break_between_words_and_not_before_a_unit():
-    text = "speed of 'arm' is 12.5 rad/s at t = 0.25 s, which is 319.7 % of 3.91 rad/s"
-    for width in range(20, 80):
-        lines = wrapped(text, width, "  ").split("\n")
-        assert " ".join(x.strip() for x in lines) == text
-        assert all(len(line) <= width for line in lines)
-        for unit in ("rad/s", "s", "%"):
-            assert not any(line.strip().startswith(f"{unit} ") for line in lines)
-    name = "a_name_that_is_longer_than_the_width"
-    assert name in wrapped(f"joint {name} is odd", 20)
-
-
-def test_a_long_list_of_losses_is_shortened():
-    losses = "; ".join(f"limit {k}" for k in range(9))
-    text = f"MJCF cannot represent all of 'x': {losses}. Comments in the file name these losses."
-    found = shorten(text)
-    assert "limit 3; and 5 more. Comments in the file name these losses." in found
-    assert shorten("something: a; b; c; d; e; f.") == "something: a; b; c; d; e; f."
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are POSIX")

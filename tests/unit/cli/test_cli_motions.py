@@ -120,8 +120,7 @@ def test_the_default_is_that_of_the_library(program):
     import inspect
 
     from kinetree.cli.simulate import simulate as command
-    from kinetree.simulate.sensitivity.sensitivities import sensitivities
-    from kinetree.simulate.simulation import simulate
+    from kinetree.simulate import sensitivities, simulate
 
     for function in (command, simulate, sensitivities, kt.Robot.simulate, kt.Robot.sensitivities):
         assert inspect.signature(function).parameters["limits"].default == "stop", function

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.cli import dynamics
-from kinetree.cli.dynamics import FOR_ROWS, function_of
-from kinetree.cli.output import compiling
+from kinetree.cli.dynamics import FOR_ROWS
 
 LONG = FOR_ROWS + 20
 # waits until whoever reads has seen what is shown, so that no clock decides
@@ -63,32 +61,6 @@ def test_others_are_told_nothing(program):
     with start(program, 0, subprocess.PIPE) as process:
         process.stdin.write(b"\n")
         assert process.stderr.read().replace(b"\r\n", b"\n") == b"done\n"
-
-
-def test_the_size_is_named():
-    assert compiling("M", kt.robots.rp().model) == "compiling M of RP (2 joints)"
-    one = kt.robots.double_pendulum().lock({"elbow": 0.0})
-    assert compiling("M", one.model).endswith("(1 joint)")
-
-
-@pytest.mark.parametrize("robot", ["panda", "hand"])
-@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
-@pytest.mark.parametrize("rows", [False, True])
-def test_algorithms_and_kernels_agree(monkeypatch, robot, quantity, rows):
-    """Joints that follow others included, which articulated bodies cannot have."""
-    robot = getattr(kt.robots, robot)()
-    rng = np.random.default_rng(3)
-    q = np.array([robot.random(rng=rng) for _ in range(3)])
-    state = [q, *rng.normal(size=(2, 3, robot.n))][: 1 if quantity == "mass_matrix" else 3]
-    state = state if rows else [x[0] for x in state]
-    expected = getattr(robot, quantity)(*state)
-    monkeypatch.setattr(dynamics, "FOR_ONE", 0)
-    monkeypatch.setattr(dynamics, "FOR_ROWS", 0)
-    monkeypatch.setattr(dynamics, "LINEAR", ())
-    found = function_of(robot, quantity, rows)(*state)
-    assert not isinstance(function_of(robot, quantity, rows), type(getattr(robot, quantity)))
-    # two ways to solve with M differ by its condition, here 1e4 at most, in eps
-    assert np.abs(found - expected).max() < 1e-11 * np.abs(expected).max()
 
 
 @pytest.fixture(scope="module")

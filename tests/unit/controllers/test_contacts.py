@@ -9,9 +9,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.controllers import ContactRules, MomentumObserver
-from kinetree.controllers.contacts import ABOVE, MARGIN, Output, low_pass, threshold_parts
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.records import Friction
+from kinetree.files.description import Friction
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "panda_gaz_2019"
 DT = 2e-3
@@ -54,27 +53,6 @@ def observer(robot):
 @pytest.fixture(scope="module")
 def limits(robot, observer):
     return observer.thresholds(moving(robot, seed=1))
-
-
-@pytest.mark.parametrize("memory", [0.0, 0.95])
-def test_noise_passes_the_level_as_often_as_asked(memory):
-    """Without the margin for other errors, over two hours of noise of two joints."""
-    rng = np.random.default_rng(0)
-    model, dt, wanted = kt.robots.planar_2r().model, 0.02, 150
-    e = coloured(rng, (360_000, 2), memory) * [1.0, 40.0]
-    r = low_pass(e, np.full(e.shape, np.exp(-5 * dt)))
-    none, gain = np.zeros(r.shape), np.array([5.0, 5.0])
-    output = Output(np.arange(len(r)) * dt, r, r, none, none, none == 0)
-    half = Output(*(x[::2] for x in (output.t, r, r, none, none, none == 0)))
-    given = model, output, half, none, gain, wanted
-    parts = threshold_parts(*given, contacts=True)
-    assert not parts["largest output"].any()
-    over = np.abs(r) > parts["noise"] / MARGIN
-    count = int((over[1:] & ~over[:-1]).sum())
-    assert 0.6 * 2 * wanted < count < 1.5 * 2 * wanted
-    # the largest of two hours is above the level of 150 an hour, and counts without contacts
-    found = threshold_parts(*given, contacts=False)["largest output"]
-    assert found == pytest.approx(ABOVE * np.abs(r).max(axis=0), rel=1e-12)
 
 
 def test_thresholds_follow_the_noise_and_not_the_contacts(robot, observer, limits):

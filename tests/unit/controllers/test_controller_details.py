@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.errors import InputError, ShapeError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 ROBOT = kt.robots.spatial_3r()
 MODEL = ROBOT.model

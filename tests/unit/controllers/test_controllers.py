@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.errors import InputError, ShapeError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 
 ROBOT = kt.robots.ur5e()
 MODEL = ROBOT.model

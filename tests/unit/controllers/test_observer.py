@@ -11,8 +11,8 @@ from kinetree import algorithms
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.controllers import MomentumObserver
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.records import Friction
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.files.description import Friction
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.robot import Robot
 
 GAIN = 20.0

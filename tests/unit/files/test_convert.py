@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kinetree import Builder, Limits, algorithms, convert
 from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
-from kinetree.model import joint_pose
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, joint_pose, random_model
 from robot_states import random_state, relative
 
 SEEDS = st.integers(0, 10**6)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.files import loading
 from kinetree.files.description import RobotDescription
 from kinetree.files.report import Report
 
@@ -243,12 +242,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(word, hint, gripper, mo
     with pytest.raises(kt.KinetreeError) as caught:
         kt.load(word)
     assert hint in str(caught.value) and "panda" in str(caught.value)
-
-
-def test_the_command_line_completes_the_endings_that_are_loaded():
-    from kinetree.cli.arguments import ROBOT_FILES
-
-    assert ROBOT_FILES == loading.ROBOT_FILES
 
 
 @pytest.mark.parametrize("path", [None, 3, object()])

@@ -7,7 +7,7 @@ import numpy as np
 import kinetree as kt
 from kinetree.model import JointFriction
 from kinetree.motion import excitation
-from kinetree.spatial.inertia import pseudo_inertia
+from kinetree.spatial import pseudo_inertia
 
 
 def with_drives(robot):

@@ -8,8 +8,6 @@ from identified_robots import arm_motion, exists, misjudged, spatial_arm, with_d
 
 import kinetree as kt
 from cli_program import Program
-from kinetree.cli.identify import friction_choices, read_gains, read_loads
-from kinetree.errors import InputError
 from kinetree.motion import write_csv
 
 TRUE = with_drives(spatial_arm())
@@ -76,40 +74,6 @@ def test_what_is_wrong_is_one_paragraph_and_exit_code_two(program, folder):
     found = program(folder, "arm.urdf", "bad.csv", "-o", "o.urdf")
     assert found.returncode == 2 and "times must increase" in found.stderr
     assert not (folder / "o.urdf").exists()
-
-
-def test_friction_is_chosen_for_all_joints_or_for_some():
-    assert friction_choices(None) == "auto" and friction_choices(["load"]) == "load"
-    some = {"lift": "stribeck", "a=b": "known"}
-    assert friction_choices(["lift=stribeck", "a=b=known"]) == some
-    for words, text in (
-        (["rough"], "--friction is 'rough'; expected auto, symmetric, directional, stribeck"),
-        (["lift=rough"], "--friction is 'lift=rough'"),
-        (["load", "lift=known"], "expected one choice for all joints, or one for each"),
-        (["lift=known", "load"], "expected one choice for all joints, or one for each"),
-        (["lift=known", "lift=load"], "expected one choice for all joints, or one for each"),
-    ):
-        with pytest.raises(InputError) as problem:
-            friction_choices(words)
-        assert text in str(problem.value)
-
-
-def test_payloads_and_gains_are_read_from_words():
-    assert read_loads(None, ["a.csv"]) is None and read_gains(None) is False
-    first, second = read_loads(["b=c.csv=2.5,0,0,0.1"], ["a.csv", "b=c.csv"])
-    assert first is None and second.m == 2.5 and tuple(second.com) == (0, 0, 0.1)
-    assert read_loads(["a.csv=1"], ["a.csv"])[0].com == (0, 0, 0)
-    for words in (["a.csv"], ["a.csv=heavy"], ["a.csv=-1"], ["a.csv=1,2"], ["a.csv=1,0,0,nan"]):
-        with pytest.raises(InputError, match=r"expected FILE=MASS or FILE=MASS,X,Y,Z"):
-            read_loads(words, ["a.csv"])
-    for words in (["b.csv=1"], ["a.csv=1", "a.csv=2"]):
-        with pytest.raises(InputError, match=r"expected one of a\.csv, once"):
-            read_loads(words, ["a.csv"])
-    assert read_gains(["find"]) is True and read_gains(["description"]) == "description"
-    assert read_gains(["turn=0.1", "a=b=-2"]) == {"turn": 0.1, "a=b": -2.0}
-    for words in (["some"], ["find", "turn=1"], ["turn=0"], ["turn=1", "turn=2"], ["turn=x"]):
-        with pytest.raises(InputError, match="expected find, description, or the gain"):
-            read_gains(words)
 
 
 def test_currents_of_two_recordings_give_gains_and_a_verdict(program, folder):

@@ -7,7 +7,7 @@ import pytest
 from identified_robots import ARM as ROBOT
 
 from kinetree.identify import make_recording
-from kinetree.identify.clock import evenly, gaps, held_rows, left_out, measured_times
+from kinetree.identify.clock import held_rows, measured_times
 
 
 def waves(t, seed=0, n=3):
@@ -92,32 +92,6 @@ def test_a_logger_that_is_faster_than_the_robot_is_seen(times):
     expected = np.arange(6000) % times != 0
     inner = slice(2 * times, -2 * times)  # nothing is known before and after the record
     assert np.array_equal(held[inner], expected[inner])
-
-
-def test_missing_rows_alone_are_interpolated_and_others_stay():
-    t = 0.01 * np.arange(500)
-    q = waves(t)
-    there = np.random.default_rng(0).random(500) > 0.1
-    there[[0, -1]] = True
-    tau = np.random.default_rng(1).normal(size=q.shape)
-    (grid, x, _, _, y), notes = evenly((t[there], q[there], None, None, tau[there]))
-    assert np.allclose(grid, t, atol=1e-12) and len(grid) == 500
-    assert np.allclose(x[there], q[there], atol=1e-12) and np.array_equal(y[there], tau[there])
-    assert np.abs(x - q).max() < 2e-4
-    assert np.abs(y).max() <= np.abs(tau[there]).max()  # noise is not overshot
-    assert notes == [f"{500 - there.sum()} missing samples between others interpolated"]
-
-
-def test_left_out_samples_of_cubics_are_predicted():
-    t = np.cumsum(np.random.default_rng(0).uniform(0.5, 1.5, 40))
-    assert np.abs(left_out(t, np.stack([t**3 - t, 0 * t + 2], 1))).max() < 1e-8 * t[-1] ** 3
-
-
-def test_gaps_are_long_against_the_steps_and_the_band():
-    t = np.r_[0:100, 104:200, 230:300] * 0.01
-    assert list(gaps(t)) == [195]
-    assert list(gaps(t, 10.0)) == [99, 195]  # 0.05 s is half a period
-    assert list(gaps(t, 1.0)) == [195]
 
 
 def test_the_notes_of_a_recording_count_what_was_changed():

@@ -9,7 +9,7 @@ from identified_robots import ARM, spatial_arm
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.identify import excite, identify, simulated_recording
-from kinetree.model.bounds import bounds_of
+from kinetree.model import bounds_of
 
 
 @pytest.mark.parametrize("robot", [spatial_arm, kt.robots.panda], ids=["arm", "panda"])

@@ -8,9 +8,9 @@ from identified_robots import ARM, misjudged
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
-from kinetree.identify import Payload, make_recording
-from kinetree.identify.gains import described_gains, find_gains, in_forces
-from kinetree.identify.loads import KnownLoad, check_load_friction, known_loads, load_forces
+from kinetree.identify import KnownLoad, Payload, make_recording
+from kinetree.identify.gains import find_gains, in_forces
+from kinetree.identify.loads import check_load_friction, known_loads, load_forces
 from kinetree.motion import excitation
 
 TRUE = misjudged(ARM, 5).with_friction(
@@ -70,15 +70,6 @@ def test_a_joint_that_the_payload_does_not_load_gets_its_gain_from_shared_bodies
     assert np.abs(z).max() < 4.5
 
 
-def test_forces_of_a_load_are_those_of_the_robot_with_it():
-    data = recorded(None)
-    state = data.q, data.dq, data.ddq
-    loaded = ARM.with_payload(LOAD.m, LOAD.com, LOAD.I_com, LOAD.frame)
-    expected = loaded.inverse_dynamics(*state) - ARM.inverse_dynamics(*state)
-    np.testing.assert_allclose(load_forces(ARM, LOAD, data), expected, atol=1e-11)
-    assert not load_forces(ARM, None, data).any()
-
-
 def test_converted_recordings_have_the_true_forces():
     data = [recorded(None, 0.0), recorded(LOAD, 0.0, k=1)]
     gains = found(data, [None, LOAD], method="weighted")
@@ -107,35 +98,6 @@ def test_errors_of_gains_spread_into_parameters():
     np.testing.assert_allclose(
         gains.spread(W, tau, w), D.T @ gains.covariance @ D, rtol=1e-6, atol=1e-12
     )
-
-
-def test_gains_of_the_description_use_its_masses():
-    true = ARM.with_friction({x.name: kt.Friction(1.0, 2.0) for x in ARM.model.joints})
-    x = MOTIONS[0]
-    tau = true.inverse_dynamics(x.q, x.dq, x.ddq) + 0.5
-    tau = tau + 0.05 * np.random.default_rng(0).normal(size=tau.shape)
-    data = make_recording(ARM, x.t, x.q, tau * GAINS, x.dq, x.ddq)
-    gains = described_gains(ARM, [data], [None])
-    np.testing.assert_allclose(gains.values, GAINS, rtol=0.01)
-    assert "from the description" in str(gains)
-    again = in_forces(ARM, [data], None, "description")[0][0]
-    np.testing.assert_allclose(again.tau * gains.values, data.tau, rtol=1e-12)
-
-
-def test_recordings_become_forces_of_the_robot_alone():
-    """Loaded or not, in any unit: the same forces of the same motion."""
-    data = [recorded(None, 0.0), recorded(LOAD, 0.0)]
-    x = MOTIONS[0]
-    expected = TRUE.inverse_dynamics(x.q, x.dq, x.ddq)
-    both, gains = in_forces(ARM, data, [None, LOAD], True, method="weighted")
-    known = dict(zip(gains.joints, GAINS, strict=True))
-    given, same = in_forces(ARM, data, [None, LOAD], known)
-    plain, nothing = in_forces(ARM, [recorded(LOAD, 0.0, gains=1.0)], [LOAD], False)
-    for one in (*both, *given, *plain):
-        np.testing.assert_allclose(one.tau, expected, atol=1e-4)
-    assert nothing is None and not same.covariance.any()
-    assert plain[0].notes[-1] == "forces of the known payload of 1.5 kg on 'lower' are subtracted"
-    assert "gains of the drives, as given: turn 0.08" in given[0].notes[-1]
 
 
 def test_wrong_gains_are_refused_by_name():

@@ -8,9 +8,8 @@ from identified_robots import BARE as DESCRIBED
 from identified_robots import TRUE, arm_motion, covered
 
 import kinetree as kt
-from kinetree.identify import identify, make_recording, simulated_recording, unknowns
-from kinetree.identify.lag import find_lag, without_lag
-from kinetree.identify.spikes import without_spikes
+from kinetree.identify import identify, make_recording, unknowns
+from kinetree.identify.lag import find_lag
 
 MOTION = arm_motion(TRUE, 10, 0.004)
 SOUGHT = unknowns(DESCRIBED, "symmetric")
@@ -38,18 +37,6 @@ def test_no_lag_is_found_where_there_is_none():
     sure = [find_lag(SOUGHT, late(0.0, seed)) for seed in range(4)]
     assert not any(x.sure for x in sure)
     assert np.std([x.value / x.error for x in sure]) < 2
-
-
-def test_outliers_do_not_look_like_a_lag():
-    data = late(0.0)
-    tau = data.tau.copy()
-    tau[::37] += 30
-    clean, notes = without_spikes(dataclasses.replace(data, tau=tau))
-    found = find_lag(SOUGHT, clean)
-    assert abs(found.value) < 1e-3 and not found.sure
-    assert notes[0].startswith(f"outliers: {3 * len(tau[::37])} samples of tau of 'turn', 'lift'")
-    assert np.abs(clean.tau - data.tau).max() < 2.0  # a step of Coulomb friction is 1.5 N m
-    assert without_spikes(data) == (data, ())
 
 
 def test_identify_removes_the_lag_and_its_intervals_cover():
@@ -84,29 +71,9 @@ def test_a_delay_is_no_low_pass_whatever_the_friction(sigmoid):
     assert {x.kind for x in found.sought.laws} == ({"sigmoid"} if sigmoid else set())
 
 
-def test_shifted_forces_are_those_of_the_motion():
-    data = simulated_recording(TRUE, MOTION)
-    back = without_lag(dataclasses.replace(data, tau=np.roll(data.tau, 3, axis=0)), 3 * 0.004)
-    np.testing.assert_allclose(back.tau[3:], data.tau[3 : len(back)], rtol=1e-9, atol=1e-12)
-    assert len(back) == len(data) - 3
-    assert without_lag(data, 0.0) is data
-    half = without_lag(data, 0.002)  # between samples
-    middle = np.interp(half.t + 0.002, data.t, data.tau[:, 1])
-    assert np.abs(half.tau[:, 1] - middle).max() < 0.3
-
-
 def test_uneven_or_short_recordings_have_no_lag_to_find():
     data = late(0.0)
     assert find_lag(SOUGHT, data.part(slice(0, 60))) is None
     rng = np.random.default_rng(0)
     t = data.t + 0.001 * rng.random(len(data))
     assert find_lag(SOUGHT, dataclasses.replace(data, t=t)) is None
-
-
-def test_slow_noise_has_no_outliers():
-    data = late(0.0)
-    rng = np.random.default_rng(5)
-    noise = np.zeros(data.tau.shape)
-    for k in range(1, len(noise)):
-        noise[k] = 0.98 * noise[k - 1] + 0.2 * rng.normal(size=3)
-    assert without_spikes(dataclasses.replace(data, tau=data.tau + noise))[1] == ()

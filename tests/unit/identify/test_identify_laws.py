@@ -1,7 +1,6 @@
 """Friction laws with shapes: curves, choices, and what recordings say of the shapes."""
 
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from kinetree.identify import (
     simulated_recording,
     unknowns,
 )
-from kinetree.identify.laws import chosen_laws, curve, doubt, laws_of, slopes
 from kinetree.identify.solve import solve
 from kinetree.motion import excitation
 from other_units import MM_G_MS
@@ -59,29 +57,6 @@ def recorded(tau, noise=0.0, seed=0, state=STATE, robot=DESCRIBED):
 
 def truths(solved, robot):
     return solved.base.K @ solved.sought.values(robot.model)
-
-
-def test_curves_are_the_friction_of_the_model_and_slopes_their_derivatives():
-    friction = {
-        "turn": kt.Friction(coulomb=2, stribeck=kt.Stribeck(5, 0.3, 0.7)),
-        "lift": kt.Friction(sigmoid=kt.Sigmoid(3, 300, -0.2)),
-        "bend": kt.Friction(sigmoid=kt.Sigmoid(3, 5, 0.1)),
-    }
-    robot = ARM.with_friction(friction)
-    rate = np.array([-900.0, -2, -0.3, -0.01, 0, 1e-9, 0.02, 0.4, 3, 1e6])
-    expected = robot.friction_forces(np.repeat(rate[:, None], 3, axis=1))
-    choices = {"turn": "stribeck", "lift": "sigmoid", "bend": "sigmoid"}
-    laws = laws_of(robot.model, chosen_laws(robot.model, choices))
-    shapes = [np.array([0.3]), np.array([300.0, -0.2]), np.array([5.0, 0.1])]
-    for k, (law, x) in enumerate(zip(laws, shapes, strict=True)):
-        low = 2 * np.sign(rate) if k == 0 else 0
-        np.testing.assert_allclose(
-            low + 3 * curve(law, rate, x), expected[:, k], rtol=1e-12, atol=1e-12
-        )
-        for j, step in enumerate(1e-6 * np.abs(x)):
-            d = np.eye(len(x))[j] * step
-            numeric = (curve(law, rate, x + d) - curve(law, rate, x - d)) / (2 * step)
-            np.testing.assert_allclose(slopes(law, rate, x)[:, j], numeric, rtol=1e-5, atol=1e-7)
 
 
 def test_forces_of_the_true_values_are_those_of_the_robot():
@@ -255,31 +230,6 @@ def test_a_joint_that_never_reverses_does_not_determine_its_stribeck_speed():
     solved = solve(unknowns(arm, "stribeck"), recorded(tau, 0.05, 0, (q, dq, ddq), arm))
     assert [law.joint for law, _ in solved.doubts] == ["turn"]
     assert "'turn': the joint never reverses" in solved.doubts[0][1]
-
-
-@pytest.mark.parametrize(
-    ("least", "most", "text"),
-    [
-        (0.5, 9, r"no sample slower than 0\.\d+ rad/s"),
-        (0, 0.08, "does not bend below 0.0\\d+ rad/s"),
-    ],
-)
-def test_rates_that_do_not_show_the_bend_are_named(forces, least, most, text):
-    law = laws_of(TRUE["stribeck"].model, {"turn": "stribeck"})[0]
-    rate = STATE[1][:, 0]
-    rate = rate[(np.abs(rate) >= least) & (np.abs(rate) <= most)]
-    size = {"shapes": np.array([0.3]), "errors": np.array([0.9]), "size": 1.5, "error": 0.1}
-    found = doubt(law, rate, **size, still=False)
-    assert re.search(text, found) and "the Stribeck speed of 'turn'" in found
-    assert doubt(law, rate, **size | {"errors": np.array([0.1])}, still=False) == ""
-
-
-def test_a_load_coefficient_is_from_zero_to_one():
-    law = laws_of(TRUE["load"].model, {"turn": "load"})[0]
-    values = {"rate": STATE[1][:, 0], "errors": np.array([0.01]), "error": 0.01, "still": False}
-    for size, text in ((0.5, ""), (0.01, "within the noise"), (-0.3, "0 to 1"), (1.2, "0 to 1")):
-        sentence = doubt(law, shapes=np.array([size]), size=size, **values)
-        assert text in sentence and bool(sentence) == bool(text)
 
 
 def test_what_is_not_sought_or_not_shown_stays_as_described_and_is_named():

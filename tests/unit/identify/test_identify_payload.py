@@ -8,7 +8,7 @@ import kinetree as kt
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify import identify_payload, simulated_recording
 from kinetree.motion import excitation
-from kinetree.spatial.inertia import pseudo_inertia
+from kinetree.spatial import pseudo_inertia
 
 LOAD = (2.0, np.array([0.02, -0.03, 0.08]), np.diag([0.01, 0.012, 0.006]))
 

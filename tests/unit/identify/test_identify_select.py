@@ -9,9 +9,7 @@ from identified_robots import ARM, BARE
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.identify import Recording, make_recording
-from kinetree.identify.constants import SIMPLER_LAW_Z
-from kinetree.identify.select import choose_friction, make_stretches, simplest
-from kinetree.identify.trials import CANDIDATES, Trial
+from kinetree.identify.select import choose_friction, make_stretches
 from kinetree.motion import excitation
 from other_units import MM_G_MS
 
@@ -139,26 +137,3 @@ def test_offsets_that_are_given_are_kept():
     assert [x.joint for x in choices(data, joints=["bend"])] == ["bend"]
     with pytest.raises(InputError, match="no recordings"):
         choose_friction(ARM, [])
-
-
-def test_the_simplest_of_equal_candidates_wins_and_a_better_one_if_it_is_surely_better():
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=32)
-    noise = (noise - noise.mean()) / noise.std(ddof=1) * np.sqrt(32)  # standard error 1
-
-    def trial(k, loss):
-        return Trial(CANDIDATES[k], np.zeros((0, 0)), np.zeros(0), loss)
-
-    base = trial(2, np.full(32, 100.0))
-    assert simplest([trial(0, 100 + 0.99 * SIMPLER_LAW_Z + noise), base]).candidate is CANDIDATES[0]
-    assert simplest([trial(0, 100 + 1.01 * SIMPLER_LAW_Z + noise), base]).candidate is CANDIDATES[2]
-    alike = [trial(3, np.full(32, 101.0)), trial(4, np.full(32, 99.0)), base]
-    assert simplest(alike).candidate is CANDIDATES[4]
-
-
-def test_no_law_is_chosen_whose_error_is_larger_than_that_of_a_simpler_one():
-    """Errors that vary much from block to block are not significantly worse than the best."""
-    steady, wild = np.ones(16), np.tile([1.0, -1.0], 8)
-    losses = {0: 1.08 * steady, 1: 1.16 + 3 * wild, 2: 1.0 * steady}
-    trials = [Trial(CANDIDATES[k], np.zeros((0, 0)), np.zeros(0), x) for k, x in losses.items()]
-    assert simplest(trials).candidate is CANDIDATES[2]  # not the symmetric one with an offset

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from kinetree.identify.constants import BAND_FREQUENCIES
-from kinetree.identify.filtering import good_length, low_pass, margin, smooth
+from kinetree.identify.filtering import low_pass, margin, smooth
 from kinetree.identify.spectrum import (
-    bands,
     choose_cutoff,
-    errors,
-    plot_spectrum,
-    spectrum,
 )
 
 
@@ -145,19 +141,6 @@ def test_joints_at_rest_have_no_vote():
     assert choose_cutoff(0 * x, dt) > 0
 
 
-def test_the_floor_of_white_noise_is_its_power():
-    rng, dt, size = np.random.default_rng(0), 2e-3, 3e-4
-    t = np.arange(0, 30, dt)
-    x = series(t, rng)[0] + size * rng.normal(size=len(t))
-    found = bands(x[:, None], dt)
-    assert np.abs(np.log(found.floor[:, 0] / size**2)).max() < 1
-    assert np.median(found.floor) == pytest.approx(size**2, rel=0.1)
-    tried = np.array([1.0, 40.0])
-    predicted = errors(found, tried)[0, 1] / len(t)  # at 40 Hz, noise alone
-    rest = smooth(x, dt, 40.0)[2] - smooth(series(t, np.random.default_rng(0))[0], dt, 40.0)[2]
-    assert 2 * predicted == pytest.approx(np.var(rest[200:-200]), rel=0.2)
-
-
 def test_left_out_blocks_are_predicted_no_better_by_other_cutoffs():
     """Cross-validation: samples left out in turn, predicted from the others, have least error."""
     rng, dt = np.random.default_rng(3), 5e-3
@@ -176,30 +159,3 @@ def test_left_out_blocks_are_predicted_no_better_by_other_cutoffs():
         return total
 
     assert predicted(found) < 1.02 * min(predicted(found * f) for f in (0.25, 0.5, 2, 4))
-
-
-def test_long_records_of_awkward_lengths_are_filtered_alike():
-    assert good_length(20011) == 20160 and good_length(20011, up=False) == 20000
-    t = 1e-3 * np.arange(20012 + 300)
-    x = np.sin(7 * t) + np.sin(300 * t)
-    halves, whole = smooth(x[:20012], 1e-3, 5.0), smooth(x, 1e-3, 5.0)
-    for a, b in zip(halves, whole, strict=True):
-        assert np.abs(a[2000:-2000] - b[2000 : len(a) - 2000]).max() < 1e-6 * np.abs(b).max()
-
-
-def test_the_band_has_all_but_a_ten_thousandth_of_the_power_of_the_accelerations():
-    t = np.arange(0, 30, 5e-3)
-    rows = [(1.0, 1.0), (4.0, 1e-2), (12.0, 1e-7)]  # frequency, power of its acceleration
-    x = sum(np.sqrt(p) / f**2 * np.sin(2 * np.pi * f * t) for f, p in rows)
-    found = spectrum([bands(x[:, None], 5e-3)], 5e-3, 40.0, ("turn",))
-    assert 3.5 < found.band < 6
-
-
-def test_the_spectrum_is_drawn(tmp_path):
-    rng, dt = np.random.default_rng(0), 5e-3
-    t = np.arange(0, 20, dt)
-    x = series(t, rng)[0][:, None] + 3e-4 * rng.normal(size=(len(t), 1))
-    found = spectrum([bands(x, dt)], dt, choose_cutoff(x, dt), ("turn",))
-    assert found.sources == ("q",) and found.band <= found.cutoff
-    plot_spectrum(found, str(tmp_path / "spectrum.png"))
-    assert (tmp_path / "spectrum.png").stat().st_size > 10_000

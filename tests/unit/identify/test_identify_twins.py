@@ -9,8 +9,8 @@ from identified_robots import DESCRIBED, TRUE, arm_motion, covered, with_drives
 
 import kinetree as kt
 from kinetree.identify import Verdict, identify, make_recording
-from kinetree.identify.hypotheses import comparison_rows, list_hypotheses
-from kinetree.identify.twins import examine, orthonormal
+from kinetree.identify.hypotheses import comparison_rows
+from kinetree.identify.twins import examine
 
 MOTION = arm_motion(TRUE, 16.0)
 FORCES = TRUE.inverse_dynamics(MOTION.q, MOTION.dq, MOTION.ddq)
@@ -225,46 +225,9 @@ def test_gains_of_hypotheses_on_pure_noise_are_chi_squared(plain, experiments):
     assert alarms <= 1
 
 
-def test_columns_of_a_hypothesis_are_derivatives_of_the_forces_of_another_motion(plain):
-    rows = comparison_rows(plain)
-    beta = rows.solution[0]
-    for x in list_hypotheses(rows):
-        if x.at is not None:
-            slope = (x.at(1e-3) - x.at(-1e-3)) @ beta / 2e-3
-            np.testing.assert_allclose(x.D[..., 0], slope, atol=2e-2 * np.abs(slope).max() + 1e-9)
-
-
 def test_of_three_causes_the_first_two_are_named():
     tau = FORCES * (1 + 0.3 * LIFT) - 0.5 * AGE * RUBBING * [1, 0, 0]
     assert len(examine(comparison_rows(found(tau, MOTION.q + 0.1 * LIFT))).explanations) == 2
-
-
-def test_every_joint_has_every_hypothesis_in_its_own_force(plain):
-    n, of_joint, of_all = 3, {}, {}
-    for x in list_hypotheses(comparison_rows(plain)):
-        (of_joint if x.dofs else of_all).setdefault(x.kind, []).append(x)
-    assert of_joint.keys() >= {
-        "encoder-zero", "gear-ratio", "lag", "drift", "saturation", "pattern"
-    }  # fmt: skip
-    for kind, hypotheses in of_joint.items():
-        asked = [x.dofs for x in hypotheses]
-        if kind == "offset":  # of joints whose fit has none
-            assert len(set(asked)) == len(asked)
-            continue
-        assert [asked.count((j,)) for j in range(n)] == [len(hypotheses) // n] * n
-        if kind in ("lag", "drift", "saturation", "pattern"):
-            for x in hypotheses:
-                touched = np.abs(x.D).max(axis=(0, 2)) > 0
-                np.testing.assert_array_equal(np.flatnonzero(touched), x.dofs)
-    together = np.concatenate([x.D for x in of_joint["drift"]], axis=-1)
-    np.testing.assert_array_equal(of_all["drift"][0].D, together)
-
-
-def test_a_basis_has_no_dependent_columns():
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    Q = orthonormal(np.column_stack([X, X[:, 0] + X[:, 1], np.zeros(40)]))
-    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(Q @ (Q.T @ X), X, atol=1e-12)
 
 
 def test_a_verdict_is_a_sentence():

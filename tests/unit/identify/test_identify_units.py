@@ -1,19 +1,13 @@
 """An identification in mm, g and ms is the same one: every number scales as its unit."""
 
-import dataclasses
 import re
-from importlib import import_module
 
 import numpy as np
 import pytest
 from identified_robots import arm_motion, misjudged, spatial_arm, with_drives
 
 import kinetree as kt
-from kinetree.errors import KinetreeWarning, ModelError, SingularityError
 from kinetree.identify import find_base, identify, identify_payload, make_recording, unknowns
-from kinetree.identify.notes import check_motion
-from kinetree.identify.recording import Recording
-from kinetree.identify.self_check import check_result
 from kinetree.motion import excitation
 from other_units import MM_G_MS, SYSTEMS
 
@@ -102,49 +96,3 @@ def test_base_parameters_of_unknowns_do_not_depend_on_units():
     unit = np.array([MM_G_MS.parameter(x) for x in unknowns(robot).units])
     scaled = a.K * unit[list(a.kept)][:, None] / unit
     assert np.allclose(scaled, b.K, rtol=1e-7, atol=1e-12)
-
-
-def test_combinations_that_miss_at_other_states_are_refused(monkeypatch):
-    module = import_module("kinetree.identify.base")
-    honest = module.independent_columns
-
-    def wrong(W, order):
-        kept, K, gap = honest(W, order)
-        return kept, K * (1 + 1e-6 * (np.arange(K.shape[1]) % 3 == 0)), gap
-
-    monkeypatch.setattr(module, "independent_columns", wrong)
-    with pytest.raises(
-        ModelError, match=r"do not give its joint forces at other states: they miss 1e-06"
-    ):
-        find_base(unknowns(kt.robots.planar_2r()))
-
-
-def test_a_result_whose_parts_do_not_agree_says_so():
-    (robot, data), _ = recordings("arm", MM_G_MS)
-    found = identify(robot, data, folds=2)
-    assert check_result(found) is found
-    heavier = found.robot.with_payload(1e-4, (0, 0, 0))
-    with pytest.warns(KinetreeWarning, match=r"robot that was found .* differ by \d"):
-        wrong = check_result(dataclasses.replace(found, robot=heavier))
-    assert "Do not use this result" in wrong.warnings[0].text and wrong.verdict.word == "not usable"
-    assert wrong.warnings[1:] == found.warnings and wrong.verdict.reasons[0].kind == "check"
-    fit = dataclasses.replace(found.fit, beta=found.fit.beta * (1 + 1e-6))
-    with pytest.warns(KinetreeWarning, match=r"fit's residual that differ by \d"):
-        check_result(dataclasses.replace(found, fit=fit))
-
-
-def test_rest_is_a_share_of_the_robots_own_length():
-    """A slide of 5 mm is motion of an arm of 30 cm, and rest of a crane."""
-    for size, rests in ((0.3, False), (30.0, True)):
-        robot = kt.Builder("slide").link("base").link("cart", 1.0)
-        robot.link("tip", 1.0, (0.1, 0, 0), np.eye(3) * 0.01)
-        robot.joint("along", "prismatic", "base", "cart", axis=(1, 0, 0))
-        robot.joint("turn", "revolute", "cart", "tip", at=(size, 0, 0))
-        t, zero = np.linspace(0, 1, 20), np.zeros((20, 2))
-        q, tau = zero + 0.005 * np.sin(t)[:, None] * [1, 0], zero + t[:, None]
-        data = Recording(t, q, zero, zero, tau)
-        if rests:
-            with pytest.raises(SingularityError, match=r"0.001 rad or 0.03 m"):
-                check_motion(robot.build_model(), data)
-        else:
-            check_motion(robot.build_model(), data)

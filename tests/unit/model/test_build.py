@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import chain_data
 from kinetree import Builder, algorithms
 from kinetree.files.description import Friction, Rotor
-from kinetree.model import WORLD
-from kinetree.model.samples import random_body, random_pose
+from kinetree.model import WORLD, random_body, random_pose
 from kinetree.spatial import compose, move_body, pose, rotation, translation
 
 SAME = 1e-12

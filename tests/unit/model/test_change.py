@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import chain_data
 from kinetree import Builder, Friction, Mimic, algorithms, robots
 from kinetree.errors import InertiaError, InputError, NameLookupError, ShapeError
-from kinetree.model import WORLD
-from kinetree.model.samples import random_body, random_model
+from kinetree.model import WORLD, random_body, random_model
 from kinetree.spatial import compose, move_body
 
 SAME = 1e-12

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from kinetree import Builder, Limits, Mimic, Rotor
 from kinetree.errors import ModelError
 from kinetree.files.description import Note
-from kinetree.model import WORLD, Frame, build_model
-from kinetree.model.describe import describe_model
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, WORLD, Frame, build_model, describe_model, random_model
 from robot_states import any_robot
 
 ARRAYS = ("M_pi", "m", "com", "I_com", "gravity")

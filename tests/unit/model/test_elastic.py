@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from motion_robots import GRAVITY, INERTIA, MASS, lift, wheel
 
 MOTOR, STIFFNESS = 0.3, 700.0

@@ -7,8 +7,7 @@ import sympy
 
 import kinetree as kt
 from kinetree.algorithms.joints.actuation import drive_forces
-from kinetree.model.bounds import bounds_of, with_limits
-from kinetree.model.force_limits import force_share
+from kinetree.model import bounds_of, force_share, with_limits
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 60), (6, 10)]

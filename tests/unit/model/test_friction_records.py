@@ -2,27 +2,16 @@
 
 import dataclasses
 import pickle
-from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
-import sympy
 
 import kinetree as kt
-from kinetree.algorithms import inverse_dynamics, parameters, with_parameters
-from kinetree.algorithms.joints.friction import load_coefficients
-from kinetree.engine.kernels.stored import model_hash
+from kinetree.algorithms import inverse_dynamics
+from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
-from kinetree.model.friction import (
-    beyond_coefficients,
-    friction_numbers,
-    has_more_laws,
-    joint_friction,
-)
-from kinetree.model.samples import random_model
+from kinetree.model import build_model, describe_model, random_model
+from kinetree.model.friction import friction_numbers
 
 ROBOT = kt.robots.planar_2r()
 NAME = ROBOT.model.joint_names[0]
@@ -81,23 +70,6 @@ def test_a_joint_that_follows_another_has_no_load():
         robot.with_friction({"two": kt.Friction(load=0.1)})
 
 
-def test_the_driving_coefficient_may_be_any_size():
-    friction = joint_friction(kt.Friction(load=(3.0, 0.75)), "gear")
-    assert friction.load == (3.0, 0.75) and has_more_laws(friction)
-    assert not has_more_laws(joint_friction(kt.Friction(1.0, 2.0), "plain"))
-
-
-def test_other_coefficients_keep_the_distance_to_static_friction():
-    robot = ROBOT.with_friction({NAME: kt.Friction(0.1, 1.0, stribeck=kt.Stribeck((3.0, 2.5), 1))})
-    pi = parameters(robot.model)
-    k = 10 * len(robot.model.links)
-    pi[k + 2 : k + 4] = 2.0, 4.0
-    changed = with_parameters(robot.model, pi).joints[0].friction
-    assert changed.coulomb == (2.0, 4.0) and changed.stribeck.static == (4.0, 5.5)
-    rest = beyond_coefficients(changed)
-    assert rest.coulomb == (0, 0) and rest.stribeck.static == (2.0, 1.5)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_of_a_robot_keep_their_friction(seed):
     model = random_model(seed, 5, laws=True, mimic=True)
@@ -137,11 +109,3 @@ CHANGES = {
 def test_every_number_of_a_law_changes_the_hash():
     hashes = [model_hash(ROBOT.with_friction({NAME: x}).model) for x in CHANGES.values()]
     assert len({*hashes}) == len(CHANGES)
-
-
-@pytest.mark.parametrize("number", [float, Fraction, mpmath.mpf, sympy.Rational])
-def test_zeros_of_any_kind_are_no_load_friction(number):
-    """SymPy's zero, a fraction and a zero of many digits count as the float does."""
-    assert load_coefficients(ROBOT.model.astype(number)) == {}
-    rubbing = ROBOT.with_friction({NAME: kt.Friction(load=0.1)})
-    assert list(load_coefficients(rubbing.model.astype(number))) == [0]

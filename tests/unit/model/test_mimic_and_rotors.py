@@ -15,7 +15,7 @@ import kinetree as kt
 from kinetree import Builder, algorithms
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description import Friction, Mimic, Rotor
-from kinetree.model.samples import random_body, random_direction, random_pose
+from kinetree.model import random_body, random_direction, random_pose
 
 SAME = 1e-12
 seeds = st.integers(0, 10**6)

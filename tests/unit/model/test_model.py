@@ -9,8 +9,7 @@ import pytest
 
 from kinetree import algorithms
 from kinetree.errors import NameLookupError
-from kinetree.model import WORLD, Frame
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, WORLD, Frame, random_model
 from kinetree.spatial import spatial_inertia
 
 MODEL = random_model(7, 12, types=ALL_TYPES, mimic=True)

@@ -5,9 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.joints.actuation import actuate
-from kinetree.model import build_model
+from kinetree.model import build_model, describe_model
 from kinetree.model.actuators import actuator_kind
-from kinetree.model.describe import describe_model
 
 A = kt.Actuator
 ARM = kt.robots.planar_2r().with_actuators(

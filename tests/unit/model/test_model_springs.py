@@ -8,9 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
-from kinetree.model.samples import random_model
+from kinetree.model import build_model, describe_model, random_model
 
 Q = np.array([0.3, -0.7, 0.4])
 

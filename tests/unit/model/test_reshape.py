@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Mimic, Rotor, algorithms
+from kinetree import Builder, Mimic, Robot, Rotor, algorithms
 from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, ShapeError
-from kinetree.model import WORLD
-from kinetree.model.reshape import attach, lock, subtree, with_tool
-from kinetree.model.samples import ALL_TYPES, random_body, random_model, random_pose
+from kinetree.model import ALL_TYPES, WORLD, random_body, random_model, random_pose
 from robot_states import EPS, any_robot, random_state, relative
 
 SEEDS = st.integers(0, 10**6)
@@ -22,6 +20,18 @@ def arm(**rotor):
     builder.link("hand", 0.5).joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0))
     builder.joint("elbow", "revolute", "upper", "lower", at=(0, 0, 0.4), axis=(0, 1, 0), **rotor)
     return builder.joint("wrist", "fixed", "lower", "hand", at=(0, 0, 0.3)).build_model()
+
+
+def lock(model, values):
+    return Robot(model).lock(values).model
+
+
+def subtree(model, link):
+    return Robot(model).subtree(link).model
+
+
+def attach(model, other, frame=None, prefix=""):
+    return Robot(model).attach(Robot(other), frame, prefix).model
 
 
 def entries(part, whole, names):
@@ -196,7 +206,7 @@ def test_a_tool_is_a_frame_with_a_body():
     rng = np.random.default_rng(2)
     model = random_model(2, 6)
     T, (m, com, I_com) = random_pose(rng), random_body(rng)
-    found = with_tool(model, "gripper", T, "link3", m, com, I_com)
+    found = Robot(model).with_tool("gripper", T, "link3", m=m, com=com, I_com=I_com).model
     x = random_state(model, 2)
     assert found.tool == "gripper" and found.n == model.n
     expected = algorithms.pose(model, x.q, "link3") @ T
@@ -209,15 +219,15 @@ def test_a_tool_is_a_frame_with_a_body():
 def test_tools_that_cannot_be_are_refused():
     model = random_model(2, 4)
     with pytest.raises(ModelError, match="has a frame 'tool' already"):
-        with_tool(model, "tool")
+        Robot(model).with_tool("tool")
     with pytest.raises(InputError, match="the name of the tool is a ndarray; expected a text"):
-        with_tool(model, np.eye(4))
+        Robot(model).with_tool(np.eye(4))
     with pytest.raises(NameLookupError, match="no frame 'foot'"):
-        with_tool(model, "pen", frame="foot")
+        Robot(model).with_tool("pen", frame="foot")
     with pytest.raises(ShapeError, match="'at' of frame 'pen'"):
-        with_tool(model, "pen", (1, 2))
+        Robot(model).with_tool("pen", (1, 2))
     with pytest.raises(InertiaError, match="mass -1 kg is negative"):
-        with_tool(model, "pen", m=-1)
+        Robot(model).with_tool("pen", m=-1)
 
 
 @settings(max_examples=40)

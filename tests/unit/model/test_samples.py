@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.model import WORLD
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, WORLD, random_model
 from kinetree.spatial import physical_faults, pseudo_inertia
 
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.base.tables import short_number
 from kinetree.errors import InputError, SingularityError
 from kinetree.motion import (
     Trajectory,
     cubic,
-    energy_balance,
     excitation,
     quintic,
     sinusoid,
@@ -19,9 +17,6 @@ from kinetree.motion import (
     straight_line,
     trapezoid,
 )
-from kinetree.motion.energy import integral
-from kinetree.motion.limits.check import mean
-from kinetree.motion.limits.report import share
 from motion_robots import GRAVITY, INERTIA, MASS, PANDA_END, PANDA_START, lift, wheel
 
 PANDA = kt.robots.panda()
@@ -117,23 +112,6 @@ def test_orientations_turn_at_constant_rate_between_samples():
     assert np.array_equal(motion.curve(motion.t)[0], motion.q)
 
 
-def test_one_sample_has_no_work():
-    robot = lift()
-    still = Trajectory(t=[0], q=[[1.0]], dq=[[2.0]], ddq=[[0.0]], model=robot.model)
-    found = energy_balance(still, robot)
-    assert found.work.tolist() == [0] and found.losses.tolist() == [0]
-    assert found.kinetic[0] == pytest.approx(MASS * 4 / 2) and found.defect.tolist() == [0]
-    assert integral(np.array([3.0]), np.array([5.0])).tolist() == [0]
-    t = np.linspace(0, 2, 21)
-    assert np.allclose(integral(t, t**3), t**4 / 4, atol=1e-12)
-
-
-def test_means_are_over_time_not_over_samples():
-    t = np.array([0, 0.1, 1.0])
-    assert mean(t, np.array([1.0, 1.0, 3.0])) == pytest.approx(0.1 + 0.9 * 2)
-    assert mean(t[:1], np.array([7.0])) == 7
-
-
 def report():
     return PANDA.check(quintic(PANDA_START, PANDA_END, 0.6, robot=PANDA))
 
@@ -160,15 +138,6 @@ def test_the_table_of_rich_has_no_frame():
     text = console.export_text()
     assert sum(line.startswith("panda_joint") for line in text.splitlines()) == 7
     assert "─" in text and "│" not in text
-
-
-def test_numbers_of_reports():
-    numbers = (0.004, -0.001, 9.994, 9.996, -123.44, 9999.4, 9999.6, np.nan)
-    assert [short_number(x) for x in numbers] == [
-        "0.00", "0.00", "9.99", "10.0", "-123.4", "9999.4", "1e+04", "-"
-    ]  # fmt: skip
-    assert share(-3, 2) == 1.5 and share(1, np.inf) == 0 and share(np.nan, 1) == 0
-    assert share(1, 0) == np.inf and share(0, 0) == 0
 
 
 def odd_friction(speed):

@@ -5,32 +5,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import ShapeError
-from kinetree.model.bounds import bounds_of
+from kinetree.model import bounds_of
 from kinetree.motion import Trajectory
 from kinetree.motion.curve.pieces import from_arrays
-from kinetree.motion.limits.report import cells
-
-
-def cart(effort=5.0, velocity=1.0):
-    builder = kt.Builder("cart").link("base").link("cart", m=2.0, I_com=np.eye(3))
-    limits = kt.Limits(lower=-10, upper=10, velocity=velocity, effort=effort)
-    builder.joint("rail", "prismatic", "base", "cart", axis=(1, 0, 0), limits=limits)
-    return builder.build()
-
-
-def test_only_what_has_a_limit_is_marked():
-    """4 m/s^2 of 2 kg need 8 N; 1 s of it leads to 4 m/s: force and speed are beyond, q is not."""
-    t = np.linspace(0, 1, 11)
-    model = cart().model
-    motion = Trajectory(
-        t=t, q=2 * t[:, None] ** 2, dq=4 * t[:, None], ddq=np.full((11, 1), 4.0), model=model
-    )
-    report = cart().check(motion)
-    (load,) = report.joints
-    marks = [bad for _, bad in cells(report, load)]
-    assert marks == [False, False, True, True, True, True, False, False, False, False]
-    fits = cart(effort=50.0, velocity=50.0).check(motion)
-    assert not any(bad for _, bad in cells(fits, fits.joints[0]))
 
 
 def test_limits_of_a_joint_that_follows_do_not_bind_its_leader():

@@ -26,7 +26,7 @@ from kinetree.motion import (
     trapezoid,
 )
 from kinetree.motion.curve.between import Interpolant
-from kinetree.motion.curve.pieces import Polynomials, from_arrays, to_arrays
+from kinetree.motion.curve.pieces import Polynomials
 from kinetree.simulate.core.sources import sample_motion
 from motion_robots import PANDA_END, PANDA_START, wheel
 
@@ -267,16 +267,6 @@ def test_pieces_of_a_file_are_checked(changes, says, tmp_path):
         read_npz(tmp_path / "bad.npz")
 
 
-def test_pieces_go_into_arrays_and_back():
-    fine = PLAN.resample(0.1)
-    for pieces in (PLAN.pieces, fine.pieces, PLANS["line"].pieces):
-        again = from_arrays(to_arrays(pieces))
-        t = np.linspace(0, 1, 77)
-        for x, y in zip(again(t), pieces(t), strict=True):
-            assert np.array_equal(x, y)
-    assert from_arrays(to_arrays(None)) is None
-
-
 def test_batches_keep_their_pieces():
     one, other = (trapezoid([0, 1], q1, acceleration=1, velocity=0.5, duration=8.0)
                   for q1 in ([2, 0], [-1, 3]))  # fmt: skip
@@ -434,7 +424,7 @@ def test_workers_of_studies_get_the_pieces_too():
 
 
 def test_workers_know_how_a_base_in_the_plane_moves():
-    from kinetree.model.samples import random_model
+    from kinetree.model import random_model
     from kinetree.parallel.work import plain
 
     model = random_model(0, 1, types=("planar",))

@@ -81,14 +81,6 @@ def test_a_viewer_gets_frames_at_its_own_rate():
     assert t[-1] == pytest.approx(1.2) and np.allclose(q[[0, -1]], PLAN.q[[0, -1]], atol=1e-12)
 
 
-def test_the_stick_figure_ends_at_the_tool():
-    from kinetree.motion.animation import stick_points
-
-    lines = stick_points(PANDA.model, PANDA.link_poses(PLAN.q))
-    assert np.allclose(lines[-1][:, 1], PANDA.pose(PLAN.q)[:, :3, 3], atol=1e-14)
-    assert np.array_equal(lines[0][:, 0], np.zeros((len(PLAN), 3)))
-
-
 def test_a_data_frame_has_times_names_and_units():
     pytest.importorskip("pandas")
     frame = PLAN.to_dataframe()

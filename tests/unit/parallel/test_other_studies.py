@@ -9,7 +9,6 @@ from kinetree.errors import InputError, KinetreeDeprecationWarning, NameLookupEr
 from kinetree.identify import identify, simulated_recording
 from kinetree.motion import excitation
 from kinetree.parallel import Anywhere, Grid, Normal, Spread, Uniform, bootstrap, envelope, sweep
-from kinetree.parallel.bootstrap_study import factor_solve
 
 PANDA = kt.robots.panda()
 ARM = kt.robots.double_pendulum()
@@ -110,18 +109,6 @@ def test_a_bootstrap_agrees_with_the_standard_errors(found):
     # their mean is the estimate, to five of its own standard errors
     error = abs(beta.mean(axis=0) - found.fit.beta) / beta.std(axis=0)
     assert error.max() < 5 / np.sqrt(400) + 0.2  # and the bias of a few blocks
-
-
-def test_all_blocks_once_give_the_estimate(found):
-    """The normal equations of the blocks add up to those of the whole recording."""
-    names = ("a", "b", "c")
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(5, 9, 3))
-    A, b = X.transpose(0, 2, 1) @ X, rng.normal(size=(5, 3))
-    expected = np.linalg.solve(A, b[..., None])[..., 0]
-    assert np.allclose(factor_solve(A, b, names), expected, rtol=1e-12)
-    with pytest.raises(kt.errors.SingularityError, match="cannot separate c"):
-        factor_solve(np.diag([1.0, 1, 0])[None], np.ones((1, 3)), names)
 
 
 def test_a_bootstrap_needs_blocks(found):

@@ -6,7 +6,6 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError, ShapeError
 from kinetree.parallel import Anywhere, Grid, Noise, Normal, Spread, Uniform, rollouts
-from kinetree.parallel.run import SAMPLES, Progress
 from kinetree.simulate import signal
 
 PANDA = kt.robots.panda()
@@ -203,13 +202,3 @@ def test_a_bar_on_request(capfd):
     rollouts(ROBOT, 10, progress=True, chunk=3, **STUDY)
     out, err = capfd.readouterr()
     assert out == "" and f"rollouts of {ROBOT.name}" in err and "10/10" in err
-
-
-def test_a_bar_is_taken_away_when_a_study_ends(capfd):
-    try:
-        with Progress("study", 5, True, SAMPLES) as bar:
-            bar.update(2)
-            raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        pass
-    assert "2/5" in capfd.readouterr().err

@@ -1,7 +1,5 @@
 """Small parts of studies: defaults, sizes, and requests to clusters."""
 
-from concurrent.futures import Future, ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from test_study_files import ROBOT
@@ -13,7 +11,6 @@ from kinetree.parallel import (
     Noise,
     Normal,
     Uniform,
-    engines,
     locks,
     rollouts,
     sweep,
@@ -57,66 +54,3 @@ def test_a_lock_can_be_read_and_is_no_program(tmp_path):
     with locks.locked(tmp_path / "study.npy"):
         mode = (tmp_path / "study.npy.lock").stat().st_mode
     assert mode & 0o600 == 0o600 and not mode & 0o111
-
-
-class Cluster:
-    """A stand-in for distributed that records the calls of a study."""
-
-    def __init__(self, log):
-        self.log = log
-
-    def LocalCluster(self, **options):
-        self.log.append(("cluster", options))
-        return self
-
-    def Client(self, cluster):
-        assert cluster is self
-        return Client(self.log)
-
-    def close(self):
-        self.log.append("cluster closed")
-
-
-class Client:
-    def __init__(self, log):
-        self.log = log
-
-    def get_executor(self, **options):
-        self.log.append(("executor", options))
-        return self
-
-    def nthreads(self):
-        return {"a": 2, "b": 3}
-
-    def submit(self, *given):
-        self.log.append(given[1:])
-        return Future()
-
-    def close(self):
-        self.log.append("client closed")
-
-
-def test_dask_is_asked_for_processes_of_its_own_here(monkeypatch):
-    """Equal chunks of two studies are not the same task: pure=False."""
-    log = []
-    monkeypatch.setattr(engines, "need", lambda *_: Cluster(log))
-    engine = engines.dask_engine(b"study", 3)
-    engine.submit(5, 2)
-    engine.close()
-    assert log[0][0] == "cluster" and log[0][1]["processes"] is True
-    assert log[0][1]["n_workers"] == 3 and log[0][1]["threads_per_worker"] == 1
-    assert log[0][1]["host"] == "127.0.0.1"
-    assert log[0][1]["scheduler_kwargs"]["dashboard"] is False
-    assert log[1:] == [
-        ("executor", {"pure": False}), (b"study", 5, 2), "client closed", "cluster closed",
-    ]  # fmt: skip
-
-
-def test_a_dask_client_brings_its_threads(monkeypatch):
-    log = []
-    engine = engines.make_engine(Client(log), None, b"study")
-    assert engine.workers == 5 and log == [("executor", {"pure": False})]
-    assert engines.make_engine(Client(log), 2, b"study").workers == 2
-    plain = engines.make_engine(None, 1, b"study")
-    assert isinstance(plain._executor, ThreadPoolExecutor)
-    plain.close()

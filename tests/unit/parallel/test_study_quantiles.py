@@ -5,12 +5,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeWarning
-from kinetree.parallel import Choice, Normal, rollouts
-from kinetree.parallel.results import Results, column_quantiles, quantiles
+from kinetree.parallel import Choice, Normal, Results, rollouts
 from kinetree.parallel.sinks import row_dtype
 
 ROBOT = kt.robots.double_pendulum()
-SHARES = np.array([0, 0.25, 0.5, 0.75, 1])
 inf, nan = np.inf, np.nan
 
 
@@ -21,32 +19,6 @@ def study(*columns):
     for name, column in zip(names, columns, strict=True):
         table[name] = column
     return Results(table.dtype.names, len(table), 1, {}, None, table)
-
-
-@pytest.mark.parametrize(
-    ("x", "expected"),
-    [
-        ([1, 2, inf], [1, 1.5, 2, inf, inf]),
-        ([1, inf, inf], [1, inf, inf, inf, inf]),
-        ([-inf, 1, inf], [-inf, -inf, 1, inf, inf]),
-        ([-inf, -inf, 3, 4], [-inf, -inf, -inf, 3.25, 4]),
-        ([-inf, inf], [-inf, inf, inf, inf, inf]),
-        ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]),
-        ([], [nan] * 5),
-    ],
-)
-def test_infinities_have_their_place_in_the_order(x, expected):
-    assert np.array_equal(quantiles(np.array(x, float), SHARES), expected, equal_nan=True)
-
-
-def test_finite_columns_beside_others_are_what_numpy_says():
-    x = np.random.default_rng(0).normal(size=(101, 3))
-    expected = np.quantile(x, SHARES, axis=0)
-    x[3, 1] = nan
-    found = column_quantiles(x, SHARES)
-    assert np.array_equal(found[:, [0, 2]], expected[:, [0, 2]])
-    assert np.array_equal(found[:, 1], np.quantile(np.delete(x[:, 1], 3), SHARES))
-    assert column_quantiles(x, np.array(0.5)).shape == (3,)
 
 
 def test_what_is_left_out_is_counted_and_named():

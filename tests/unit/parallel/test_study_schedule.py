@@ -1,11 +1,12 @@
 """The schedule: chunks in order, a few at a time; lost ones again, a limited number of times."""
 
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 
 import pytest
 
 from kinetree.errors import InputError
-from kinetree.parallel.schedule import CHUNKS_PER_WORKER, RETRIES, StudyError, results
+from kinetree.parallel import StudyError
+from kinetree.parallel.schedule import results
 
 
 class Lost(Exception):
@@ -55,36 +56,15 @@ def run(engine, total=40, size=3, first=0):
 EVERY = [(k, min(3, 40 - k)) for k in range(0, 40, 3)]
 
 
-def test_chunks_come_in_order_and_few_at_a_time():
-    engine = FakeEngine()
-    assert run(engine) == EVERY
-    assert engine.most <= CHUNKS_PER_WORKER * engine.workers
-
-
 def test_a_study_goes_on_from_where_it_was():
     assert run(FakeEngine(), first=31) == [(31, 3), (34, 3), (37, 3)]
     assert run(FakeEngine(), first=40) == []
-
-
-@pytest.mark.parametrize("error", [Lost("gone"), CancelledError(), "cancel"])
-def test_a_lost_chunk_is_computed_again(error):
-    engine = FakeEngine({9: lambda k: error if k <= RETRIES else None})
-    assert run(engine) == EVERY
-    assert engine.attempts[9] == RETRIES + 1 and engine.renewed == RETRIES
 
 
 def test_chunks_lost_together_are_all_computed_again():
     engine = FakeEngine({k: lambda k: Lost() if k == 1 else None for k in (3, 6, 9)})
     assert run(engine) == EVERY
     assert [engine.attempts[k] for k in (0, 3, 6, 9, 12)] == [1, 2, 2, 2, 1]
-
-
-def test_there_is_an_end_to_it():
-    engine = FakeEngine({9: lambda k: Lost("out of memory\nand more")})
-    with pytest.raises(StudyError, match=r"chunk 3 \(samples 9 to 11\) lost its worker 4 times.*"
-                       r"Lost: out of memory\. "):  # fmt: skip
-        run(engine)
-    assert engine.attempts[9] == RETRIES + 1
 
 
 def test_a_pool_that_cannot_be_mended_is_named():

@@ -8,9 +8,9 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine.compiler.store import encode
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, ModelError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.parallel import Anywhere, Choice, Grid, Noise, Normal, Spread, Uniform
 from kinetree.parallel.work import pack, plain, robot_hash, settings_text
 

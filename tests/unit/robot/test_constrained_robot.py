@@ -10,8 +10,7 @@ from closed_loops import slider_crank, slider_crank_position
 from kinetree import algorithms
 from kinetree.controllers import Impedance, MomentumObserver
 from kinetree.errors import InputError, ModelError
-from kinetree.model import reshape
-from kinetree.model.describe import describe_model
+from kinetree.model import describe_model, reshape
 
 ROBOT = slider_crank(actuated=["crank"])
 MODEL, TREE = ROBOT.model, ROBOT.constrained({"loop": None})

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.engine import has_llvm
 from kinetree.engine.call import vectorcall
-from kinetree.engine.kernel import has_llvm
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
 

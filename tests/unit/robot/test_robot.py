@@ -12,7 +12,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine import ArgumentError
 from kinetree.engine.kernels import compile as compile_module
 from kinetree.errors import NameLookupError, ShapeError
 

@@ -8,8 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.algorithms import step as textbook_step
 from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.steps import step as textbook_step
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.kernels.step import PREFIX
 from kinetree.errors import InputError, ShapeError

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms, robots
-from kinetree.robots import legged
 
 NAMES = ("humanoid", "quadruped")
 
@@ -67,21 +66,6 @@ def test_the_humanoid_is_the_man_of_the_table():
     heaviest = model.link_names[int(np.argmax(model.m))]
     assert heaviest == "waist"
     assert model.m[model.link_names.index("left_thigh")] == pytest.approx(0.1416 * 73)
-
-
-def test_the_two_forms_of_the_table_place_the_trunk_alike():
-    """Trunk as a whole: centre at 51.38 % of 0.6033 m below the cervicale.
-
-    The table fits the whole and its parts each for itself; they differ by 3 mm.
-    """
-    parts = (legged.CHEST, legged.WAIST, legged.PELVIS)
-    top, moment, mass = 0.0, 0.0, 0.0
-    for part in parts:
-        moment += part.mass * (top + part.centre / 100 * part.length)
-        top, mass = top + part.length, mass + part.mass
-    assert top == pytest.approx(0.6033, abs=1e-4)
-    assert mass == pytest.approx(43.46, abs=1e-9)
-    assert moment / mass == pytest.approx(0.5138 * 0.6033, abs=4e-3)
 
 
 def test_a_thigh_has_the_published_radii_of_gyration():

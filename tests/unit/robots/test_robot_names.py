@@ -69,10 +69,6 @@ def test_a_module_gives_its_urdf(package):
     assert robot.report.source == package / "toy_description/toy.urdf"
 
 
-def test_a_module_for_mujoco_gives_its_mjcf(package):
-    assert str(names.described("toy_mj_description").path) == "toy.xml"
-
-
 @pytest.mark.filterwarnings("ignore:.*moves no mass")
 def test_a_module_gives_its_xacro_with_its_arguments_and_packages(package):
     assert kt.load("toy_xacro_description").name == "toy_left"
@@ -120,13 +116,3 @@ def test_without_the_package_the_way_to_install_it_is_given(monkeypatch):
         kt.load("panda_description")
     with pytest.raises(kt.KinetreeError, match=r"Did you mean 'panda'\?.*kinetree\[descriptions"):
         kt.load("pandaa")
-
-
-@pytest.mark.parametrize("word", ["panda.urdf", "./panda", "a/b", "a\\b", "<robot/>", "", ".."])
-def test_words_with_marks_of_a_path_are_no_names(word):
-    assert not names.is_name(word)
-
-
-@pytest.mark.parametrize("word", ["panda", "UR5e", "puma-560", "panda_description"])
-def test_plain_words_are_names(word):
-    assert names.is_name(word)

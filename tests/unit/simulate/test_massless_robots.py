@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import Builder
 from kinetree.errors import SingularityError
-from kinetree.files.description.records import Friction
+from kinetree.files.description import Friction
 
 METHODS = ("dop853", "rk4", "semi_implicit_euler", "euler")
 UP, SIDE, BALL = (0, 0, 1), (0, 1, 0), np.eye(3) * 0.01

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import controllers
 from kinetree.scalars import cos, sin, where
 from kinetree.simulate import SimulationError, signal
-from kinetree.simulate.core import system
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
@@ -212,23 +210,6 @@ def test_a_state_at_the_end_of_the_range_of_numbers_is_no_matter_for_warnings():
     options = {"duration": 0.002, "dt": 1e-3, "method": "dop853", "limits": "record"}
     motion = ROBOT.simulate(np.zeros((2, 2)), np.array([[0.0, 0.0], [1e160, 1e160]]), **options)
     assert {v.rollout for v in motion.meta["violations"]} == {(1,)}
-
-
-def test_a_loop_is_compiled_alone(monkeypatch):
-    """Its rate stands in the loop; a kernel of its own would double the time to compile."""
-    made = []
-
-    class Counted(system.Kernel):
-        def __init__(self, graph, name, **options):
-            made.append(name)
-            super().__init__(graph, name, **options)
-
-    monkeypatch.setattr(system, "Kernel", Counted)
-    law = controllers.PD(Q0, kp=1.0, kd=1.0)
-    run(controller=law)
-    assert made == []
-    run(controller=law, method="dop853", dt=0.01)
-    assert made == ["rate"]
 
 
 def test_compiled_code_is_made_once_for_equal_calls():

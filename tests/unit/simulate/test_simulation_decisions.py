@@ -6,10 +6,6 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.simulate import Trajectory, signal
-from kinetree.simulate.core.events import close
-from kinetree.simulate.core.signals import TimeSource
-from kinetree.simulate.core.sources import Source
-from kinetree.simulate.gpu.inputs import number_type
 
 ROBOT = kt.robots.double_pendulum()
 
@@ -58,43 +54,3 @@ def test_sampled_functions_share_one_loop():
     assert len(remembered) == 1
     second = ROBOT.simulate([0.1, 0.2], tau=torque(5.0), **options)
     assert len(remembered) == 1 and abs(second.q - first.q).max() > 1e-6
-
-
-def test_what_lies_on_a_gpu_counts_as_zeros_at_the_start():
-    """Arrays of CuPy raise a TypeError where NumPy asks for them."""
-
-    def at(times, ends):
-        raise TypeError("no conversion unasked")
-
-    source = Source(sampled=TimeSource(at, ((2,), (3, 6))))
-    first, second = source.start_values()
-    assert np.array_equal(first, np.zeros(2)) and np.array_equal(second, np.zeros((3, 6)))
-
-
-def test_roots_are_closed_with_few_evaluations():
-    """Bisection alone takes about 50."""
-    for function, root in (
-        (lambda s: s**3 - 0.3, 0.3 ** (1 / 3)),
-        (lambda s: np.exp(5 * s) - 9.0, np.log(9.0) / 5),
-        (lambda s: np.cos(2 * s), np.pi / 4),
-    ):
-        calls = []
-
-        def counted(s, function=function, calls=calls):
-            calls.append(s)
-            return function(s)
-
-        rising = function(1.0) > 0
-        assert close(counted, 0.0, 1.0, rising) == pytest.approx(root, abs=4e-15)
-        assert len(calls) < 30, len(calls)
-
-
-def test_the_number_type_of_rollouts_is_that_of_q0():
-    class Bare:
-        """What says where its numbers are, and nothing else."""
-
-        __cuda_array_interface__ = {}  # noqa: RUF012
-
-    for q0 in ([0, 1], [0.5, 1.0], np.zeros(2), np.zeros(2, int), np.zeros(2, "float16"), Bare()):
-        assert number_type(q0) == "float64"
-    assert number_type(np.zeros(2, "float32")) == "float32"

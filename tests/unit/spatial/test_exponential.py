@@ -1,21 +1,12 @@
 """The matrix exponential: its coefficients by formula, its accuracy where the scaling changes."""
 
-from math import factorial
-
 import numpy as np
 import pytest
 
-from kinetree.algorithms.derivatives.forward_dynamics import Linearization
+from kinetree.algorithms.derivatives import Linearization
 from kinetree.errors import InputError
-from kinetree.spatial.matrices import PADE, exponential
+from kinetree.spatial.matrices import exponential
 from robot_states import relative
-
-
-def test_the_coefficients_are_those_of_pade():
-    """Of degree (13, 13): (26 - k)! / ((13 - k)! k!), so that the last one is 1."""
-    assert [factorial(26 - k) // (factorial(13 - k) * factorial(k)) for k in range(14)] == list(
-        PADE
-    )
 
 
 @pytest.mark.parametrize("norm", [5.3, 5.5, 8.0, 10.5, 11.0, 20.0])

@@ -7,7 +7,7 @@ from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.errors import SingularityError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from kinetree.spatial.matrices import factor, solve
 from robot_states import EPS, any_robot, random_state, relative
 

@@ -8,7 +8,6 @@ sympy = pytest.importorskip("sympy")
 from kinetree import scalars  # noqa: E402
 from kinetree.errors import InputError  # noqa: E402
 from kinetree.symbols.read import Reader  # noqa: E402
-from kinetree.symbols.ring import Ring  # noqa: E402
 
 a, b, x, y = sympy.symbols("a b x y", real=True)
 
@@ -73,12 +72,6 @@ def test_algorithms_find_the_cosine_through_scalars(reader):
     angle = reader.read(a)
     assert scalars.cos(angle) == reader.read(sympy.cos(a))
     assert scalars.sin(angle) == reader.read(sympy.sin(a))
-
-
-def test_a_ring_without_angles_says_so():
-    x_ = Ring().variable(x)
-    with pytest.raises(InputError, match="no angles"):
-        scalars.cos(x_)
 
 
 def test_division_is_by_numbers_alone(reader):

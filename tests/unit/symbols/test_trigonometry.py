@@ -8,8 +8,6 @@ sympy = pytest.importorskip("sympy")
 
 from kinetree.symbols.present import shortest_terms  # noqa: E402
 from kinetree.symbols.read import Reader  # noqa: E402
-from kinetree.symbols.ring import Polynomial  # noqa: E402
-from kinetree.symbols.task import divide  # noqa: E402
 
 a, b, x, y = sympy.symbols("a b x y", real=True)
 cos, sin = sympy.cos, sympy.sin
@@ -70,22 +68,3 @@ def factors_of(expression):
         powers = term.as_coeff_Mul()[1].as_powers_dict()
         count += 1 + sum(min(int(power), 2) for base, power in powers.items() if base != 1)
     return count
-
-
-@pytest.mark.parametrize("divisor", [sin(a), x + cos(a), sin(a - b), x * cos(b) + y * cos(a + b)])
-def test_a_product_divided_by_a_factor_is_the_other(reader, divisor):
-    other = reader.read((x - y) * cos(a) + sin(a) * sin(b) + 2)
-    product = other * reader.read(divisor)
-    assert divide(reader, product, reader.read(divisor)) == other
-
-
-def test_what_is_no_multiple_is_not_divided(reader):
-    assert divide(reader, reader.read(x + cos(a)), reader.read(sin(a))) is None
-    assert divide(reader, reader.read(x), reader.read(x * y)) is None
-
-
-def test_roots_may_stand_above_and_not_below(reader):
-    root = reader.read(sympy.sqrt(2) + cos(a))
-    quotient = divide(reader, root * reader.read(sin(b)), reader.read(sin(b)))
-    assert isinstance(quotient, Polynomial) and quotient == root
-    assert divide(reader, root * root, root) is None

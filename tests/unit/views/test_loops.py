@@ -11,11 +11,10 @@ from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.constraints import Couple, Hold, Rod
 from kinetree.model import WORLD
 from kinetree.robots import MECHANISMS
-from kinetree.views import report_page
+from kinetree.views import report_page, scene
 from kinetree.views.arrows import constraint_arrows
 from kinetree.views.bodies import link_poses
 from kinetree.views.loops import closed_rest, loop_data, openness, tie_lines, ties, wrapped
-from kinetree.views.scene import scene
 
 HOSTILE = "<script>alert(1)</script>"
 

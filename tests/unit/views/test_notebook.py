@@ -1,7 +1,5 @@
 """Displays of a notebook: one frame each, small, with a picture below, names as text."""
 
-import base64
-import json
 import re
 from html.parser import HTMLParser
 
@@ -9,10 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.base.display import framed, shown_html
-from kinetree.errors import KinetreeError
 from kinetree.motion import Trajectory, quintic
-from kinetree.views import notebook
 
 ARM = kt.robots.planar_2r()
 MOTION = quintic([0, 0], [1, 1], 1, 0.01, robot=ARM, name="reach")
@@ -122,48 +117,3 @@ def test_animations_are_saved_as_pages_and_movies(tmp_path):
     with pytest.raises(kt.KinetreeError, match="ends with"):
         shown.save(tmp_path / "x.webp")
     assert '<option value="2" selected>' in Frames(shown._repr_html_()).pages[0]
-
-
-def test_large_meshes_of_a_file_are_drawn_coarser(tmp_path, monkeypatch):
-    """A motion given with its robot shows the file's meshes; alone it knows the model's bodies."""
-    across = np.linspace(0, 1, 41)
-    x, y = (v.ravel() for v in np.meshgrid(across, across, indexing="ij"))
-    z = 0.1 * np.sin(9 * x) * np.cos(7 * y)
-    lines = [f"v {a:.4f} {b:.4f} {c:.4f}" for a, b, c in zip(x, y, z, strict=True)]
-    first = (np.arange(40)[:, None] * 41 + np.arange(40) + 1).ravel()
-    lines += [f"f {k} {k + 1} {k + 42}\nf {k} {k + 42} {k + 41}" for k in first]
-    (tmp_path / "sheet.obj").write_text("\n".join(lines))
-    links = "".join(
-        f'<link name="l{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
-        'ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="sheet.obj" '
-        f'scale="1 1 {k + 1}"/></geometry></visual></link>'
-        for k in range(2)
-    )
-    joint = '<joint name="j" type="continuous"><parent link="l0"/><child link="l1"/></joint>'
-    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint}</robot>')
-    robot = kt.load(tmp_path / "r.urdf")
-    motion = robot.simulate([0.1], duration=0.1)
-    monkeypatch.setattr(notebook, "MAX_TRIANGLES", 1000)
-    assert 200 < triangles(robot) <= 1000
-    assert triangles(motion.animate(robot=robot)) == triangles(robot)
-    assert triangles(motion) == 0
-
-
-def triangles(shown):
-    """Number of triangles of the meshes of files in a display."""
-    (page,) = Frames(shown._repr_html_()).pages
-    meshes = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["scene"]["meshes"]
-    own = [mesh for name, mesh in meshes.items() if name not in ("box", "sphere", "cylinder")]
-    return sum(len(base64.b64decode(mesh["triangles"])) // 12 for mesh in own)
-
-
-def test_pictures_of_frames_may_be_svg_or_png():
-    svg, png = framed("<p>", "<svg/>", 10, "x"), framed("<p>", b"\x89PNG", 10, "x")
-    assert base64.b64encode(b"<svg/>").decode() in svg and "image/svg+xml" in svg
-    assert "image/png" in png
-    assert Frames(framed("a 'b' \"c\" & d", "", 10, "<t>")).pages == ["a 'b' \"c\" & d"]
-
-
-def test_an_unknown_display_is_named():
-    with pytest.raises(KinetreeError, match="no display 'sound'"):
-        shown_html("sound", None)

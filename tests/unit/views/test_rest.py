@@ -6,41 +6,12 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.views.page.forces import envelopes
-from kinetree.views.rest import handles
-
-ROBOTS = sorted(kt.robots.TREES)
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_robot_rests_within_its_limits(name):
-    model = getattr(kt.robots, name)().model
-    q = rest_position(model)
-    found = list(handles(model, 1.0))
-    assert len(found) == model.n
-    for handle in found:
-        assert (
-            handle.low <= handle.start <= handle.high
-            and np.isfinite([handle.low, handle.high]).all()
-        )
-        if handle.turn is None:
-            assert handle.start == q[handle.coord]
 
 
 def test_joints_whose_zero_is_out_of_reach_rest_midway():
     model = kt.robots.panda().model
     limits = model.joint("panda_joint4").limits
     assert rest_position(model)[3] == (limits.lower + limits.upper) / 2
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [(-1, 2, (-1, 2)), (5, np.inf, (5, 5 + np.pi)), (-np.inf, -5, (-5 - np.pi, -5))],
-)
-def test_sliders_of_one_limit_reach_beyond_it(low, high, expected):
-    builder = kt.Builder("one").link("base").link("arm", 1, (0, 0, 1))
-    builder.joint("hinge", "revolute", "base", "arm", limits=kt.Limits(low, high))
-    (handle,) = handles(builder.build_model(), 1.0)
-    assert (handle.low, handle.high) == pytest.approx(expected)
 
 
 def test_envelopes_of_a_pendulum_are_those_of_its_formula():

@@ -9,10 +9,9 @@ import sympy
 import kinetree as kt
 from kinetree.algorithms import forward_kinematics, neutral, pose
 from kinetree.errors import InputError
-from kinetree.model import WORLD
-from kinetree.model.samples import random_model
-from kinetree.views.bodies import along, equivalent_ellipsoid, joint_point, link_points
-from kinetree.views.scene import scene
+from kinetree.model import WORLD, random_model
+from kinetree.views import scene
+from kinetree.views.bodies import equivalent_ellipsoid
 
 ROBOTS = sorted(kt.robots.TREES)
 
@@ -64,23 +63,6 @@ def test_joint_cylinders_lie_on_their_axes(seed):
             np.testing.assert_allclose(np.cross(w, point) + v, 0, atol=1e-9)
         checked += 1
     assert checked == len(hinges) or not hinges
-
-
-def test_joint_points_are_on_the_axis_and_nearest():
-    model = kt.robots.spatial_3r().model
-    for i in model.links:
-        w, v = model.joints[i].screw[:3], model.joints[i].screw[3:]
-        p = joint_point(model, i)
-        np.testing.assert_allclose(np.cross(w, p) + v, 0, atol=1e-12)
-        assert abs(p @ w) < 1e-12
-
-
-def test_a_link_without_an_end_reaches_to_its_mass():
-    builder = kt.Builder("pendulum").link("base").link("bob", 2, (0, 0, -0.7))
-    builder.joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0))
-    start, ends = link_points(builder.build_model(), 0)
-    np.testing.assert_allclose(start, 0)
-    np.testing.assert_allclose(ends, [(0, 0, -0.7)])
 
 
 def test_the_ellipsoid_has_the_inertia_of_its_link():
@@ -142,10 +124,3 @@ def test_symbols_are_refused_with_the_way_out():
         scene(builder.build_model())
     with pytest.raises(InputError, match="expected a Robot or a Model"):
         scene("panda")
-
-
-def test_along_points_from_start_to_end():
-    start, end = np.array([1.0, 2, 3]), np.array([1.0, 2, -4])
-    T = along(start, end)
-    np.testing.assert_allclose(T[:3, 2], (0, 0, -1))
-    np.testing.assert_allclose(T[:3, 3], (start + end) / 2)

@@ -5,11 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.model import WORLD
-from kinetree.views.bodies import link_poses
-from kinetree.views.camera import OPENING, camera
-from kinetree.views.parts import UNITS, parts_of, simplify
-from kinetree.views.scene import scene
-from kinetree.views.shapes import Shape, TriangleMesh
+from kinetree.views import Shape, TriangleMesh
+from kinetree.views.parts import parts_of
 
 GREY = (128, 128, 128)
 
@@ -45,17 +42,6 @@ def test_parts_have_the_volume_of_their_shape(kind, size, expected):
     assert 0.955 * expected < drawn(kind, size) <= expected * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(UNITS))
-def test_unit_meshes_are_closed_and_outside_out(name):
-    mesh = UNITS[name]()
-    edges = np.concatenate(
-        [mesh.triangles[:, [0, 1]], mesh.triangles[:, [1, 2]], mesh.triangles[:, [2, 0]]]
-    )
-    forward = {tuple(edge) for edge in edges.tolist()}
-    assert len(forward) == len(edges) and forward == {(b, a) for a, b in forward}
-    assert volume(mesh.vertices, mesh.triangles) > 0
-
-
 def test_a_frame_has_its_axes_in_red_green_and_blue():
     found = parts_of((Shape("frame", "frame", WORLD, np.eye(4), (2.0,), GREY, "x"),))
     for k, part in enumerate(found.parts):
@@ -74,15 +60,6 @@ def ball(count):
     return TriangleMesh(points.reshape(-1, 3), faces)
 
 
-def test_coarse_meshes_keep_their_shape():
-    mesh = ball(80)
-    small = simplify(mesh, 900)
-    assert 300 < len(small.triangles) <= 900
-    assert np.linalg.norm(small.vertices, axis=1).max() <= 1 + 1e-12
-    assert abs(volume(small.vertices, small.triangles)) == pytest.approx(4 / 3 * np.pi, rel=0.1)
-    assert simplify(mesh, len(mesh.triangles)) is mesh
-
-
 def test_meshes_share_the_triangles_of_a_page():
     mesh, other = ball(60), ball(40)
     shapes = [
@@ -91,32 +68,3 @@ def test_meshes_share_the_triangles_of_a_page():
     found = parts_of(tuple(shapes), triangles=2000)
     assert len(found.meshes) == 2 and len(found.parts) == 3
     assert sum(len(m.triangles) for m in found.meshes.values()) <= 2000
-
-
-@pytest.mark.parametrize("name", ["panda", "planar_2r", "cart_pole", "humanoid", "hand"])
-def test_the_camera_sees_the_whole_robot(name):
-    robot = getattr(kt.robots, name)()
-    found = scene(robot)
-    parts = parts_of(found.shapes)
-    q = robot.random(rng=2)
-    eye = camera(robot.model, parts, q[None], found.shown)
-    poses = link_poses(robot.model, q)
-    for part in parts.parts:
-        if part.group not in found.shown:
-            continue
-        A = poses[part.link] @ part.A
-        points = parts.meshes[part.mesh].vertices @ A[:3, :3].T + A[:3, 3]
-        seen = (points - eye.target) @ eye.axes.T
-        depth = eye.distance - seen[:, 2]
-        assert depth.min() > 0
-        assert np.abs(seen[:, :2]).max(axis=1).__truediv__(depth).max() <= np.tan(OPENING / 2)
-        assert (points @ eye.up).min() >= eye.floor - 1e-12
-    np.testing.assert_allclose(eye.axes @ eye.axes.T, np.eye(3), atol=1e-12)
-
-
-def test_planar_robots_are_seen_along_their_axes_with_x_to_the_right():
-    for robot, axis in ((kt.robots.planar_2r(), (0, 0, 1)), (kt.robots.cart_pole(), (0, -1, 0))):
-        found = scene(robot)
-        eye = camera(robot.model, parts_of(found.shapes), robot.neutral()[None], found.shown)
-        assert eye.eye @ axis > 0.9
-        assert eye.axes[0] @ (1, 0, 0) > 0.9

@@ -1,7 +1,6 @@
 """Visuals of files: shapes and colours as written, meshes only from one folder."""
 
 import os
-import shutil
 import warnings
 
 import numpy as np
@@ -10,10 +9,8 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.model import WORLD
-from kinetree.views.meshes import MeshFolder
-from kinetree.views.scene import scene
+from kinetree.views import scene
 from kinetree.views.shapes import BODY
-from kinetree.views.visuals import VisualSource, read_visuals
 
 URDF = """<robot name="r">
   <material name="red"><color rgba="1 0 0 1"/></material>
@@ -166,11 +163,6 @@ def test_links_inside_the_folder_are_followed(package):
     assert visuals_of(package, "near.obj")[2].mesh is not None
 
 
-def test_a_zero_in_a_path_is_refused(package):
-    with pytest.raises(InputError, match="null character"):
-        MeshFolder(package, package).load("a\0b.obj")
-
-
 def test_large_and_strange_files_are_left_out_with_a_remark(package, monkeypatch):
     from kinetree.views import meshes as mesh_paths
 
@@ -182,34 +174,11 @@ def test_large_and_strange_files_are_left_out_with_a_remark(package, monkeypatch
     assert "expected .stl, .obj, .dae" in scene(robot, folder=package).remarks[0]
 
 
-def test_all_meshes_together_are_bounded(package, monkeypatch):
-    from kinetree.views import meshes as mesh_paths
-
-    monkeypatch.setattr(mesh_paths, "MAX_TOTAL", len(MESH) + 10)
-    shutil.copy(package / "pkg/meshes/m.obj", package / "pkg/meshes/n.obj")
-    folder = MeshFolder(package / "pkg", package)
-    folder.load("meshes/m.obj")
-    folder.load("meshes/m.obj")  # the same file is read once
-    with pytest.raises(InputError, match="larger than"):
-        folder.load("meshes/n.obj")
-
-
 def test_scale_stretches_and_mirrors(package):
     mesh = visuals_of(package, "../meshes/m.obj", scale="2 3 -4")[2].mesh
     np.testing.assert_allclose(mesh.vertices.max(axis=0), (2, 3, 0))
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
     assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() > 0  # still facing outward
-
-
-def test_visuals_that_make_no_sense_are_skipped(package):
-    path = package / "pkg/urdf/odd.urdf"
-    path.write_text(
-        '<robot name="r"><link name="a"><visual><geometry><box size="1 2"/></geometry></visual>'
-        '<visual><geometry><sphere radius="nan"/></geometry></visual><visual/>'
-        '<visual><geometry><sphere radius="0.5"/></geometry></visual></link></robot>'
-    )
-    visuals, remarks = read_visuals(VisualSource(path))
-    assert [v.kind for v in visuals] == ["sphere"] and remarks == ()
 
 
 def test_geoms_of_mjcf_are_drawn(tmp_path):

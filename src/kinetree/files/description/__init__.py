@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
+from kinetree.files.description.joints import (
+    FIXED,
+    FREE,
+    HELICAL,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW_TYPES,
+    SPHERICAL,
+    joint_screw,
+)
 from kinetree.files.description.records import (
     Body,
     FrameDescription,
@@ -27,6 +38,14 @@ if TYPE_CHECKING:
     from kinetree.files.description.tables.screws import describe_screws, describe_transforms
 
 __all__ = [
+    "FIXED",
+    "FREE",
+    "HELICAL",
+    "PLANAR",
+    "PRISMATIC",
+    "REVOLUTE",
+    "SCREW_TYPES",
+    "SPHERICAL",
     "Actuator",
     "Body",
     "Drive",
@@ -47,6 +66,7 @@ __all__ = [
     "describe_points",
     "describe_screws",
     "describe_transforms",
+    "joint_screw",
 ]
 
 # readers of tables are imported when they are used, so that programs start quickly

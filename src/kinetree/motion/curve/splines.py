@@ -124,10 +124,11 @@ def cubic_spline(
 
 def spline_rates(t: Array, q: Array, dq: Array | None) -> tuple[Array, Array]:
     """dq and ddq, (T, ..., n), of the spline through q; of the one through dq if that is known."""
-    flat = (q if dq is None else dq).reshape(len(t), -1)
+    known = q if dq is None else dq
+    flat = known.reshape(len(t), -1)
     _, slope, bend = cubic_spline(t, flat)(t)
     rates = (slope, bend) if dq is None else (flat, slope)
-    return rates[0].reshape(q.shape), rates[1].reshape(q.shape)
+    return rates[0].reshape(known.shape), rates[1].reshape(known.shape)
 
 
 def _not_a_knot(h0: Array, h1: Array, s0: Array, s1: Array) -> tuple[float, float, Array]:

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.engine.kernels.memo import derivative_kernel
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import derivative_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.errors import NameLookupError, SingularityError
 from robot_states import any_robot, random_state, relative, size
 

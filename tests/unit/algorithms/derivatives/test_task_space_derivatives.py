@@ -10,7 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.errors import InputError, KinetreeError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 H, CLOSE = 1e-5, 1e-7
 LINEAR = (3, 4, 5)

@@ -6,7 +6,7 @@ import pytest
 from kinetree import Builder
 from kinetree import algorithms as kt
 from kinetree.algorithms.joints.configuration import random_positions
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 
 
 def single(type, **options):

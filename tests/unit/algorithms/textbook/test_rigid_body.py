@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kinetree import algorithms as kt
 from kinetree.errors import SingularityError
-from kinetree.model.samples import random_body
+from kinetree.model import random_body
 from kinetree.spatial import spatial_inertia
 from robot_states import EPS, relative
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from kinetree import scalars
-from kinetree.engine.compiler.graph import Port
+from kinetree.engine import Port
 
 INPUTS = (Port("u", (3,), ("n",)), Port("w", (), ()))
 CONSTANTS = (0, 1, -1, 2, -2, 0.5, -0.25)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.engine import Graph, Node, Port, interpret
 from kinetree.engine.compiler.assembly import tabulated
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.kernels import trace_quantity
 
 
 @pytest.fixture(params=("inverse_dynamics", "forward_dynamics", "mass_matrix", "link_poses"))

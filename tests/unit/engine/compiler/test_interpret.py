@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from kinetree import scalars
-from kinetree.engine.compiler.graph import Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Graph, Node, Port, interpret, trace
 from kinetree.errors import ShapeError
 
 X = Port("x", (3,), ("n",))

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.engine.compiler.notes import Stage, collecting, note, stage
 
 PASSES = ["prune", "factor", "reciprocals", "resolve signs", "fuse", "schedule"]
 COMPILED = ["emit", "parse", "code generation", "load"]
@@ -13,32 +12,6 @@ COMPILED = ["emit", "parse", "code generation", "load"]
 
 def names(stages) -> list[str]:
     return [stage.name for stage in stages]
-
-
-def test_stages_come_in_the_order_in_which_they_end() -> None:
-    with collecting() as stages:
-        with stage("first"):
-            pass
-        note(Stage("between", None))
-        with stage("second"):
-            pass
-    assert names(stages) == ["first", "between", "second"]
-    assert stages[0].seconds is not None and stages[0].seconds >= 0
-
-
-def test_a_stage_inside_of_another_is_a_part_of_it() -> None:
-    with collecting() as stages, stage("outer"), stage("inner"):
-        note(Stage("innermost", 1.0))
-    assert names(stages) == ["outer"]
-
-
-def test_a_stage_that_fails_is_noted_and_ends() -> None:
-    with collecting() as stages:
-        with pytest.raises(ValueError, match="stop"), stage("failing"):
-            raise ValueError("stop")
-        with stage("next"):
-            pass
-    assert names(stages) == ["failing", "next"]
 
 
 def test_a_kernel_notes_every_stage_and_then_the_cache(

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars
-from kinetree.engine.compiler.graph import Graph, Node, Port, text
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Graph, Node, Port, trace
+from kinetree.engine.compiler.graph import text
 from kinetree.errors import GraphError
 
 X = Port("x", (3,), ("n",))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine import Graph, Node, Port
 from kinetree.engine.compiler.verify import verify
 from kinetree.errors import GraphError
 

@@ -11,9 +11,9 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.kernels.free import FREE, free_values
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.engine import Graph
+from kinetree.engine.kernels import FREE, free_values
+from kinetree.model import ALL_TYPES, random_model
 
 FILES = {
     "panda": "panda_description/urdf/panda.urdf",

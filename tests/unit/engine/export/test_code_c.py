@@ -10,10 +10,10 @@ import pytest
 from code_robots import SPRUNG, arguments, code_robot, real_robot
 
 import kinetree as kt
-from kinetree.engine.compiler.graph import Graph
+from kinetree.engine import Graph
 from kinetree.engine.export import export
 from kinetree.engine.export.program import DTYPES
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 
 GCC, GXX = shutil.which("gcc"), shutil.which("g++")
 STRICT = ("-Wall", "-Wextra", "-Werror")

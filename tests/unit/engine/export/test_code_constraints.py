@@ -11,7 +11,7 @@ import kinetree as kt
 from closed_loops import slider_crank_tree
 from kinetree.algorithms.quantities import CONSTRAINED
 from kinetree.engine.export import export
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 
 GCC = shutil.which("gcc")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")

@@ -5,7 +5,6 @@ import platform
 import re
 import shutil
 import subprocess
-from itertools import pairwise
 
 import mpmath as mp
 import numpy as np
@@ -15,10 +14,8 @@ from firmware_boards import ARM64, M4F, M7, STRICT, command, compiled, run_on_bo
 from mpmath_dynamics import newton_euler
 
 import kinetree as kt
-from kinetree.engine.compiler.graph import OPERATIONS, Port
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import OPERATIONS
 from kinetree.engine.export import TARGETS
-from kinetree.engine.export.names import FIRMWARE, short_name
 from kinetree.engine.export.program import DTYPES
 from kinetree.engine.export.target_functions import (
     ERRORS,
@@ -28,9 +25,8 @@ from kinetree.engine.export.target_functions import (
     Writing,
     functions_text,
 )
-from kinetree.engine.export.targets import traffic
-from kinetree.engine.kernels.compile import trace_quantity
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, NameLookupError
 
 GCC = shutil.which("gcc")
@@ -433,26 +429,7 @@ def test_an_unknown_target_is_refused_with_the_known_ones():
         kt.export(kt.robots.planar_2r(), "inverse_dynamics", target="m4")
 
 
-def test_names_made_for_targets_are_short_and_distinct():
-    from kinetree.engine.kernels.quantities import DECLARED, STEPS
-
-    known = [*DECLARED, *STEPS]
-    for prefix in ("panda", "Franka_Panda", "a_very_long_name_of_a_robot_with_many_words"):
-        names = [short_name(f"{prefix}_{quantity}") for quantity in known]
-        assert max(map(len, names)) <= FIRMWARE
-        if prefix == "panda":
-            assert len(set(names)) == len(names)
-
-
 def test_a_function_is_not_named_like_its_result():
     with pytest.raises(InputError, match=r"name is 'T', a result of the function.*'T_'"):
         kt.export(kt.robots.planar_2r(), "kinetic_energy", name="T")
     assert "T_(" in kt.export(kt.robots.planar_2r(), "kinetic_energy", name="T_")
-
-
-def test_loads_and_stores_fall_with_the_number_of_registers():
-    """Belady's count; with registers for everything only leaves are loaded, once each."""
-    graph = trace(lambda x: np.array([sum(a * b for a in x for b in x)]), [Port("x", (6,))])
-    counts = [traffic(graph, registers) for registers in (3, 4, 6, 8, 100)]
-    assert all(a.loads >= b.loads and a.stores >= b.stores for a, b in pairwise(counts))
-    assert counts[-1].stores == 0 and counts[-1].loads == 6

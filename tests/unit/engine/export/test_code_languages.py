@@ -9,7 +9,7 @@ from code_robots import SPRUNG, arguments, code_robot
 
 import kinetree as kt
 from kinetree.engine.export import export
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 
 # products are not fused there and sines come from elsewhere: a rounding more for each of the
 # 200 operations on the longest way through these graphs, eps each

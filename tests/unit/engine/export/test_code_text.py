@@ -1,7 +1,6 @@
 """Exported text: its header, its operations, its names, and the errors on the way."""
 
 import dataclasses
-import keyword
 import re
 import shutil
 import subprocess
@@ -12,8 +11,8 @@ from code_robots import full_robot, real_robot
 import kinetree as kt
 from kinetree.algorithms.quantities import DERIVED, QUANTITIES, WHOLE_BODY
 from kinetree.engine.export import LANGUAGES, export
-from kinetree.engine.export.names import KEYWORDS, LONGEST, function_name, identifier, reserved
-from kinetree.engine.kernels.compile import trace_quantity
+from kinetree.engine.export.names import KEYWORDS, identifier
+from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import InputError, KinetreeError, NameLookupError
 
 STATEMENT = re.compile(r"^\s*(?:const \w+ )?x\d+ = (.*?);?$")
@@ -130,31 +129,6 @@ def test_a_hostile_name_compiles(tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("panda", "panda"),
-        ("7 axis", "robot_7_axis"),
-        ("", "robot"),
-        ("été", "t"),
-        ("日本", "robot"),
-        ("while", "while_"),
-        ("Double", "Double_"),
-        ("__a--b__", "a_b"),
-        ("x" * 100, "x" * LONGEST),
-    ],
-)
-def test_identifiers_are_legal_everywhere(text, name):
-    assert identifier(text) == name
-    assert re.fullmatch(r"[A-Za-z]\w*", identifier(text), re.ASCII)
-
-
-def test_long_names_keep_the_quantity():
-    name = function_name("r" * 90, "inverse_dynamics")
-    assert name.endswith("r_inverse_dynamics") and len(name) == LONGEST
-    assert len(function_name("r" * 90, "pose", "f" * 90)) <= LONGEST
-
-
 def test_a_name_of_ones_own():
     text = export(kt.robots.rp(), "mass_matrix", name="my_M")
     assert "def mass_matrix(q)" in export(
@@ -197,19 +171,6 @@ def test_names_that_a_language_keeps_are_refused_in_all(name, words, language):
 
 
 WORDS = [word for words in KEYWORDS.values() for word in words.split()]
-
-
-def test_every_keyword_of_this_python_is_in_the_list():
-    for word in (*keyword.kwlist, *keyword.softkwlist):
-        assert word == "_" or reserved(word), word
-
-
-def test_robots_may_be_named_after_words():
-    for word in WORDS:
-        for language in ("c", "numpy"):
-            name = function_name(word, "mass_matrix")
-            assert reserved(name) is None and re.fullmatch(r"[A-Za-z]\w*", name), (word, language)
-    assert function_name("case", "pose", "None") == "case_pose_None"
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")

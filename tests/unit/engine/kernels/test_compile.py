@@ -7,9 +7,9 @@ import kinetree as kt
 from kinetree import Friction, Rotor, algorithms
 from kinetree.algorithms.forward_dynamics import check_inertia
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.errors import ModelError, NameLookupError, SingularityError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 
 @pytest.fixture(scope="module")

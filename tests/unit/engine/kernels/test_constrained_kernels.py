@@ -8,8 +8,8 @@ import kinetree as kt
 from closed_loops import four_bar, slider_crank, slider_crank_position, tied_robot
 from kinetree import algorithms
 from kinetree.algorithms.quantities import CONSTRAINED
+from kinetree.constraints import Loop
 from kinetree.errors import ModelError
-from kinetree.files.description.constraints import Loop
 
 
 class Case:

@@ -8,10 +8,10 @@ import pytest
 import kinetree as kt
 from compiled_robots import Terms, arguments, textbook, tolerance
 from kinetree import algorithms
-from kinetree.engine.kernels.free import FREE, free_values, with_free
-from kinetree.engine.kernels.memo import kernel as compile_kernel
+from kinetree.engine.kernels import FREE, free_values, with_free
+from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.errors import InputError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from robot_states import size
 
 MODELS = {

@@ -10,9 +10,8 @@ import pytest
 import sympy
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import algorithms, export
 from kinetree.controllers import step_by_step
-from kinetree.engine.export.export import export
 from kinetree.errors import InputError
 from kinetree.scalars import absolute, exp, power, tanh
 from kinetree.symbols import symbolic

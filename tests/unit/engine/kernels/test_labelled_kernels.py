@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree.algorithms.quantities import DERIVED, QUANTITIES
-from kinetree.engine.kernels.quantities import find_quantity
+from kinetree.engine.kernels import find_quantity
 from kinetree.model.labelled import DIRECTIONS
 from labelled_states import KINDS, MANY, ROBOTS, labelled, names_of, read_back, states
 

@@ -5,7 +5,6 @@ import pytest
 
 import kinetree as kt
 from kinetree.algorithms.derivatives.forward_dynamics import assemble
-from kinetree.engine.kernels.linear import JOINED_DOFS, REQUEST
 from kinetree.errors import ShapeError
 
 
@@ -75,12 +74,3 @@ def test_wrong_shapes_are_named():
     robot = kt.robots.planar_2r()
     with pytest.raises(ShapeError, match="dq has shape"):
         robot.linearize(np.zeros(2), np.zeros(3), np.zeros(2))
-
-
-def test_a_robot_with_many_joints_joins_the_blocks_of_its_derivatives():
-    robot = kt.robots.planar_2r()
-    assert robot.n <= JOINED_DOFS
-    system = robot.linearize(*np.zeros((3, 2)))
-    robot.model.memo[REQUEST] = lambda *given: None  # as for a robot with more joints
-    other = robot.linearize(*np.zeros((3, 2)))
-    assert np.array_equal(system.A, other.A) and np.array_equal(system.B, other.B)

@@ -3,14 +3,13 @@
 import copy
 import gc
 import pickle
-import threading
 import weakref
 
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.memo import Recent, derivative_kernel, kernel
+from kinetree.engine.kernels import derivative_kernel, kernel
 from kinetree.engine.kernels.task_space import task_space_derivatives
 from kinetree.errors import InputError, NameLookupError
 
@@ -34,36 +33,6 @@ def test_derivatives_are_remembered_too(model):
     assert derivative_kernel(model, "inverse_dynamics", "dq") is slope
     assert derivative_kernel(model, "inverse_dynamics") is not slope
     assert slope.graph.outputs[0].shape == (2, 2)
-
-
-def test_recent_forms_are_bounded_and_those_in_use_stay():
-    kept = Recent[str](3)
-    made = []
-
-    def make(key):
-        return kept.find(key, lambda: made.append(key) or f"form {key}")
-
-    for key in "abcacdad":  # d takes the place of b, the one that was not used for longest
-        assert make(key) == f"form {key}"
-    assert made == list("abcd") and set(kept) == set("cad") and len(kept) == 3
-    assert kept.find("x", lambda: "not kept", lambda form: False) == "not kept"
-    assert set(kept) == set("cad")
-    assert kept.put("a", "later") == "form a"  # the first one is kept
-
-
-def test_recent_forms_can_be_asked_for_by_many_threads():
-    kept = Recent[int](2)
-
-    def work():
-        for k in range(2000):
-            assert kept.find(k % 5, lambda k=k: k % 5 + 1) == k % 5 + 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(kept) == 2
 
 
 def test_robots_remember_what_they_compile(model):

@@ -6,63 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels import compile as compiling
-from kinetree.engine.kernels.forms import is_looped
-from kinetree.engine.kernels.quantities import COMPILED
-from kinetree.engine.kernels.request import Request
-from kinetree.errors import InputError, KinetreeError, NameLookupError
-from kinetree.model.samples import random_model
-
-OPTIONS = (
-    {},
-    {"frame": "no such frame"},
-    {"frame": "base"},
-    {"expressed": "space"},
-    {"expressed": "banana"},
-    {"rows": (3, 4)},
-    {"rows": (9,)},
-    {"wrenches": True},
-    {"free": ("mass",)},
-    {"free": ("banana",)},
-)
-LONG = 150
-
-
-class Accepted(Exception):
-    """The request passed all checks; nothing needs to be compiled."""
-
-
-@pytest.fixture(scope="module")
-def robots():
-    few, many = (random_model(1, n, types=("revolute",), chain=True) for n in (6, LONG))
-    return [kt.Robot(model.replace(name="chain")) for model in (few, many)]
-
-
-def answer(robot, name, options):
-    """What `compile` says to a request, without the names of the robot's frames."""
-    try:
-        robot.compile(name, **options)
-    except Accepted:
-        return "accepted"
-    except KinetreeError as refusal:
-        return type(refusal), str(refusal).partition("; its frames")[0]
-    raise AssertionError("the request was compiled")
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_every_quantity_answers_a_request_alike_in_both_forms(robots, options, monkeypatch):
-    def accept(*_, **__):
-        raise Accepted
-
-    monkeypatch.setattr(compiling, "stored_graph", accept)
-    monkeypatch.setattr(compiling, "computation", accept)
-    forms = set()
-    for name in COMPILED:
-        forms |= {is_looped(robot.model, name) for robot in robots}
-        few, many = (answer(robot, name, options) for robot in robots)
-        assert few == many, name
-    assert forms == {True, False}
-
+from kinetree.engine.kernels import Request
+from kinetree.errors import InputError, NameLookupError
 
 Q = [0.3, 0.4]
 WRONG = (["a"], {"a": 1}, np.arange(2.0), object(), 7, float("nan"))

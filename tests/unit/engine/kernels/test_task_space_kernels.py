@@ -7,9 +7,9 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
-from kinetree.algorithms.task_space import Task, task_factor, tree_task_space
+from kinetree.algorithms.task_space import Task, tree_task_space
 from kinetree.errors import InputError, NameLookupError, ShapeError, SingularityError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from precise_robots import numbers
 from robot_states import EPS, random_state, size
 
@@ -196,8 +196,3 @@ def test_a_task_that_is_singular_everywhere_is_refused_at_the_state_of_the_calle
         robot.compile("task_space", rows=LINEAR, free=["mass"])
     with pytest.raises(SingularityError, match=r"at q = \[0.1, 0.2, 0.3\]"):
         robot.task_space([0.1, 0.2, 0.3], rows=LINEAR, tolerance=1e-4)
-
-
-def test_a_singular_matrix_of_the_task_is_refused_in_terms_of_the_task():
-    with pytest.raises(SingularityError, match="its Jacobian is singular to rounding"):
-        task_factor(np.diag([1.0, 0.0]))

@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import Spring, algorithms
 from kinetree.algorithms.quantities import WHOLE_BODY
-from kinetree.engine.kernels.memo import kernel as compile_kernel
-from kinetree.engine.kernels.quantities import find_quantity
+from kinetree.engine.kernels import find_quantity
+from kinetree.engine.kernels import kernel as compile_kernel
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.model.quantity import EXPRESSED
-from kinetree.model.samples import ALL_TYPES, random_model
-from kinetree.model.springs import Spring
 from robot_states import EPS, random_state, size
 
 OF_THE_ROBOT = [name for name, quantity in WHOLE_BODY.items() if not quantity.framed]

@@ -64,8 +64,10 @@ def test_wrong_names_of_tensors_are_refused(robot, torch):
 
 @pytest.fixture(scope="module")
 def jax():
-    jax = pytest.importorskip("jax")
-    with jax.enable_x64(True):
+    pytest.importorskip("jax")
+    from tensor_jax import jax, with_x64
+
+    with with_x64():
         yield jax
 
 

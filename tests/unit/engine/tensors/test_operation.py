@@ -6,11 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-import kinetree as kt
 from kinetree.engine.cache import entries as cache
-from kinetree.engine.call.foreign import foreign_call
-from kinetree.engine.tensors import jax as jax_arrays
-from kinetree.engine.tensors import torch as torch_arrays
 from kinetree.engine.tensors.operation import Operation, operation_of
 from kinetree.errors import MissingPackageError
 from tensor_robots import arm, state
@@ -50,39 +46,11 @@ def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):
     assert not stored
 
 
-def test_equal_graphs_are_equal_operations(operation):
-    other = Operation(operation.graph, operation.name)
-    assert other is not operation and other.digest == operation.digest
-    changed = operation_of(arm().with_payload(1).compile("inverse_dynamics")._dispatch)
-    assert changed.digest != operation.digest
-
-
-def test_only_the_type_that_is_asked_for_is_compiled(operation):
-    slope = Operation(operation.graph, "f").vjp((1,))
-    x = [y.astype("float32") for y in (*state(arm(), arm().inverse_dynamics), np.ones(2))]
-    assert slope.call(*x).dtype == "float32"
-    assert list(slope._dispatches) == ["float32"]
-    assert slope.dispatch("float32").dtypes == ("float32",)
-
-
 def test_without_cupy_a_gpu_is_refused_with_the_way_out(operation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     operation.__dict__.pop("cuda", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'kinetree\[cuda\]'"):
         _ = operation.cuda
-
-
-def test_numpy_and_plain_numbers_have_no_function():
-    assert [
-        foreign_call(type(x)) for x in (np.zeros(2), np.float64(1), [1], (1,), 1, 1.5, "a")
-    ] == [None] * 7
-
-
-def test_a_type_is_known_by_its_package(monkeypatch):
-    kind = type("Array", (), {"__module__": "cupy._core.core"})
-    derived = type("Mine", (kind,), {"__module__": "my.package"})
-    assert foreign_call(kind) is foreign_call(derived) is not None
-    assert foreign_call(type("Tensor", (), {"__module__": "torchvision"})) is None
 
 
 def test_neither_import_nor_a_numpy_call_loads_another_package():
@@ -94,21 +62,3 @@ def test_neither_import_nor_a_numpy_call_loads_another_package():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[] []"
-
-
-@pytest.mark.parametrize(
-    ("package", "use"),
-    [
-        ("torch", torch_arrays.make_call),
-        (
-            "jax",
-            lambda: jax_arrays.call(kt.robots.planar_2r().mass_matrix._dispatch, ([0, 0],), {}),
-        ),
-        ("jax", jax_arrays.primitive.__wrapped__),
-    ],
-)
-def test_a_missing_package_is_named_with_the_way_to_install_it(package, use, monkeypatch):
-    torch_arrays.torch.cache_clear()
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{package}\]'"):
-        use()

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine import ArgumentError
 from kinetree.engine.tensors import xla_handlers as xla_targets
 from kinetree.errors import InputError, ShapeError
 from tensor_jax import jax, with_x64

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.call.diagnose import ArgumentError
+from kinetree.engine import ArgumentError
 from kinetree.engine.tensors.operation import operation_of
 from kinetree.errors import InputError, ShapeError
 from tensor_robots import NAMES, arm, flyer, state

@@ -181,10 +181,3 @@ def test_a_tensor_that_outlived_a_transformation(kernel):
     kernel(*x)
     torch.func.grad(function)(x[0])
     assert torch.equal(kernel(kept[0], *x[1:]), kernel(2 * x[0], *x[1:]))
-
-
-def test_a_torch_without_its_questions_repeats_nothing(kernel, monkeypatch, reads):
-    monkeypatch.setattr(torch_calls, "transformed", lambda: lambda: True)
-    x = given(kernel)
-    assert torch.equal(kernel(*x), kernel(*x))
-    assert len(reads) == 2

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels.stored import model_hash
+from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.files.description.drive import checked_drive, drive_parts
-from kinetree.model import build_model
-from kinetree.model.describe import describe_model
+from kinetree.files.description.drive import checked_drive
+from kinetree.model import build_model, describe_model
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 80), (6, 0)]
@@ -117,8 +116,3 @@ def test_files_name_the_drive_as_a_loss():
         with pytest.raises(ModelError, match=words):
             write(losses="error")
         assert words in write(losses="allow")
-
-
-def test_parts_of_an_ideal_drive_are_none():
-    assert drive_parts(kt.Drive()) == {}
-    assert drive_parts(kt.Drive([(0, 2), (1, 0)]), angle=2) == {"curve": "2 at 0, 0 at 2"}

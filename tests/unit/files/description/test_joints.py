@@ -2,38 +2,18 @@
 
 import numpy as np
 import pytest
-import sympy
 
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.joints import JOINT_TYPES, check_kind, joint_screw, joint_type
+from kinetree.files.description import joint_screw
+from kinetree.files.description.joints import check_kind
 from kinetree.spatial import screw
 
 POINT, AXIS = (1, 2, 3), (0, 0.6, 0.8)
 
 
-@pytest.mark.parametrize(
-    ("type", "pitch"), [("revolute", 0), ("prismatic", np.inf), ("helical", 0.3)]
-)
-def test_a_joint_moves_along_its_screw_and_a_screw_tells_its_joint(type, pitch):
-    S = joint_screw(type, AXIS, 0.3, POINT, "j")
-    assert np.array_equal(S, screw(POINT, AXIS, pitch))
-    assert joint_type(S) == type
-    assert check_kind(S, type, "axis") is S
-
-
 @pytest.mark.parametrize("type", ["spherical", "planar", "free", "fixed"])
 def test_other_joints_have_no_screw(type):
     assert joint_screw(type, AXIS, 0, POINT, "j") is None
-
-
-def test_the_type_of_symbols_is_decided_exactly():
-    a = sympy.Symbol("a")
-    assert joint_type(np.array([0, 0, 1, a, 0, 0])) == "revolute"
-    assert joint_type(np.array([0, 0, 1, 0, 0, a])) == "helical"
-
-
-def test_a_pitch_of_a_nanometre_is_a_pitch():
-    assert joint_type(screw(POINT, AXIS, 1e-9)) == "helical"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +47,3 @@ def test_an_axis_that_does_not_fit_its_joint_is_refused(type, pitch, words):
 def test_bad_data_of_a_joint_are_refused_and_the_joint_named(arguments, error, words):
     with pytest.raises(error, match=words):
         joint_screw(*arguments, "j")
-
-
-def test_every_type_is_known():
-    assert len(JOINT_TYPES) == len(set(JOINT_TYPES)) == 7

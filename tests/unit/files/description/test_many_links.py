@@ -8,7 +8,6 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.lean import lean_model
 from kinetree.errors import ModelError, ParseError
-from kinetree.files.write.mjcf import DEEPEST
 
 MANY = 1020  # beyond the depth at which Python ends a recursion
 
@@ -88,12 +87,3 @@ def test_mjcf_beyond_the_depth_of_mujoco_is_refused_with_the_way_out(snake):
         kt.load_string(mjcf(600))
     with pytest.raises(ModelError, match=r"link 'l495' .*at most 499 elements.*as URDF"):
         snake.to_mjcf(losses="allow")
-
-
-def test_the_deepest_robot_that_is_written_is_one_that_mujoco_reads():
-    mujoco = pytest.importorskip("mujoco")
-    deepest = kt.load_string(urdf(DEEPEST - 4))  # mujoco, worldbody, base; a joint in the last
-    text = deepest.to_mjcf(losses="allow")
-    assert mujoco.MjModel.from_xml_string(text).nv == DEEPEST - 4
-    with pytest.raises(ModelError, match="too deep"):
-        kt.load_string(urdf(DEEPEST - 3)).to_mjcf(losses="allow")

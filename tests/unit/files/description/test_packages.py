@@ -4,9 +4,8 @@ import os
 
 import pytest
 
-import kinetree.files.description.packages as module
 from kinetree.errors import ParseError
-from kinetree.files.description.packages import Packages, package_name, workspace
+from kinetree.files.description.packages import Packages
 
 MANIFEST = "<package><name>{}</name></package>"
 
@@ -127,21 +126,6 @@ def test_ignored_and_hidden_folders_are_left_out(tmp_path):
     assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws/install"])  # asked for by name
 
 
-def test_a_search_ends_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MOST_FOLDERS", 3)
-    package(tmp_path / "ws/a/b/c/d/parts")
-    assert "after 3 folders" in refused(tmp_path / "x.xacro", folders=[tmp_path / "ws"])
-
-
-@pytest.mark.parametrize("text", ["", "<package/>", "<package><name>../x</name></package>", "<a"])
-def test_a_package_xml_without_a_name_is_no_package_but_is_named(tmp_path, text):
-    folder = package(tmp_path / "ws/parts")
-    (folder / "package.xml").write_text(text)
-    assert package_name(folder) is None
-    message = refused(tmp_path / "x.xacro", "part", folders=[tmp_path / "ws"])
-    assert "no readable <name>" in message
-
-
 def test_an_old_manifest_makes_a_package_of_the_folders_name(tmp_path):
     folder = tmp_path / "ws/a/b/parts"
     folder.mkdir(parents=True)
@@ -154,22 +138,6 @@ def test_what_is_no_name_is_refused(tmp_path, name):
     assert "not the name of a package" in refused(tmp_path / "x.xacro", name)
 
 
-def test_the_workspace_is_the_source_folder_the_repository_or_the_folder_beside(tmp_path):
-    repository = tmp_path / "ws/src/repo"
-    folder = package(repository / "arm") / "urdf"
-    folder.mkdir()
-    assert workspace(folder)[0] == tmp_path / "ws/src"
-    (repository / ".git").mkdir()
-    assert workspace(folder)[0] == tmp_path / "ws/src"
-    (tmp_path / "ws/src").rename(tmp_path / "ws/code")
-    assert workspace(tmp_path / "ws/code/repo/arm/urdf")[0] == tmp_path / "ws/code/repo"
-    (tmp_path / "ws/code/repo/.git").rmdir()
-    assert workspace(tmp_path / "ws/code/repo/arm/urdf")[0] == tmp_path / "ws/code/repo"
-    lone = tmp_path / "lone"
-    lone.mkdir()
-    assert workspace(lone)[0] == lone
-
-
 def test_an_installed_workspace_is_searched_in_both_layouts(tmp_path):
     merged, isolated = tmp_path / "merged", tmp_path / "isolated"
     parts = package(merged / "share/parts")
@@ -178,17 +146,6 @@ def test_an_installed_workspace_is_searched_in_both_layouts(tmp_path):
     arm = package(isolated / "arm/share/arm")
     (isolated / "local_setup.sh").touch()
     assert found(arm / "x.xacro") == parts
-
-
-def test_the_home_folder_is_never_searched(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.Path, "home", lambda: tmp_path)
-    package(tmp_path / "other/parts")
-    arm = package(tmp_path / "arm")
-    (tmp_path / ".git").mkdir()
-    assert "not found" in refused(arm / "x.xacro")
-    package(tmp_path / "parts")
-    assert workspace(tmp_path) == (tmp_path, 0)
-    assert "not found" in refused(tmp_path / "x.xacro")
 
 
 PATHS = {
@@ -214,10 +171,3 @@ def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
     packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
     with pytest.raises(ParseError, match="leads out of its package"):
         packages.locate(f"package://parts/{inside}", tmp_path / "x", "x:1")
-
-
-def test_a_relative_path_is_seen_from_the_working_folder(tmp_path, monkeypatch):
-    folder = package(tmp_path / "ws" / "parts")
-    (folder / "urdf").mkdir()
-    monkeypatch.chdir(folder / "urdf")
-    assert found(module.Path("x.xacro")) == found(folder / "urdf" / "x.xacro") == folder

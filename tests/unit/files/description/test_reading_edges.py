@@ -5,18 +5,14 @@ import os
 import pytest
 
 from kinetree.errors import ParseError
-from kinetree.files.description import findings
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.mjcf import files as mjcf_files
 from kinetree.files.description.mjcf import read_mjcf
-from kinetree.files.description.mjcf.nodes import parse
-from kinetree.files.description.mjcf.prepare import mesh_files
 from kinetree.files.description.source import read_bytes
 from kinetree.files.description.urdf import read_urdf_text
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xacro.expressions import Evaluator
 from kinetree.files.description.xacro.inputs import load_yaml
-from kinetree.files.description.xml import Bounds, Element, clip, parse_xml
+from kinetree.files.description.xml import Element, parse_xml
 
 HEAD = '<?xml version="1.0"?>\n<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 BODY = '<body><joint/><geom size=".1"/></body>'
@@ -54,11 +50,6 @@ def test_broken_xml_is_explained_by_what_is_open(text, words):
     assert words in str(caught.value)
 
 
-def test_long_texts_are_cut_to_their_length():
-    assert clip("a" * 20, 20) == "a" * 20
-    assert clip("a" * 21, 20) == "a" * 17 + "..."
-
-
 # MJCF
 
 
@@ -67,69 +58,6 @@ def include(tmp_path, parts):
     path = tmp_path / "robot.xml"
     path.write_text('<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>')
     return path
-
-
-def test_elements_and_levels_are_bounded_with_all_includes(tmp_path, monkeypatch):
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
-    path = include(tmp_path, 4)  # 2 + 4 x 3 elements, in 4 levels
-    for depth, elements in ((4, 14), (500, 200_000)):
-        monkeypatch.setattr(mjcf_files, "BOUNDS", Bounds(depth=depth, elements=elements))
-        assert len(read_mjcf(path).joints) == 4
-    for depth, elements in ((3, 14), (4, 13)):
-        monkeypatch.setattr(mjcf_files, "BOUNDS", Bounds(depth=depth, elements=elements))
-        text = f"part.xml:1: with its includes .* more than {elements} elements or {depth} levels"
-        with pytest.raises(ParseError, match=text):
-            read_mjcf(path)
-
-
-def test_bytes_of_a_model_are_counted_over_all_its_files(tmp_path, monkeypatch):
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
-    for k in range(2):
-        (tmp_path / f"part{k}.xml").write_text(f"<mujocoinclude>{BODY}</mujocoinclude>")
-    path = tmp_path / "robot.xml"
-    names = '<include file="part0.xml"/><include file="part1.xml"/>'
-    path.write_text(f"<mujoco><worldbody>{names}</worldbody></mujoco>")
-    size = sum(file.stat().st_size for file in tmp_path.iterdir())
-    monkeypatch.setattr(mjcf_files, "MAX_SIZE", size)
-    assert len(read_mjcf(path).joints) == 2
-    monkeypatch.setattr(mjcf_files, "MAX_SIZE", size - 1)
-    with pytest.raises(ParseError, match=r"part1\.xml"):
-        read_mjcf(path)
-
-
-def test_files_of_a_model_are_counted_with_the_first(tmp_path, monkeypatch):
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
-    for k in range(3):
-        (tmp_path / f"part{k}.xml").write_text(f"<mujocoinclude>{BODY}</mujocoinclude>")
-    path = tmp_path / "robot.xml"
-    monkeypatch.setattr(mjcf_files, "MAX_FILES", 3)
-    for count in (2, 3):
-        names = "".join(f'<include file="part{k}.xml"/>' for k in range(count))
-        path.write_text(f"<mujoco><worldbody>{names}</worldbody></mujoco>")
-        if count == 2:
-            assert len(read_mjcf(path).joints) == 2
-        else:
-            with pytest.raises(ParseError, match="consists of more than 3 files"):
-                read_mjcf(path)
-
-
-@pytest.mark.parametrize(
-    ("compiler", "expected"),
-    [
-        ("", "deep/a.stl"),
-        ('meshdir="m"', "m/deep/a.stl"),
-        ('assetdir="s"', "s/deep/a.stl"),
-        ('assetdir="s" meshdir="m"', "m/deep/a.stl"),
-        ('strippath="true"', "a.stl"),
-        ('strippath="false"', "deep/a.stl"),
-        ('meshdir="m" strippath="true"', "m/a.stl"),
-    ],
-)
-def test_a_mesh_lies_where_the_compiler_s_settings_say(compiler, expected):
-    text = f"""<mujoco><compiler {compiler}/><asset><mesh name="a" file="deep\\a.stl"/>
-    <mesh name="b" vertex="0 0 0"/></asset></mujoco>"""
-    (found,) = mesh_files(parse(text.encode(), "r.xml")).values()
-    assert found.path == expected
 
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
@@ -152,25 +80,6 @@ def test_a_mesh_of_an_included_file_may_lie_beside_it(tmp_path, beside):
     masses = [body.m for link in found.links for body in link.bodies]
     assert sorted(m for m in masses if m) == pytest.approx([1000 / 6] * 2, rel=1e-6)
     assert [(x.type, x.armature) for x in found.joints] == [("revolute", 0.2), ("fixed", 0)]
-
-
-def nested(tmp_path, models):
-    """A file with models in models, so many files in all."""
-    for k in range(models):
-        inside = f'<attach model="m{k + 1}" prefix="p"/>' if k + 1 < models else BODY
-        asset = f'<asset><model file="m{k + 1}.xml"/></asset>' if k + 1 < models else ""
-        (tmp_path / f"m{k}.xml").write_text(
-            f'<mujoco model="m{k}">{asset}<worldbody>{inside}</worldbody></mujoco>'
-        )
-    return tmp_path / "m0.xml"
-
-
-def test_models_in_models_are_bounded(tmp_path, monkeypatch):
-    pytest.importorskip("mujoco", reason="mujoco is not installed")
-    monkeypatch.setattr(mjcf_files, "MAX_NESTING", 3)
-    assert len(read_mjcf(nested(tmp_path, 3)).joints) == 1
-    with pytest.raises(ParseError, match="models are nested more than 3 deep"):
-        read_mjcf(nested(tmp_path, 4))
 
 
 @pytest.mark.parametrize(
@@ -222,35 +131,6 @@ def test_links_without_parents_are_listed_up_to_eight(count, more):
 
 def element(line=1):
     return Element("joint", {}, "f.urdf", line, 1)
-
-
-def test_findings_of_one_kind_are_counted_and_kinds_are_bounded(monkeypatch):
-    found = Findings()
-    for line in (3, 4, 5):
-        found.count(element(line), "odd")
-    found.count(element(6), "rare")
-    assert [(x.text, x.where) for x in found.all_notes()] == [
-        ("odd (3 times)", "f.urdf:3"),
-        ("rare", "f.urdf:6"),
-    ]
-    for k in range(5):
-        found.warn_together(element(k + 1), "is shared.", f"joint {k}")
-    found.warn_together(element(9), "is single.", "link a")
-    assert [(x.text, x.where) for x in found.all_warnings()] == [
-        ("joint 0, joint 1, joint 2 and 2 more: is shared.", "f.urdf:1"),
-        ("link a: is single.", "f.urdf:9"),
-    ]
-    monkeypatch.setattr(findings, "MAX_KINDS", 4)
-    assert found.is_full
-    found.warn_together(element(10), "is new.", "link b")
-    found.warn_together(element(11), "is single.", "link c")
-    found.count(element(12), "new")
-    found.count(element(13), "rare")
-    assert "link b: there is more that is not read." in {x.text for x in found.all_warnings()}
-    assert "link a, link c: is single." in {x.text for x in found.all_warnings()}
-    assert {"there is more that is not read", "rare (2 times)"} <= {
-        x.text for x in found.all_notes()
-    }
 
 
 def expand(tmp_path, inside, name="robot.xacro", **options):

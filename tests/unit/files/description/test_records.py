@@ -8,7 +8,7 @@ import pytest
 from kinetree.errors import InputError, ShapeError
 from kinetree.files import description
 from kinetree.files.description import Body, Friction, Limits, Mimic, Note, Rotor
-from kinetree.model.friction import joint_friction
+from kinetree.model import joint_friction
 
 
 @pytest.mark.parametrize("record", [Body(), Friction(), Rotor(1), Limits(), Mimic("a"), Note("x")])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinetree import Builder, Friction, Limits, Mimic, Rotor, algorithms
-from kinetree.model.samples import random_body, random_direction, random_pose
+from kinetree.model import random_body, random_direction, random_pose
 from robot_states import random_state, relative
 
 SCREWS = ("revolute", "prismatic")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
+from kinetree.constraints import Couple, Hold, Loop, Rod
 
 pytest.importorskip("mujoco", reason="MJCF needs mujoco")
 

@@ -7,10 +7,9 @@ import pytest
 from exported_robots import limits_by_name, worst_difference
 
 import kinetree
-from kinetree import robots
+from kinetree import load, robots
 from kinetree.errors import KinetreeError
 from kinetree.files.description.urdf import read_urdf_text
-from kinetree.files.loading import load
 from kinetree.model import JointFriction, build_model
 
 SHARED = Path(__file__).parents[5] / "shared" / "models" / "urdf"

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from kinetree import Actuator, Builder, Friction, Limits, Mimic, Rotor, algorithms
 from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.files.write import to_mjcf
-from kinetree.model import build_model
-from kinetree.model.samples import random_model
+from kinetree.model import build_model, random_model
 
 mujoco = pytest.importorskip("mujoco")
 

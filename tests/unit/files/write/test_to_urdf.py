@@ -14,8 +14,7 @@ from kinetree.errors import InputError, KinetreeWarning, ModelError
 from kinetree.files.description.urdf import read_urdf_text
 from kinetree.files.write import to_urdf
 from kinetree.files.write.urdf import roll_pitch_yaw
-from kinetree.model import build_model
-from kinetree.model.samples import random_model
+from kinetree.model import build_model, random_model
 from kinetree.spatial import exp_so3, rpy
 
 TYPES = ("revolute", "revolute", "prismatic", "planar", "free")

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from kinetree.motion import quintic, time_optimal
-from kinetree.motion.plan.fastest import lines_below
 from motion_robots import GRAVITY, INERTIA, MASS, lift, wheel
 
 SPEEDS = 1500
@@ -169,18 +168,3 @@ def test_the_speed_without_load_is_approached_as_in_the_closed_form():
     early = plan.trajectory.t < 0.7 * plan.duration
     expected = speed * (1 - np.exp(-plan.trajectory.t[early] / T))
     assert plan.trajectory.dq[early, 0] == pytest.approx(expected, abs=2e-3 * speed)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_lines_below_a_curve_touch_it_and_stay_below(seed):
-    rng = np.random.default_rng(seed)
-    curve = curve_of(rng, 10.0, 3.0)
-    speeds, forces = np.array(curve).T
-    at = rng.uniform(0, speeds[-1], 7)
-    lines = lines_below(curve, at[:, None])
-    v = np.linspace(0, speeds[-1], 1001)
-    least = np.min([np.where(np.isfinite(f), f + m * v, np.inf) for f, m in lines], axis=0)
-    assert np.all(least <= np.interp(v, speeds, forces) + 1e-9)
-    own = np.min([np.where(np.isfinite(f), f + m * at[:, None], np.inf) for f, m in lines], axis=0)
-    assert np.ravel(own) == pytest.approx(np.interp(at, speeds, forces), abs=1e-9)
-    assert all(np.all(m <= 0) for _, m in lines)

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
-from kinetree.model.bounds import bounds_of
+from kinetree.model import bounds_of
 from kinetree.motion import inverse_kinematics
 
 ARMS = {"panda": kt.robots.panda(), "ur5e": kt.robots.ur5e(), "iiwa": kt.robots.iiwa_14()}

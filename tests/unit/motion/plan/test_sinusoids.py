@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
-from kinetree.model.bounds import bounds_of
+from kinetree.model import bounds_of
 from kinetree.motion import excitation, resample, sinusoid
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kinetree as kt
 from kinetree.errors import InputError, ParseError
 from kinetree.identify import make_recording, read_recording
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from kinetree.motion import Trajectory, quintic, read
 from motion_robots import with_joint_names
 

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, ParseError
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 from kinetree.motion import read
 from motion_robots import with_joint_names
 

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.engine.kernels.free import free_values
+from kinetree.engine.kernels import free_values
 from kinetree.errors import InputError
 from kinetree.scalars import sin
 from tensor_robots import arm, flyer

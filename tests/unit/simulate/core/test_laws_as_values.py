@@ -8,7 +8,6 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.scalars import sin
-from kinetree.simulate.core import laws
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
@@ -177,13 +176,6 @@ def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
     torque = lambda t, low=0.5, high=1.5: np.array([low, high]) * sin(t)  # noqa: E731
     plain = run("rk4", tau=lambda t: np.array([0.5, 1.5]) * sin(t))
     assert np.allclose(run("rk4", tau=torque).q, plain.q, rtol=0, atol=1e-13)
-
-
-def test_a_controller_of_kinetree_is_not_traced_to_be_known(monkeypatch):
-    made = []
-    monkeypatch.setattr(laws, "traced_law", lambda *a: made.append(a))
-    run("rk4", controller=controllers.PID(GOAL, 2.0, 1.0, 0.5))
-    assert made == []
 
 
 def test_a_controller_of_ones_own_with_signals_and_varied_data():

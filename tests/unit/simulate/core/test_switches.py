@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
+from kinetree.engine import Port, optimise, trace
 from kinetree.scalars import absolute, clip, cos, maximum, minimum, sign, sin, sqrt, where
-from kinetree.simulate.core.switches import merged, python_breaks, time_switches, traced_activity
+from kinetree.simulate.core.switches import time_switches
 
 PORTS = [Port("t", ()), Port("x", (2,))]
 
@@ -84,41 +82,6 @@ def test_random_conditions_against_a_dense_grid(seed):
         assert sides[0] * sides[1] <= 0 or abs(sides).max() < 1e-8
 
 
-def test_activity_frames_a_smooth_bump():
-    def bump(t, x):
-        return x[1] / (1 + 1e6 * (t - 7) * (t - 7))
-
-    found = [a for a, _ in traced_activity(graph_of(lambda t, x: bump(t, x)), 10.0)]
-    assert len(found) == 2 and found[0] < 7 - 1e-3 and found[1] > 7 + 1e-3
-    assert traced_activity(graph_of(lambda t, x: sin(5 * t) * x[0]), 10.0) == []
-    assert traced_activity(graph_of(lambda t, x: x[0] * x[1]), 10.0) == []
-
-
-def test_jumps_of_functions_that_only_python_runs():
-    def steps(t):
-        return np.array([[5.0 if x > 3.3 else 0.0, -1.0 if 6 <= x < 6.5 else 0.0] for x in t])
-
-    found = python_breaks(steps, 10.0)
-    jumps = sorted(pair for pair in found if pair[0] != pair[1])
-    assert jumps == [
-        (3.3, math.nextafter(3.3, 4)),
-        (math.nextafter(6, 5), 6.0),
-        (math.nextafter(6.5, 6), 6.5),
-    ]
-    assert not any(a != b for a, b in python_breaks(lambda t: np.sin(t)[:, None], 10.0))
-
-
-def test_breaks_are_merged_and_end_with_the_end():
-    found = merged([(3.0, math.nextafter(3.0, 4)), (3.0, 3.0), (5.0, 5.0), (12.0, 12.0)], 10.0)
-    assert found.before.tolist() == [3.0, 5.0, 10.0]
-    assert found.after.tolist() == [math.nextafter(3.0, 4), 5.0, 10.0]
-    before, after = found.next(np.array([0.0, 3.0, found.after[0], 5.0, 9.0]))
-    assert before.tolist() == [3.0, 3.0, 5.0, 10.0, 10.0]
-    assert after.tolist() == [found.after[0], found.after[0], 5.0, 10.0, 10.0]
-    late = math.nextafter(10.0, 0)
-    assert merged([(late, late), (4.0, 4.0)], 10.0).before.tolist() == [4.0, 10.0]
-
-
 def test_traced_comparisons_are_numbers():
     """They agree with Python's on floats, NaN included."""
     nan = float("nan")
@@ -127,7 +90,7 @@ def test_traced_comparisons_are_numbers():
         return [x < y, x > y, x <= y, x >= y, x < 2, x > 2, x <= 2, x >= 2, 2 < x, 2 >= x]
 
     graph = trace(lambda x, y: np.array(compare(x, y)), [Port("x", ()), Port("y", ())])
-    from kinetree.engine.compiler.interpret import interpret
+    from kinetree.engine import interpret
 
     for x in (1.0, 2.0, 3.0, nan, math.inf):
         for y in (1.0, 2.0, 3.0, nan, -math.inf):

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.engine.kernels.free import free_values
+from kinetree.engine.kernels import free_values
 from kinetree.errors import InputError, KinetreeError, ModelError, NameLookupError, ShapeError
 from kinetree.scalars import cos, sin
 from kinetree.simulate import SimulationError, event, signal

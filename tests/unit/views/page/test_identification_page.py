@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.identify import Verdict, identify, simulated_recording
-from kinetree.identify.findings import Finding
+from kinetree.identify import Finding, Verdict, identify, simulated_recording
 from kinetree.motion import excitation
 from kinetree.views import identification_page
 

@@ -10,7 +10,7 @@ import kinetree as kt
 from kinetree.algorithms import difference
 from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.errors import InputError
-from kinetree.model.samples import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, random_model
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.motions import recorded
 from kinetree.views.workbench.shelf import Shelf

@@ -1,10 +1,8 @@
 """Presets: what each does to its robot, limits as stops or as remarks, and runs that end."""
 
-import itertools
 import math
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +11,8 @@ import kinetree as kt
 from kinetree.errors import InputError, NameLookupError
 from kinetree.views.loops import closed_rest
 from kinetree.views.workbench.motions import motion_data
-from kinetree.views.workbench.presets import default_preset, presets
-from kinetree.views.workbench.runs import MAX_SAMPLES, asked_law, simulated, stop_forces, stops_of
+from kinetree.views.workbench.presets import default_preset
+from kinetree.views.workbench.runs import asked_law, simulated, stop_forces, stops_of
 from kinetree.views.workbench.state import Push, at_rest
 
 PLANAR = kt.robots.planar_2r()
@@ -47,26 +45,6 @@ def run(
     rest = closed_rest(state.robot)[0]
     law = asked_law(state, name, (kp, kd), duration, target, rest, 1.0)
     return simulated(law, state, stops=stops, closing=threading.Event(), longest_run=longest_run)
-
-
-@pytest.mark.parametrize(
-    ("name", "preset"),
-    [
-        ("spatial_3r", "hold"),
-        ("planar_2r", "hold"),
-        ("cart_pole", "release"),
-        ("double_pendulum", "release"),
-        ("four_bar", "follow"),
-        ("quadruped", "follow"),
-    ],
-)
-def test_the_first_preset_suits_the_robot(name, preset):
-    robot = getattr(kt.robots, name)()
-    assert default_preset(robot) == preset
-    assert preset in [x.name for x in presets(robot)]
-    for x in presets(robot):
-        for gain in (x.gains or {}).values():
-            assert gain["low"] <= gain["value"] < gain["high"]
 
 
 def test_hold_stays_and_returns():
@@ -187,20 +165,6 @@ def test_a_complete_run_is_not_called_stopped():
     assert not any("was stopped" in text for text in found.remarks)
 
 
-@pytest.mark.parametrize("name", ["hold", "follow", "release"])
-def test_an_end_of_the_longest_run_is_no_event_and_keeps_the_motion_until_then(name, monkeypatch):
-    clock = itertools.count()  # every look at it takes a second
-    ticking = SimpleNamespace(monotonic=lambda: next(clock))
-    monkeypatch.setattr("kinetree.views.workbench.runs.time", ticking)
-    whole = run(at_rest(PLANAR), name, duration=5.0, longest_run=1e9).trajectory
-    part = run(at_rest(PLANAR), name, duration=5.0, longest_run=6.0)
-    motion = part.trajectory
-    assert 2 < len(motion) < len(whole) and 0 < motion.t[-1] < 5.0
-    assert np.array_equal(motion.q[:-1], whole.q[: len(motion) - 1])
-    assert np.isfinite(motion.tau).all() and "events" not in motion.meta
-    assert any("was stopped after 6 s" in text for text in part.remarks)
-
-
 def test_a_workbench_that_closes_ends_the_run_without_a_word_on_laws():
     state, closing = at_rest(PLANAR), threading.Event()
     closing.set()
@@ -216,12 +180,6 @@ def test_a_run_that_takes_too_long_ends_with_what_it_has():
     assert time.monotonic() - began < 20
     assert 2 <= len(found.trajectory) and found.trajectory.t[-1] < 60
     assert any("was stopped after 0.5 s" in text for text in found.remarks)
-
-
-def test_long_runs_have_bounded_samples():
-    found = run(at_rest(PLANAR), "hold", duration=30.0)
-    data = motion_data(PLANAR, found, "Hold")
-    assert len(data["t"]) <= MAX_SAMPLES and data["t"][-1] == 30.0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import json
 import socket
 import threading
 import time
@@ -13,13 +12,12 @@ import pytest
 from workbench_client import Client
 
 import kinetree as kt
-from kinetree.errors import InputError
 from kinetree.views.workbench import server as serving
 from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench import view
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import THREAD as COMPILER
-from kinetree.views.workbench.server import THREAD, listen
+from kinetree.views.workbench.server import THREAD
 
 
 @pytest.fixture(scope="module")
@@ -129,25 +127,6 @@ def test_a_slow_client_is_left(workbench, monkeypatch):
         assert time.monotonic() - began < 4
 
 
-def test_more_connections_than_allowed_are_closed(workbench, monkeypatch):
-    monkeypatch.setattr(serving, "CONNECTIONS", 4)
-    wires = [socket.create_connection(("127.0.0.1", workbench.guard.port)) for _ in range(8)]
-    for wire in wires:
-        wire.settimeout(0.1)
-
-    def closed(wire):
-        try:
-            return wire.recv(1) == b""
-        except TimeoutError:
-            return False
-        except OSError:
-            return True
-
-    assert sum(map(closed, wires)) >= 4
-    for wire in wires:
-        wire.close()
-
-
 def test_the_end_leaves_no_thread_and_no_folder():
     before = set(own_threads())
     with view(kt.robots.cart_pole(), browser=False) as workbench:
@@ -227,23 +206,3 @@ def test_the_end_waits_for_no_request_that_computes(monkeypatch):
     for client in clients:
         client.close()
     assert all(x.daemon for x in own_threads())
-
-
-@pytest.mark.parametrize("port", [-1, 65536])
-def test_ports_are_numbers_of_ports(port):
-    with pytest.raises(InputError, match="--port"):
-        listen(port)
-
-
-def test_a_port_that_is_taken_is_named(workbench):
-    with pytest.raises(InputError, match=f"Port {workbench.guard.port} .*--port"):
-        listen(workbench.guard.port)
-
-
-def test_answers_have_numbers_alone():
-    found = serving.plain({"x": np.array([1.0, np.inf, np.nan]), "k": np.int64(3), "t": (1, "a")})
-    assert json.loads(json.dumps(found, allow_nan=False)) == {
-        "x": [1.0, None, None],
-        "k": 3,
-        "t": [1, "a"],
-    }

@@ -1,18 +1,14 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
 from workbench_client import packed
 
-import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench import quantities
-from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench.describe import description
-from kinetree.views.workbench.quantities import THREAD
 from kinetree.views.workbench.shelf import Shelf
 
 LINK = (
@@ -128,17 +124,6 @@ def test_a_file_and_a_folder_of_one_name_are_refused(upload):
         upload({"a.urdf": URDF, "b": "x", "b/c": "y"})
 
 
-def test_the_size_of_an_upload_is_bounded(upload, shelf, monkeypatch):
-    monkeypatch.setattr(shelves, "UPLOAD_BYTES", 1000)
-    with pytest.raises(InputError, match="kinetree view FILE"):
-        upload({"a.urdf": URDF, "b.stl": "x" * 1001})
-    with pytest.raises(InputError, match="401 files"):
-        upload({f"{k}.urdf": "" for k in range(401)})
-    for wrong in ({}, [], [1], [{"name": "a.urdf", "base64": "?"}], [{"name": 1}]):
-        with pytest.raises(InputError):
-            shelf.upload(wrong, None)
-
-
 WORLD = '<sdf version="1.10"><world name="w"><include><uri>{}</uri></include></world></sdf>'
 CRANE = """<sdf version="1.10"><model name="crane"><link name="base"/><link name="arm"/>
 <joint name="fix" type="fixed"><parent>world</parent><child>base</child></joint>
@@ -241,42 +226,6 @@ def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
         upload({"x.xml": f"<mujoco><include file='{name}'/></mujoco>"})
 
 
-def test_only_the_latest_uploads_are_kept(monkeypatch):
-    monkeypatch.setattr(shelves, "MAX_UPLOADS", 2)
-    shelf = Shelf()
-    try:
-        names = [f"{k}.urdf" for k in range(3)]
-        found = [shelf.upload(packed({name: URDF})["files"], None) for name in names]
-        assert [shelf.find(x.id) for x in found[1:]] == found[1:]
-        with pytest.raises(kt.KinetreeError, match="not open here any more"):
-            shelf.find(found[0].id)
-    finally:
-        shelf.close()
-
-
-def test_a_large_upload_delays_no_other(shelf, upload, monkeypatch):
-    read, started, go_on = shelves.read_upload, threading.Event(), threading.Event()
-
-    def slow(key, contents, main, folder):
-        if main == "slow.urdf":
-            started.set()
-            assert go_on.wait(60)
-        return read(key, contents, main, folder)
-
-    monkeypatch.setattr(shelves, "read_upload", slow)
-    request = packed({"slow.urdf": URDF})
-    thread = threading.Thread(target=shelf.upload, args=(request["files"], None), daemon=True)
-    thread.start()
-    assert started.wait(60)
-    other = threading.Thread(target=upload, args=({"other.urdf": URDF},), daemon=True)
-    other.start()
-    other.join(30)
-    waits = other.is_alive()
-    go_on.set()
-    thread.join(60)
-    assert not waits
-
-
 def test_a_large_robot_with_constraints_is_not_opened(upload, monkeypatch):
     bodies = "".join(
         f'<body><joint name="{x}" axis="0 1 0"/><geom size="0.1" pos="0 0 1"/></body>' for x in "ab"
@@ -288,14 +237,3 @@ def test_a_large_robot_with_constraints_is_not_opened(upload, monkeypatch):
         upload(files)
     monkeypatch.undo()
     assert upload(files).robot.model.constraints is not None
-
-
-def test_a_robot_of_many_joints_is_not_compiled(shelf, upload):
-    links = "".join(LINK.format(f"l{k}", "") for k in range(shelves.MAX_COMPILED + 2))
-    joints = "".join(
-        JOINT.replace('"j"', f'"j{k}"').replace('"a"', f'"l{k}"').replace('"b"', f'"l{k + 1}"')
-        for k in range(shelves.MAX_COMPILED + 1)
-    )
-    opened = upload({"chain.urdf": f'<robot name="chain">{links}{joints}</robot>'})
-    shelf.compile(opened)
-    assert not any(x.name == THREAD for x in threading.enumerate())

@@ -8,8 +8,8 @@ import pytest
 from mjcf_files_given import given_models, meta_of, reference_module
 
 from kinetree import algorithms
+from kinetree.files.description import Friction
 from kinetree.files.description.mjcf import read_mjcf
-from kinetree.files.description.records import Friction
 from kinetree.model import build_model
 
 pytest.importorskip("mujoco", reason="MJCF needs mujoco")

@@ -5,7 +5,7 @@ import pytest
 from mjcf_files_given import given_models, meta_of
 
 from kinetree.errors import ParseError
-from kinetree.files.description.joints import FREE, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.files.description import FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.files.description.mjcf import read_mjcf
 from kinetree.spatial import from_quaternion, screw_parts
 

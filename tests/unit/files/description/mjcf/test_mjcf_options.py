@@ -8,10 +8,10 @@ from mjcf_files_given import model
 from test_mjcf_attach import assert_agrees
 
 from kinetree.algorithms import mass_matrix
+from kinetree.constraints import Couple
 from kinetree.errors import ParseError
-from kinetree.files.description.constraints import Couple
+from kinetree.files.description import Spring
 from kinetree.files.description.mjcf import read_mjcf
-from kinetree.files.description.records import Spring
 from kinetree.model import build_model
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF needs mujoco")

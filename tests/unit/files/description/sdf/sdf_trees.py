@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.files.description.joints import FIXED, HELICAL, PRISMATIC, REVOLUTE, joint_screw
-from kinetree.files.description.records import (
+from kinetree.files.description import (
+    FIXED,
+    HELICAL,
+    PRISMATIC,
+    REVOLUTE,
     Body,
     FrameDescription,
     Friction,
     JointDescription,
     LinkDescription,
     RobotDescription,
+    joint_screw,
 )
-from kinetree.spatial.se3 import inverse, pose
-from kinetree.spatial.so3 import rpy
+from kinetree.spatial import inverse, pose, rpy
 
 TYPES = {
     "revolute": REVOLUTE,

@@ -5,7 +5,7 @@ import pytest
 
 from kinetree.errors import KinetreeError
 from kinetree.files.description.sdf import read_sdf_text
-from kinetree.spatial.so3 import rpy
+from kinetree.spatial import rpy
 
 TEXT = """<sdf version="{version}"><model name="m"><pose>0 0 0 0.3 0 0</pose>
 <link name="a"><pose frame="">0 0 1 0.2 0.5 0.7</pose></link>

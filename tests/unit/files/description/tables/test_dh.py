@@ -13,8 +13,7 @@ import chain_data
 from kinetree import algorithms
 from kinetree.errors import InertiaError, InputError, ModelError, ShapeError
 from kinetree.files.description import describe_dh, describe_screws
-from kinetree.model import build_model
-from kinetree.model.samples import random_body, random_pose
+from kinetree.model import build_model, random_body, random_pose
 from kinetree.spatial import move_body, spatial_inertia
 
 SAME = 1e-12

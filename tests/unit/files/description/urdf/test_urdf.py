@@ -5,9 +5,9 @@ import pytest
 from urdf_texts import ROBOT, changed, read_changed, said
 
 from kinetree.errors import KinetreeError, ParseError
-from kinetree.files.description.records import Friction, Limits, Mimic, Rotor
+from kinetree.files.description import Friction, Limits, Mimic, Rotor
 from kinetree.files.description.urdf import read_urdf, read_urdf_text
-from kinetree.spatial.so3 import rotation
+from kinetree.spatial import rotation
 
 
 def test_links_and_joints_come_in_the_order_of_the_file_with_their_lines():

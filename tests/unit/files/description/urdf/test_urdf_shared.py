@@ -7,9 +7,9 @@ import pytest
 from urdf_texts import NO_SHARED, SHARED, bad_files, model_files, said
 
 from kinetree.errors import KinetreeError
-from kinetree.files.description.records import Limits
+from kinetree.files.description import Limits
 from kinetree.files.description.urdf import read_urdf
-from kinetree.spatial.so3 import rpy
+from kinetree.spatial import rpy
 
 pytestmark = pytest.mark.skipif(not SHARED.exists(), reason=NO_SHARED)
 LATER = {  # seen only when masses and inertias are put together to a model

@@ -5,7 +5,7 @@ import math
 import pytest
 from urdf_texts import INERTIA, ROBOT, changed, read_changed, said
 
-from kinetree.files.description.records import Limits
+from kinetree.files.description import Limits
 from kinetree.files.description.urdf import read_urdf_text
 
 AXIS = '<axis xyz="0 0 1"/>'

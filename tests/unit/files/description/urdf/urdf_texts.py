@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kinetree.files.description.records import RobotDescription
+from kinetree.files.description import RobotDescription
 from kinetree.files.description.urdf import read_urdf_text
 
 SHARED = Path(__file__).resolve().parents[6] / "shared"
