@@ -129,7 +129,7 @@ def is_fine(result: "Identification") -> bool:
 
 def show(result: "Identification") -> None:
     """Print the verdict, the errors of every joint, friction, masses, warnings and notes."""
-    from kinetree.identify.identification import conclusion
+    from kinetree.identify.identification import conclusion, low_pass_note
 
     data, screen = document(result), console()
     load = data["payload"]
@@ -139,6 +139,8 @@ def show(result: "Identification") -> None:
         columns.append(unit_column(head, [number(x) for x in data[key]], unit))
     title = f"{result.robot.name}: joint forces on held-out motion"
     screen.print(column_table(title, columns))
+    if after := low_pass_note(result):
+        screen.print(after)
     verdict = wrapped(conclusion(result), screen.width)
     screen.print(Text(verdict, COLOURS[result.verdict.word]), soft_wrap=True)
     for reason in data["verdict"]["reasons"]:
@@ -170,7 +172,7 @@ def show(result: "Identification") -> None:
         screen.print(springs)
         screen.print("preload is stiffness times rest position.")
     screen.print()
-    screen.print(load_line(None if load is None else Load(**load), data["found"]))
+    screen.print(load_line(result, None if load is None else Load(**load)))
     for line in mass_lines(result):
         screen.print(line)
     for warning in data["warnings"]:
@@ -259,7 +261,8 @@ def mass_lines(result: "Identification") -> Iterator[str]:
 class Load:
     """A body on the tool that explains the data if all else is as described, friction as found.
 
-    mass, kg, with its 95 % margin; com in the frame, m; error: rms of every joint with it.
+    mass, kg, with its 95 % margin, NaN if it cannot be trusted; com in the frame, m; error: rms of
+    every joint with it.
     """
 
     frame: str
@@ -273,12 +276,14 @@ def load_of(result: "Identification") -> Load | None:
     """The load on the tool; None if no body there explains anything, or the data cannot show it."""
     from kinetree.identify import identify_payload
 
+    if not is_fine(result):
+        return None
     described = Robot(result.prior.model.replace(joints=result.robot.model.joints))
     try:
         load = identify_payload(described, result.train)
     except (InputError, SingularityError):
         return None
-    margin = 1.96 * float(load.standard_error[0])
+    margin = np.nan if _tool_withheld(result) else 1.96 * float(load.standard_error[0])
     test = result.test
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
     rest = rest - result.sought.sensor_offsets(result.estimate.x)
@@ -286,18 +291,29 @@ def load_of(result: "Identification") -> Load | None:
     return Load(frame, load.m, margin, load.com, result.rms(test, rest))
 
 
-def load_line(load: Load | None, now: Array) -> str:
-    """A sentence on the load; `now`: rms errors with all parameters found."""
+def _tool_withheld(result: "Identification") -> bool:
+    """Whether an interval of the link that carries the tool is withheld."""
+    link = result.prior.model.frame(None).link
+    return bool(np.isnan(result.margin()[result.sought.layout.link(link)]).any())
+
+
+def load_line(result: "Identification", load: Load | None) -> str:
+    """A sentence on the load, or on why there is none."""
+    if not is_fine(result):
+        return "payload: not sought, for the recording is not usable."
+    if load is None and _tool_withheld(result):
+        return "payload: the data cannot show whether there is one on the tool; see the warnings."
     if load is None or load.mass <= load.margin:
         seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
         return f"payload: the data show none on the tool{seen}."
     centre = ", ".join(number(x, 3) for x in load.com.tolist())
     tiny = np.finfo(float).tiny
-    ratios = np.maximum(load.error, tiny) / np.maximum(now, tiny)
+    ratios = np.maximum(load.error, tiny) / np.maximum(result.error(), tiny)
     worse = float(np.exp(np.log(ratios).mean()))  # no joint outweighs the others by its unit
     fit = "as well as" if worse < CLOSE else f"{number(worse, 2)} times worse than"
+    unsure = " Its margin cannot be trusted; see the warnings." * bool(np.isnan(load.margin))
     return (
-        f"payload: if the links are as described, {load.frame!r} carries {number(load.mass, 3)} kg "
-        f"+- {number(load.margin, 2)} with its centre at ({centre}) m; that predicts the joint "
-        f"forces {fit} the robot found."
+        f"payload: if the links are as described, {load.frame!r} carries "
+        f"{aligned_pairs([(load.mass, load.margin)])[0]} kg with its centre at ({centre}) m; that "
+        f"predicts the joint forces {fit} the robot found.{unsure}"
     )

@@ -229,6 +229,7 @@ PAYLOAD_BLOCK = 4096  # samples whose regressor of the whole robot is in memory 
 WEAK_PRIOR = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
 # least squared gyration radius, in lengths of the robot, of a body kept as found
 FLATTEST_BODY = 1e-8
+OTHER_FRICTION = 0.7  # errors with free friction over those without: half of the power is friction
 
 # Gains of drives
 GAIN_ROUNDS = 50

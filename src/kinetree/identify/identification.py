@@ -237,7 +237,7 @@ class Identification:
         sections = [
             (f"# Identification of {markdown_text(self.robot.name)}", [overview(self)]),
             ("## Verdict", [markdown_text(conclusion(self)), _points(remarks_on(self))]),
-            ("## Joint forces", [markdown_table(*force_rows(self))]),
+            ("## Joint forces", [markdown_table(*force_rows(self)), low_pass_note(self)]),
             ("## Choices", [
                 _points(choices_made(self)),
                 markdown_table(*choice_rows(self)) if self.choices else "",
@@ -301,7 +301,8 @@ class Identification:
         rows = zip(names, measured, described, now, self.fit.sigma, strict=True)
         head = ("joint", "rms", "error as described", "error now", "noise of the fit")
         title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
-        notes = (conclusion(self), *remarks_on(self), *self.notes)
+        after = filter(None, [low_pass_note(self)])
+        notes = (*after, conclusion(self), *remarks_on(self), *self.notes)
         return notebook_table(title, head, list(rows), notes=notes)
 
 
@@ -409,6 +410,17 @@ def force_rows(found: Identification) -> Table:
         for k, name in enumerate(found.robot.model.dof_names)
     ]
     return header, rows
+
+
+def low_pass_note(found: Identification) -> str:
+    """A sentence on the low-pass of forces, errors and noise; empty if there is none."""
+    band = max(bands_of(found.train, found.cutoff), key=lambda x: x.count)
+    if not band.reach:
+        return ""
+    return (
+        f"Forces, errors and noise are after the low-pass at {band.cutoff / found.train.dt:.3g} "
+        "Hz; the sensors' own noise is larger."
+    )
 
 
 def described_base(found: Identification) -> tuple[Array, Array]:

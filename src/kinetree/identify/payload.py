@@ -1,5 +1,6 @@
 """Payload identification: a body on a frame of a known robot, from one recording."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,11 @@ from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.errors import InputError, SingularityError
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
+from kinetree.identify.findings import Finding, named, names_at
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.notes import check_joints
 from kinetree.identify.physical import (
@@ -48,6 +51,7 @@ class Payload:
             the body poorly.
         robot: the robot with the payload.
         untold: names of parameters that the motion does not determine.
+        warnings: joint forces that neither robot nor body explain.
     """
 
     m: float
@@ -59,12 +63,14 @@ class Payload:
     condition: float
     robot: Robot
     untold: tuple[str, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
     def _repr_html_(self) -> str:
         moments = np.linalg.eigvalsh(self.I_com)
         row = (self.m, 1.96 * self.standard_error[0], *self.com, *moments)
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
-        return notebook_table(f"payload on {self.frame}", head, [row], text=0)
+        notes = [str(x) for x in self.warnings]
+        return notebook_table(f"payload on {self.frame}", head, [row], text=0, notes=notes)
 
     def __str__(self) -> str:
         centre = ", ".join(f"{x:.4f}" for x in self.com)
@@ -73,6 +79,7 @@ class Payload:
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
             f"centre ({centre}) m, principal moments ({moments}) kg m^2"
             + (f"; not determined by the motion: {', '.join(self.untold)}" if self.untold else "")
+            + "".join(f". Warning: {x}" for x in self.warnings)
         )
 
 
@@ -133,7 +140,29 @@ def identify_payload(
         m, com, I_com, frame or model.tool, beta, error, found.condition,
         robot.with_payload(m, com, I_com, frame),
         tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
+        tuple(_other_friction(robot, data, found)),
     )  # fmt: skip
+
+
+def _other_friction(robot: Robot, data: Recording, found: Fit) -> Iterator[Finding]:
+    """A finding on joints at which friction of another size explains most of what is left."""
+    bands = bands_of(data)
+    size = np.sqrt((rows_of(bands, data.tau) ** 2).mean(axis=0))
+    off = np.zeros(robot.n, bool)
+    for dof in {x.dofs[0] for x in robot.model.joints if x.type in SCREW_TYPES}:
+        rate, left = data.dq[:, dof], found.residual[:, dof]
+        rubbing = rows_of(bands, np.stack([rate, np.sign(rate)], axis=1))
+        rest = left - rubbing @ np.linalg.lstsq(rubbing, left, rcond=None)[0]
+        before, after = (np.sqrt((x**2).mean()) for x in (left, rest))
+        negligible = const.NEGLIGIBLE_ERROR * size[dof]
+        off[dof] = before > negligible and after < const.OTHER_FRICTION * before
+    if off.any():
+        joints = names_at(robot.model.dof_names, off)
+        yield Finding(
+            "misfit", joints,
+            f"robot and payload do not explain the forces of {named(joints)}: friction there is "
+            "not that of the robot. Find it first, with `identify`",
+        )  # fmt: skip
 
 
 def _columns(robot: Robot, data: Recording, link: int) -> Array:

@@ -159,3 +159,22 @@ def test_the_report_is_one_page_or_a_folder(program, folder):
         found = program(folder, "arm.urdf", "data.csv", "-o", "new.urdf", "--report", place)
         assert found.returncode == 2 and text in " ".join(found.stderr.split())
         assert not (folder / "new.urdf").exists()  # refused before anything is computed
+
+
+def test_a_payload_has_no_margin_where_intervals_are_withheld(program, folder):
+    motion, rng = arm_motion(TRUE), np.random.default_rng(2)
+    tau = TRUE.with_payload(1.0).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    tau = tau + 0.02 * rng.normal(size=tau.shape)
+    for name, forces in {"gain": tau * [1, 1.15, 1], "swapped": tau[:, [1, 0, 2]]}.items():
+        write_csv(motion.replace(tau=forces), folder / f"{name}.csv")
+    described = spatial_arm()
+    (folder / "arm.urdf").write_text(described.to_urdf(), encoding="utf-8")
+    words = ("-o", "out.urdf")
+    found = json.loads(program(folder, "arm.urdf", "gain.csv", *words, "--json").stdout)
+    assert found["withheld"]
+    assert found["payload"]["mass"] > 0 and found["payload"]["margin"] is None
+    text = " ".join(program(folder, "arm.urdf", "gain.csv", *words).stdout.split())
+    assert " +- ? kg with its centre" in text and "Its margin cannot be trusted" in text
+    found = program(folder, "arm.urdf", "swapped.csv", *words)
+    assert found.returncode == 1 and "payload: not sought" in found.stdout
+    assert "show none on the tool" not in found.stdout

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from identified_robots import TRUE, arm_motion, with_drives
+from identified_robots import ARM, TRUE, arm_motion, with_drives
 
 import kinetree as kt
 from kinetree.errors import InputError, SingularityError
@@ -110,3 +110,13 @@ def test_no_payload_and_a_mass_that_nothing_lifts_are_told(panda, motion):
     data = simulated_recording(table.with_payload(1.0, (0.1, 0, 0)), excitation(table, 5, 0.01))
     with pytest.raises(SingularityError, match="does not separate the mass of the payload"):
         identify_payload(table, data)
+
+
+def test_friction_that_the_robot_lacks_is_named():
+    loaded = TRUE.with_payload(1.0, (0.05, 0, 0))
+    data = simulated_recording(loaded, arm_motion(), torque_noise=0.05, seed=0)
+    (finding,) = identify_payload(ARM, data).warnings
+    assert "friction there is not that of the robot" in str(identify_payload(ARM, data))
+    assert finding.joints == ("turn", "lift", "bend")
+    found = identify_payload(TRUE, data)
+    assert not found.warnings and "Warning" not in str(found)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from identified_robots import TRUE, arm_motion
+from identified_robots import BARE, TRUE, arm_motion
 
 from kinetree import Robot
 from kinetree.identify import identify, simulated_recording
@@ -119,3 +119,13 @@ def test_names_cannot_mark_up_the_report(tmp_path):
     rows = [line for line in shown.splitlines() if line.startswith("|")]
     assert {row.count("|") for row in rows} <= {7, 8, 9, 10} and len(rows) > 20
     assert not re.search(r"[`*$]", shown.replace("`learned`", ""))
+
+
+def test_forces_and_noise_after_a_low_pass_are_named_so(reported):
+    motion = arm_motion(dt=0.005)
+    data = simulated_recording(TRUE, motion, encoder_noise=2e-5, torque_noise=0.2)
+    found = identify(BARE, data, friction="symmetric", lag=0.0)
+    assert found.fit.sigma.max() < 0.15
+    for text in (found.summary(), found._repr_html_()):
+        assert "noise are after the low-pass at" in text
+    assert "noise are after" not in reported.summary()  # every sample is a row
