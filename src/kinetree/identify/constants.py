@@ -123,6 +123,7 @@ LAG_GRID = 41  # lags that are tried first
 LAG_STEPS = 8
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
+LARGER_LAG = 0.1  # rows by which reversals of filtered rates may make a lag too small
 LAG_SAMPLES, LAG_ROWS = 60_000, 10_000  # that are used
 # time constants of a low-pass, and what the delay beside it is more than the rest, times the lag
 TIME_CONSTANTS, DELAYS = np.geomspace(0.25, 2, 7), (0.0, 0.2, 0.4)

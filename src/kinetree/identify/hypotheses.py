@@ -2,8 +2,9 @@
 
 Measured joint forces are y = W beta and noise. A hypothesis adds columns D with unknown factors
 phi: derivatives of the predicted forces by a scale of time, by the zero of an encoder or by the
-gear of a joint; a body that appears at some time; friction that changes with time; a function of
-the motion that the model lacks. `twins` tests whether a hypothesis explains more than noise can.
+gear of a joint; friction that is late where a joint reverses, because it sticks; a body that
+appears at some time; friction that changes with time; a function of the motion that the model
+lacks. `twins` tests whether a hypothesis explains more than noise can.
 Columns that lie in those of W have no effect of their own: there the recording cannot decide.
 
 Hypotheses that pass the test are fitted again, those on the motion with steps of Gauss and Newton
@@ -22,7 +23,9 @@ from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.equations import linear_rows
+from kinetree.identify.findings import named
 from kinetree.identify.identification import Identification
+from kinetree.identify.lag import late_signs, rubbing_dofs
 from kinetree.identify.least_squares import stacked
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.unknowns import in_blocks
@@ -175,7 +178,13 @@ class Hypothesis:
 
 def list_hypotheses(rows: Rows) -> list[Hypothesis]:
     """All hypotheses on the recording of a result."""
-    return [*_of_motion(rows), *_of_surroundings(rows), *_of_time(rows), *_of_forces(rows)]
+    return [
+        *_of_motion(rows),
+        *_of_reversals(rows),
+        *_of_surroundings(rows),
+        *_of_time(rows),
+        *_of_forces(rows),
+    ]
 
 
 def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
@@ -242,6 +251,27 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
                 "zeros of several joints are off: constants added to their q explain the forces"
             ),
         )
+
+
+def _of_reversals(rows: Rows) -> Iterator[Hypothesis]:
+    """Friction that changes its sign after the motion does, at some joints."""
+    late = rows.low_passed(late_signs(rows.data))
+    dofs = [j for j in rubbing_dofs(rows.result.robot.model) if late[:, j].any()]
+    D = late[..., None] * np.eye(late.shape[1])[:, dofs]
+    sides = np.concatenate([rows.W, rows.y[..., None], D], axis=-1) / rows.solution[1][:, None]
+    Z, r = sides.reshape(-1, sides.shape[-1]), rows.W.shape[-1]
+    Q = np.linalg.qr(Z[:, :r])[0]
+    beside = Z[:, r:] - Q @ (Q.T @ Z[:, r:])
+    inverse = np.linalg.pinv(beside[:, 1:].T @ beside[:, 1:], rcond=const.SMALLEST_EIGENVALUE)
+    phi, error = inverse @ beside[:, 1:].T @ beside[:, 0], np.sqrt(np.maximum(np.diag(inverse), 0))
+    later = np.flatnonzero(phi > const.SURE_LAW * error).tolist()
+    if later:
+        joints = [rows.result.robot.model.dof_names[dofs[k]] for k in later]
+        yield Hypothesis(
+            "sticking", tuple(dofs[k] for k in later), D[..., later],
+            lambda x, s: f"friction of {named(joints)} changes its sign after the motion does: the "
+            f"{'joint sticks' if len(joints) == 1 else 'joints stick'} where the motion reverses",
+        )  # fmt: skip
 
 
 def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:

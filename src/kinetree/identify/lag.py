@@ -6,6 +6,10 @@ the smallest residual when tau is shifted by the right lag. A grid of lags is tr
 steps of Gauss and Newton, with the slope of the predicted forces as one more column, whose standard
 error is that of the lag.
 
+Joints that stick where they reverse have friction that is late, while other forces are not; the
+reversals of filtered rates are a little off, too. Where the delay of a joint's friction differs
+from the lag, the lag is that of all other forces.
+
 A sensor or drive that smooths its torque delays it too, and rounds the steps of friction: at each
 sample of a low-pass of first order with time constant T, y_k = a y_(k-1) + (1 - a) x_k with
 a = exp(-dt / T). Joint forces x = (y_k - a y_(k-1)) / (1 - a) are those before it. Their noise is
@@ -18,6 +22,7 @@ from itertools import product
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.band import Band, bands_of, rows_of
 from kinetree.identify.base import find_base, separable
@@ -25,6 +30,7 @@ from kinetree.identify.equations import make_equations, silent_columns
 from kinetree.identify.least_squares import fit
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
+from kinetree.model import Model
 
 
 @dataclass(frozen=True)
@@ -120,13 +126,24 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
     problem = _problem(sought, data, cutoff)
     if problem is None:
         return None
+    lag, _ = _lag_of(problem, sought)
+    beside, z = _lag_of(_with_late_friction(problem, sought), sought)
+    row_step = max(band.step for band in problem.bands) * problem.data.dt
+    # a lag that would grow is that of one joint, with which the friction of others does not agree
+    grows = abs(beside.value) - abs(lag.value) > const.LARGER_LAG * row_step
+    return beside if np.any(np.abs(z) > const.SURE_LAG) and not grows else lag
+
+
+def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
+    """The lag, and the factors of columns beside those `kept` over their standard errors."""
     data, bands, most, forces = problem.data, problem.bands, problem.most, sought.natural.forces
+    count = len(problem.kept)
     grid = np.linspace(-most, most, const.LAG_GRID)
     # absolute errors: less than squares, for outliers
     value = float(grid[int(np.argmin([np.abs(problem.rest(x)).sum() for x in grid]))])
-    start = fit(problem.W, problem.y(value), "robust", forces=forces)
+    found = fit(problem.W, problem.y(value), "robust", forces=forces)
     # forces that are predicted have a slope without noise
-    force = sought.forces(data.q, data.dq, data.ddq, start.beta, problem.kept)
+    force = sought.forces(data.q, data.dq, data.ddq, found.beta[:count], problem.kept)
     slope = (_moved(force, bands, 0.5) - _moved(force, bands, -0.5)) / data.dt
     columns = np.concatenate([problem.W, -rows_of(bands, slope)[problem.inner][..., None]], axis=-1)
     error = np.inf
@@ -136,7 +153,32 @@ def find_lag(sought: Unknowns, data: Recording, cutoff: float | None = None) -> 
         value = float(np.clip(value + step, -most, most))
         if abs(step) < 1e-2 * error:
             break
-    return Lag(value, error, const.LEAST_LAG * data.dt)
+    z = (found.beta / found.standard_error)[count:-1]
+    return Lag(value, error, const.LEAST_LAG * data.dt), z
+
+
+def _with_late_friction(problem: _Problem, sought: Unknowns) -> _Problem:
+    """The problem with one more column for each joint that reverses: friction that is late.
+
+    A joint that sticks where it reverses has friction that changes its sign after the motion does,
+    and filtered rates change theirs a little early or late. Neither is a lag of all forces.
+    """
+    late = rows_of(problem.bands, late_signs(problem.data))[problem.inner]
+    reversing = [j for j in rubbing_dofs(sought.robot.model) if late[:, j].any()]
+    D = late[..., None] * np.eye(late.shape[1])[:, reversing]
+    W = np.concatenate([problem.W, D], axis=-1)
+    Q = np.linalg.qr((W / problem.sigma[:, None]).reshape(-1, W.shape[-1]))[0]
+    return replace(problem, W=W, Q=Q)
+
+
+def late_signs(data: Recording) -> Array:
+    """Change of the sign of each rate, (T, n), by a delay, per s."""
+    return -np.gradient(np.sign(data.dq), data.t, axis=0)
+
+
+def rubbing_dofs(model: Model) -> list[int]:
+    """Degrees of freedom whose joints may have friction."""
+    return sorted({x.dofs[0] for x in model.joints if x.type in SCREW_TYPES})
 
 
 def find_time_constant(

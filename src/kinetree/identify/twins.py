@@ -44,6 +44,8 @@ from kinetree.identify.hypotheses import (
 )
 from kinetree.identify.noise import fit_noise, leverage_of, padded, pieces
 
+CONSEQUENCES = ("lag", "pattern")  # what friction that is late by different times looks like
+
 
 @dataclass(frozen=True, eq=False)
 class Examined:
@@ -96,6 +98,7 @@ def examine(rows: Rows) -> Examined:
             for x in hypotheses
             if (x.kind, x.dofs) != (best.kind, best.dofs)
             and not (best.kind == "misfit" and x.kind == "time-scale")
+            and not (best.kind == "sticking" and x.kind in CONSEQUENCES and x.dofs[0] in best.dofs)
         ]
         scan = _scan(rows, hypotheses, scan.limit)
     r = len(first.solution[0])
