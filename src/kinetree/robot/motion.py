@@ -248,7 +248,8 @@ class Motion(RobotCore):
             controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
                 no controller.
             parameters: robot data that differ between rollouts, such as {"mass": array of shape
-                (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
+                (..., l), kg}; names and shapes as `free` of `compile`. `payload_parameters` gives
+                those of payloads. None: those of the robot.
             controls: controls of the actuators, shape (..., u) in the order of
                 `robot.model.actuator_names`, in their units, given in the same ways as tau; None:
                 actuators do not act. Their forces add to tau.
