@@ -330,17 +330,17 @@ class Model:
                 f"{name} is fixed to the base, which no joint moves; expected a frame on a link "
                 f"that moves ({', '.join(self.link_names)})."
             )
-        inertias = np.zeros((3, 3)) if I_com is None else np.asarray(I_com)
-        shapes = [np.shape(m), np.shape(com)[:-1], inertias.shape[:-2]]
         try:
-            batch = np.broadcast_shapes(*shapes)
-        except ValueError:
+            masses, centres = np.asarray(m), np.asarray(com)
+            inertias = np.zeros((3, 3)) if I_com is None else np.asarray(I_com)
+            batch = np.broadcast_shapes(masses.shape, centres.shape[:-1], inertias.shape[:-2])
+        except ValueError as problem:
             raise ShapeError(
-                f"m, com and I_com of {name} have leading axes {', '.join(map(str, shapes))}; "
-                "expected axes that broadcast, such as m (100,), com (3,) and I_com (100, 3, 3)."
+                f"leading axes of m, com and I_com of {name} do not broadcast: {problem}. Expected "
+                "such as m (100,), com (3,) and I_com (100, 3, 3)."
             ) from None
-        masses = np.broadcast_to(m, batch)
-        centres = np.broadcast_to(com, (*batch, *np.shape(com)[-1:]))
+        masses = np.broadcast_to(masses, batch)
+        centres = np.broadcast_to(centres, (*batch, *centres.shape[-1:]))
         inertias = np.broadcast_to(inertias, (*batch, *inertias.shape[-2:]))
         bodies = [np.empty((*batch, *np.shape(x))) for x in self._bodies]
         for x, robot_values in zip(bodies, self._bodies, strict=True):

@@ -142,7 +142,7 @@ MODEL = (
         (
             lambda: MODEL.payload_parameters([1, 2], np.zeros((3, 3))),
             ShapeError,
-            r"leading axes \(2,\), \(3,\), \(\); expected axes that broadcast",
+            "com and I_com of payload on 'arm' do not broadcast",
         ),
         (lambda: MODEL.payload_parameters([1], frame="base"), InputError, "is fixed to the base"),
         (lambda: MODEL.with_payload(np.nan), InputError, "mass of payload on 'arm' is nan"),
