@@ -336,7 +336,8 @@ class Model:
             batch = np.broadcast_shapes(masses.shape, centres.shape[:-1], inertias.shape[:-2])
         except ValueError as problem:
             raise ShapeError(
-                f"leading axes of m, com and I_com of {name} do not broadcast: {problem}. Expected "
+                f"leading axes of m, com and I_com of {name} do not broadcast: "
+                f"{str(problem).rstrip('.')}. Expected "
                 "such as m (100,), com (3,) and I_com (100, 3, 3)."
             ) from None
         masses = np.broadcast_to(masses, batch)
