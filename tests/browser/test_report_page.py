@@ -257,3 +257,13 @@ def test_a_robot_of_a_file(name, tmp_path, open_page, screenshots):
     page = open_page(write(tmp_path, name, report_page(robot, samples=200)))
     assert has_no_overflow(page)
     page.screenshot(path=screenshots / f"report_{name}.png", full_page=True)
+
+
+def test_labels_of_limits_have_the_colours_of_their_joints(tmp_path, open_page):
+    """The joint forces of the UR5e: 28 N m for the joints of its wrist alone."""
+    robot = kt.robots.ur5e()
+    path = tmp_path / "run.html"
+    robot.simulate(robot.neutral(), duration=0.02).plot(path, panels=["tau"])
+    page = open_page(path.as_uri())
+    marks = [x.get_attribute("class") for x in page.locator(".chart-svg .owner").all()]
+    assert marks == [f"track owner c{k} d0" for k in (3, 4, 5, 3, 4, 5)]

@@ -27,7 +27,7 @@ SAYS = {
     "04_forward_dynamics": r"energy changed by \de-(09|1\d) J",
     "05_many_robots_at_once": r"planets, robots, joints: \(2, 1000, 6\)",
     "07_export": r"exported NumPy and the kernel differ by \d\.\de-1\d in M",
-    "08_explain": r"Coriolis: +\[-76\*thetadot1\*thetadot2\*sin\(theta2\)/5, 0\]",
+    "08_explain": r"Coriolis: +\[-76\*theta1_dot\*theta2_dot\*sin\(theta2\)/5, 0\]",
     "09_simulate": r"exact parameters: error \de-1\d rad",
     "10_trajectory": r"the CSV file reads back to the same bits: True",
     "11_limits": r"timed anew it takes 0\.8\d* s: True",

@@ -23,7 +23,6 @@ SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL
 PAGES = (
     "api/scalars.md",
     "formulations/screw.md",
-    "formulations/closed.md",
     "formulations/link.md",
     "formulations/space.md",
     "how_to/urdf_problems.md",

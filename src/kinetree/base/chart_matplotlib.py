@@ -119,7 +119,7 @@ def _colour(k: int, count: int) -> Colour:
 def _draw_limits(axis: "Axes", chart: Chart, colours: list[Colour]) -> None:
     """Draw the limits in view, dashed, with values in the margin, and arrows to those out of view.
 
-    A limit of all lines is grey, another one has the colours of its lines.
+    A limit of all lines is grey, another one has the colours of its lines, also at its value.
     """
     low, high = chart.range()
     for one, colour in zip(chart.series, colours, strict=True):
@@ -129,14 +129,13 @@ def _draw_limits(axis: "Axes", chart: Chart, colours: list[Colour]) -> None:
                 axis.plot(one.x, near, color=colour, ls="--", lw=1.2, zorder=1)
     limits = chart.limits()
     above, below = ([x for x in limits if x.value > high], [x for x in limits if x.value < low])
-    labels = [(f"{x.words} ↑", 0.97) for x in above[-1:]]
-    labels += [(f"{x.words} ↓", 0.03) for x in below[:1]]
+    labels = [(x, " ↑", 0.97) for x in above[-1:]]
+    labels += [(x, " ↓", 0.03) for x in below[:1]]
     band = 0.03 * (high - low)
     for limit in limits:
         if not limit.near or limit in above or limit in below:
             continue
-        shared = len(limit.lines) == len(chart.series)
-        owners = [GREY] if shared else [colours[k] for k in limit.lines]
+        owners = [GREY] if limit.shared else [colours[k] for k in limit.lines]
         end = limit.value + (band if limit.upper else -band)
         axis.axhspan(limit.value, end, color=owners[0], alpha=0.18, lw=0, zorder=0.5)
         dash, period = 6, max(10, 7 * len(owners))
@@ -144,12 +143,16 @@ def _draw_limits(axis: "Axes", chart: Chart, colours: list[Colour]) -> None:
             style = (7 * k, (dash, period - dash))
             axis.axhline(limit.value, color=colour, ls=style, lw=1.2, zorder=1)
         y = (limit.value - low) / (high - low)
-        if all(abs(y - other) > 0.07 for _, other in labels):
-            labels.append((limit.words, y))
-    for words, y in labels:
-        axis.annotate(
-            words, (1.004, y), xycoords="axes fraction", va="center", fontsize=7.5, color=GREY
-        )
+        if all(abs(y - other) > 0.07 for *_, other in labels):
+            labels.append((limit, "", y))
+    for limit, arrow, y in labels:
+        parts = [("\N{EM DASH}", colours[k]) for k in limit.marked]
+        for k, (words, colour) in enumerate([*parts, (limit.words + arrow, GREY)]):
+            axis.annotate(
+                words, (1, y), (3 + 10 * k, 0), xycoords="axes fraction", va="center", fontsize=7.5,
+                textcoords="offset points", color=colour,
+                weight="normal" if colour == GREY else "bold",
+            )  # fmt: skip
 
 
 def _legend(figure: Any, chart: Chart) -> None:

@@ -16,6 +16,7 @@ COLOURS, DASHES = 8, 4  # of lines in the style sheet
 WIDTH, HEIGHT = 560, 250
 MAX_DRAWN = 400  # samples of a line; a picture is not wide enough to show more
 LETTER = 6.8  # width of a letter, roughly
+MARK, MARK_GAP = 7, 3  # width of the colour of a line at the label of a limit, and of the gap
 LABEL_GAP = 12  # least distance of two labels, one above the other
 LIGHT = ("#2b74c4", "#c76a00", "#23894c", "#c23b5e", "#7d5bd0", "#0b8792", "#8f5c22", "#66727e")
 DARK = ("#5aa2ee", "#f0a03c", "#4fc07d", "#f0708f", "#a88bf0", "#34bfcb", "#c99a63", "#a5b0bc")
@@ -98,7 +99,9 @@ def chart_elements(
     xs = axes[0].span(*(one.x for one in chart.series), np.array([x for _, x in chart.marks]))
     labels = {y: axes[1].label(y) for y in axes[1].ticks(ys)}
     left = max([34.0, *(7.2 * len(words) + 12 for words in labels.values())])
-    margin = max([10.0, *(LETTER * (len(x.words) + 2) + 4 for x in chart.limits())])
+    margin = max([10.0, *(
+        LETTER * (len(x.words) + 2) + 4 + (MARK + MARK_GAP) * len(x.marked) for x in chart.limits()
+    )])  # fmt: skip
     box = (left, width - margin, top + 38, top + height - 26)
     yield text(left, top + 14, chart.title, kind="name")
     fits = LETTER * len(axes[1].words) + 8 < left
@@ -191,7 +194,8 @@ def _lines(one: Series, kind: str, place: _Place) -> Iterator[str]:
 def _limits(chart: Chart, place: _Place) -> Iterator[str]:
     """Limits as dashed lines with a strip on their far side, and their values in the margin.
 
-    Of the limits out of view, the nearest is an arrow at the edge.
+    Of the limits out of view, the nearest is an arrow at the edge. The value of a limit that some
+    lines alone have stands behind the colours of these lines.
     """
     left, right, top, bottom = place.box
     for k, one in enumerate(chart.series):
@@ -204,21 +208,24 @@ def _limits(chart: Chart, place: _Place) -> Iterator[str]:
     limits = chart.limits()
     above = [x for x in limits if x.value > place.ys[1]]
     below = [x for x in limits if x.value < place.ys[0]]
-    labels = [(f"{x.words} ↑", top + 5) for x in above[-1:]]
-    labels += [(f"{x.words} ↓", bottom - 5) for x in below[:1]]
+    labels = [(x, " ↑", top + 5) for x in above[-1:]]
+    labels += [(x, " ↓", bottom - 5) for x in below[:1]]
     for limit in limits:
         if not limit.near or limit in above or limit in below:
             continue
         y = float(place.up(np.array([limit.value]))[0])
-        shared = len(limit.lines) == len(chart.series)
-        kind = "" if shared else f" {stroke(chart.colour(limit.lines[0]))}"
+        kind = "" if limit.shared else f" {stroke(chart.colour(limit.lines[0]))}"
         far = y + (-3 if limit.upper else 3)
         yield path(f"bound-band{kind}", f"M{left:.1f} {far:.1f}H{right:.1f}")
         yield path(f"bound{kind}", f"M{left:.1f} {y:.1f}H{right:.1f}")
-        if all(abs(y - other) >= LABEL_GAP for _, other in labels):
-            labels.append((limit.words, y))
-    for words, y in labels:
-        yield text(right + 4, y + 4, words, kind="bound-name")
+        if all(abs(y - other) >= LABEL_GAP for *_, other in labels):
+            labels.append((limit, "", y))
+    for limit, arrow, y in labels:
+        x = right + 4
+        for k in limit.marked:
+            yield path(f"track owner {stroke(chart.colour(k))}", f"M{x:.1f} {y:.1f}H{x + MARK:.1f}")
+            x += MARK + MARK_GAP
+        yield text(x, y + 4, limit.words + arrow, kind="bound-name")
 
 
 def pieces(x: Array, y: Array) -> Iterator[tuple[Array, Array]]:

@@ -19,6 +19,7 @@ NEAR_LIMIT = 0.15  # a limit is drawn if its line comes as near as this part of 
 NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
 MAX_SAMPLES = 1500  # of a line on a page
 MAX_NUMBERS = 100_000  # of a figure on a page, about 1 MB
+MAX_LIMIT_MARKS = 4  # lines whose colours stand at the label of a limit; plot.js has it too
 
 Bound = float | Array | None
 
@@ -115,17 +116,25 @@ class Limit:
         upper: whether it is an upper limit.
         lines: places of the series that have it.
         near: whether one of these lines comes near it, so that it is drawn.
+        shared: whether all lines of the chart have it.
     """
 
     value: float
     upper: bool
     lines: list[int]
     near: bool
+    shared: bool
+
+    @property
+    def marked(self) -> list[int]:
+        """Places of the series whose colours stand at its label; empty if all lines have it."""
+        return [] if self.shared else self.lines[:MAX_LIMIT_MARKS]
 
     @property
     def words(self) -> str:
-        """Such as "≤ 2.9"."""
-        return f"{'≤' if self.upper else '≥'} {label(self.value)}"
+        """Such as "≤ 2.9", and "≤ 2.9 +3" if three more lines have it than are marked."""
+        more = 0 if self.shared else len(self.lines) - len(self.marked)
+        return f"{'≤' if self.upper else '≥'} {label(self.value)}{f' +{more}' if more else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +180,8 @@ class Chart:
                     owners.setdefault((bound, upper), []).append(k)
         return [
             Limit(value, upper, lines, any(
-                ends[k][0] - near <= value <= ends[k][1] + near for k in lines))
+                ends[k][0] - near <= value <= ends[k][1] + near for k in lines),
+                len(lines) == len(self.series))
             for (value, upper), lines in sorted(owners.items(), reverse=True)
         ]  # fmt: skip
 

@@ -18,7 +18,7 @@ from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, print_json, waiting
-from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.errors import InputError, KinetreeWarning, MissingPackageError, ModelError
 from kinetree.model import WORLD, Model, joint_pose
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def convert(
 
 def written(robot: "Robot", ending: str) -> tuple[str, Model, list[str]]:
     """The text of a robot, the model that is read back from it, and what is lost."""
-    from kinetree.files.loading import load_string
     from kinetree.files.write.json import from_json
     from kinetree.model import build_model
 
@@ -101,9 +100,21 @@ def written(robot: "Robot", ending: str) -> tuple[str, Model, list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)  # of losses, which are listed
         if ending != ".json":
-            return text, load_string(text).model, DROPPED.findall(text)
+            return text, _read_back(text, ending), DROPPED.findall(text)
         description = replace(from_json(text), constrained=None)
         return text, build_model(description, unphysical="allow"), loads(text)["not_written"]
+
+
+def _read_back(text: str, ending: str) -> Model:
+    from kinetree.files.loading import load_string
+
+    try:
+        return load_string(text).model
+    except MissingPackageError as error:
+        raise MissingPackageError(
+            f"convert reads the {FORMATS[ending]} text back, to compare it with the robot, before "
+            f"it writes the file: {error}"
+        ) from error
 
 
 def _text(model: Model, ending: str) -> str:

@@ -15,9 +15,12 @@ from kinetree.cli.arguments import (
     words_argument,
 )
 from kinetree.cli.choices import choose, find_robot
+from kinetree.cli.messages import notify
 from kinetree.cli.output import check_output, print_json, print_text
 from kinetree.cli.tables import Terminal
 from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.friction import JointFriction
 
 if TYPE_CHECKING:
     from kinetree.symbols.robot import SymbolicRobot
@@ -63,8 +66,9 @@ def equations(
 ) -> None:
     """Derive the equations of motion in closed form, exact and simplified.
 
-    M ddq + c + g + springs + friction = tau, angles in radians. Arms of six joints take a second; C
-    of a seven-axis arm is slow and fills a megabyte. Needs SymPy: pip install 'kinetree[symbolic]'.
+    M ddq + c + g + springs + friction = tau, angles in radians; M contains armature and rotors.
+    Arms of six joints take a second; C of a seven-axis arm is slow and fills a megabyte. Needs
+    SymPy: pip install 'kinetree[symbolic]'.
 
     For example:
 
@@ -95,6 +99,8 @@ def equations(
             f"constraints, and {model.name!r} has none. Expected {', '.join(SYMBOLIC)}."
         )
     wanted = wanted or (["M", "C", "g"] if model.constraints is None else ["M_r", "h_r", "Phi"])
+    if quantity is None and model.constraints is None:
+        report_left_out(model)
     forms = symbolic(model, "all" if "all" in kinds else kinds or None)
     texts: dict[str, str] = {}
     with Terminal(stderr=True).status("deriving") as status:
@@ -105,6 +111,17 @@ def equations(
         print_json(document(forms, format, texts), output)
     else:
         print_text("\n".join(named(name, format, x) for name, x in texts.items()), output)
+
+
+def report_left_out(model: Model) -> None:
+    """Print on stderr the forces of a robot that M, C and g do not have."""
+    rubs = any(joint.friction != JointFriction() for joint in model.joints)
+    names = [x for x, present in (("friction", rubs), ("springs", bool(model.springs))) if present]
+    if names:
+        notify(
+            f"{model.name!r} has {' and '.join(names)}, which M, C and g leave out: add --quantity "
+            f"M C g {' '.join(names)}, or --quantity tau, which has all."
+        )
 
 
 def named(name: str, format: str, text: str) -> str:

@@ -91,6 +91,6 @@ def excite(
         report = loaded.check(found.motion)
     Planned(
         loaded, found.motion, report, degrees,
-        f"condition number {found.condition:.4g}, {found.before:.4g} before the search",
+        f"condition number {found.condition:.0f}, {round(found.before, -1):.0f} before the search",
         {"condition": found.condition, "condition_before": found.before},
     ).write(output, json, plot, SHOWN)  # fmt: skip

@@ -39,7 +39,12 @@ LONGEST = 20  # radii of gyration, in sizes of the robot, that are taken as a mi
 SIZE = 0.5  # m, of a robot whose joints all lie in one place
 SPARE = 1e-3  # of the largest second moment, that a corrected inertia has in every direction
 BALL = 0.05  # m, radius of the solid ball whose inertia is suggested where there is none
+DENSEST = 25e3  # kg/m^3; osmium, the densest metal, has 22.6e3
+ALUMINIUM = 2.7e3  # kg/m^3, of the ball whose inertia is suggested where one is too small
+LEAST_JUDGED = 0.2  # kg; lighter links are often dummies (frames of sensors) with nominal numbers
 LIMIT = '<limit lower="-3.1416" upper="3.1416" velocity="1" effort="100"/>'
+
+STOPPED = "Reading stopped here: what follows in the file is not judged."
 
 # what the loader reports on masses and inertias, for which `_bodies` has corrections
 BODIES = "is not a physical body|moves no mass|moves has a mass|is that of a body of"
@@ -147,7 +152,8 @@ def judged(
         except (ParseError, ModelError) as error:
             if not Path(robot).is_file():
                 raise
-            return None, "unreadable", [_judge(Note(translate(str(error))), "problem")]
+            first = _judge(Note(translate(str(error))), "problem")
+            return None, "unreadable", [replace(first, text=f"{first.text} {STOPPED}")]
         findings = list(dict.fromkeys(_findings(loaded, reading, meshes)))
     problems = any(x.level == "problem" or reading.strict for x in findings)
     return loaded.name, "problems" if problems else "fine", findings
@@ -191,6 +197,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
     is_mjcf = report.source.suffix.lower() in MJCF
     if not is_mjcf:  # MuJoCo itself has compiled an MJCF file: its bodies are in order
         yield from _bodies(description, robot)
+    yield from _dense(description, robot, is_mjcf)
     for note in report.warnings:
         if not re.search(BODIES, note.text):
             yield _judge(note)
@@ -269,6 +276,69 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
             f'give each an <inertial>, such as <mass value="0.1"/> with {example} (a ball of '
             f"{number(2 * BALL)} m), or fix its joint",
         )
+
+
+def _dense(description: RobotDescription, robot: Robot, is_mjcf: bool) -> Iterator[Finding]:
+    """Links that are denser than any material, by their inertias or in their drawn shapes.
+
+    Of all bodies with a mass and no part denser than a limit, the solid ball has the least trace of
+    the inertia: if that ball is too dense, so is a part of the body, whatever its shape is.
+    """
+    moving = {x.child for x in description.joints if x.type != FIXED}
+    volumes = {} if is_mjcf else _drawn_volumes(robot)
+    for link in description.links:
+        for body in link.bodies:
+            m, moments = known(np.asarray(body.m)), known(np.asarray(body.I_com))
+            if m is None or moments is None or float(m) < LEAST_JUDGED:
+                continue
+            m, volume = float(m), volumes.get(link.name, np.inf)
+            radius = (5 / 6 * max(float(np.trace(moments)), 0) / m) ** 0.5
+            density = m / (_ball(radius) or np.inf)
+            sound = not physical_faults(m, moments) and np.linalg.eigvalsh(moments)[0] > SMALLEST
+            if sound and density > DENSEST:
+                text = (
+                    f"link {link.name!r} of {number(m)} kg has the inertia of a solid ball "
+                    f"{number(2 * radius, 2)} m across, of {number(density / 1e3, 3)} g/cm^3; no "
+                    "material has more than 23."
+                )
+                level: Level = "problem" if link.name in moving and not is_mjcf else "remark"
+                yield Finding(level, text, link.where, _lighter(m, density))
+            elif m > DENSEST * volume > 0:
+                text = (
+                    f"link {link.name!r} of {number(m)} kg is drawn with {number(volume * 1e6, 3)} "
+                    f"cm^3: {number(m / volume / 1e3, 3)} g/cm^3, and no material has more than 23."
+                )
+                yield Finding("remark", text, link.where, "write the mass in kg, sizes in m")
+
+
+def _ball(radius: float) -> float:
+    """Volume of a ball."""
+    return 4 / 3 * np.pi * radius**3
+
+
+def _lighter(m: float, density: float) -> str:
+    """A correction of a link that is too dense: its mass is in grams, or its inertia too small."""
+    if m > 20 and density < 1e3**2.5 * DENSEST:  # at a thousandth of m, the ball is possible
+        return f'if the mass is in grams, write <mass value="{number(m / 1e3)}"/>'
+    radius = (m / ALUMINIUM / _ball(1)) ** (1 / 3)
+    tag = inertia_tag(0.4 * m * radius**2 * np.eye(3))
+    return f"a ball of aluminium of that mass has {tag}; write the mass in kg, moments in kg m^2"
+
+
+def _drawn_volumes(robot: Robot) -> dict[str, float]:
+    """Volume of the visuals of every link that is drawn without meshes, m^3."""
+    from kinetree.views.visuals import visual_source
+
+    volumes, drawn = dict[str, float](), visual_source(robot)
+    for x in () if drawn is None else drawn.visuals():
+        size = np.array(x.size)
+        volume = {
+            "box": np.prod(size), "sphere": _ball(size[0]), "ellipsoid": _ball(1) * np.prod(size),
+            "cylinder": np.pi * size[0] ** 2 * size[-1],
+            "capsule": np.pi * size[0] ** 2 * size[-1] + _ball(size[0]),
+        }.get(x.kind, np.inf)  # fmt: skip
+        volumes[x.link] = volumes.get(x.link, 0.0) + float(volume)
+    return volumes
 
 
 def _physical(body: Body) -> str:

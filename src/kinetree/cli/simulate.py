@@ -198,9 +198,10 @@ def simulate(
     acting = _forces(loaded, tau, forces, recorded)
     inputs = read_controls(model, controls, control_file, degrees)
     typed = Control(controller, to, reference, step, kp, kd, ki)
+    target = typed.target(loaded, degrees)
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     q0, dq0 = closed_start(loaded, start, (q, dq), degrees)
-    goal = typed.goal(loaded, q0, degrees, recorded)
+    goal = typed.goal(loaded, q0, target, degrees, recorded)
     control = typed.make(goal)
     duration = goal.needed_duration if duration is None else duration
     if goal.kind == PLANNED and goal.duration > duration:
@@ -366,26 +367,35 @@ class Control:
         self._refuse("ki")
         return controllers.PD(goal.reference, kp, kd, gravity=gravity)
 
-    def goal(self, robot: Robot, q0: Array, degrees: bool, recorded: Recorded) -> Goal:
-        """Read the reference of a controller: of a file, a motion planned from q0, or a step."""
-        from kinetree.cli.rows import read_trajectory, request_of
-        from kinetree.motion.plan.within_limits import reference_to
-
+    def target(self, robot: Robot, degrees: bool) -> Array | None:
+        """The position --to, (nq,), or None; raises for options that do not belong together."""
         if self.name in ("none", "gravity"):
             unused = ("kp",) if self.name == "gravity" else ("kp", "kd")
             self._refuse("to", "reference", "step", *unused, "ki")
-            return Goal()
+            return None
+        if self.reference is None:
+            q1 = vector(robot.model, "q", self.to, degrees, "--to")
+            return closed_position(robot, q1, self.to, degrees, "--to")
+        if self.to or self.step:
+            raise InputError(
+                f"--{'to' if self.to else 'step'} and --reference both give the goal; expected "
+                "one of them."
+            )
+        return None
+
+    def goal(
+        self, robot: Robot, q0: Array, q1: Array | None, degrees: bool, recorded: Recorded
+    ) -> Goal:
+        """The reference of a controller: of a file, a motion planned from q0 to q1, or a step."""
+        from kinetree.cli.rows import read_trajectory, request_of
+        from kinetree.motion.plan.within_limits import reference_to
+
         if self.reference is not None:
-            if self.to or self.step:
-                raise InputError(
-                    f"--{'to' if self.to else 'step'} and --reference both give the goal; expected "
-                    "one of them."
-                )
             request = request_of(robot.model, recorded, degrees=degrees)
             motion = read_trajectory(self.reference, request)
             return Goal(motion, FILE, motion.duration)
-        q1 = vector(robot.model, "q", self.to, degrees, "--to")
-        q1 = closed_position(robot, q1, self.to, degrees, "--to")
+        if q1 is None:
+            return Goal()
         try:
             motion = None if self.step else reference_to(robot, q0, q1)
         except InputError as error:

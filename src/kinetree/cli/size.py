@@ -28,6 +28,8 @@ from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
 from kinetree.cli.tables import column_table, console, screen_table, unit_column
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.joints import REVOLUTE
+from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ COLUMNS: dict[str, tuple[Callable[["JointLoad"], float], tuple[str, str]]] = {
     "energy": (lambda x: x.drawn, ("J", "J")),
 }
 SIZES = tuple(x for x in COLUMNS if x not in ("lowest", "highest"))
+ON_AXIS = 1e-9  # m, distance from a joint's axis that is rounding
 CURVE = 201  # speeds at which the limit of a drive is drawn
 
 
@@ -68,10 +71,15 @@ def size(
     /,
     *,
     payload: Annotated[
-        float | None, number_argument("Mass at the tool besides the robot's own, kg.")
+        float | None, number_argument("Point mass at the origin of --frame, kg.")
     ] = None,
     frame: Annotated[
-        str | None, option("--frame", "Frame that carries the payload; the tool.", value="NAME")
+        str | None,
+        option(
+            "--frame",
+            "Frame that carries the payload: a link or frame of the robot; the tool if left out.",
+            value="NAME",
+        ),
     ] = None,
     motors: Annotated[
         Path | None,
@@ -105,7 +113,7 @@ def size(
     kinetree size ur5e plan.csv --plot size.png
     ```
 
-    JSON has robot, motion, duration, payload, joints, motors.
+    JSON has robot, motion, duration, payload, frame (that carries it), joints, motors.
     """
     from kinetree.cli.rows import read_trajectory, request_of
     from kinetree.motion.limits.motors import motor_loads
@@ -133,6 +141,7 @@ def size(
                 "motion": report.trajectory,
                 "duration": report.duration,
                 "payload": payload or 0.0,
+                "frame": None if payload is None else frame or loaded.model.tool,
                 "joints": joint_documents(report, degrees),
                 "motors": None if compared is None else [motor_document(x) for x in compared],
             }
@@ -141,9 +150,26 @@ def size(
         carried = "" if payload is None else f", with {payload:g} kg"
         title = f"{report.robot}, {report.trajectory!r}: {report.duration:.4g} s{carried}"
         load_table(title, report, SIZES, degrees)
+        if payload is not None:
+            console().print(payload_place(loaded.model, frame or loaded.model.tool))
         if compared is not None:
             print_motors(compared)
     return 0 if compared is None or not without_motor(compared) else 1
+
+
+def payload_place(model: Model, frame: str) -> str:
+    """A sentence on where the payload is, and on the joint whose axis goes through it."""
+    place, text = model.frame(frame), f"The payload is a point mass at the origin of {frame!r}"
+    joint = None if place.link == WORLD else model.joints[place.link]
+    if joint is None or joint.type != REVOLUTE:
+        return f"{text}."
+    w, v = np.split(np.asarray(joint.A[:, 0], float), 2)
+    if np.linalg.norm(v + np.cross(w, np.asarray(place.T_if, float)[:3, 3])) > ON_AXIS:
+        return f"{text}."
+    return (
+        f"{text}, on the axis of joint {joint.name!r}, and asks no torque of that joint. To place "
+        "it elsewhere, name a frame with --frame, such as a link that the file fixes there."
+    )
 
 
 def load_table(title: str, report: "LimitReport", columns: Sequence[str], degrees: bool) -> None:
@@ -196,6 +222,12 @@ def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure
     return Figure(f"{report.robot}, {report.trajectory}: torque over speed", tuple(charts))
 
 
+def shortage(load: "MotorLoad") -> str:
+    """What a motor has too little of; its rated torque is what it gives without overheating."""
+    words = ("torque", "heating", "speed")  # of the shares, in their order
+    return ", ".join(word for word, share in zip(words, load.shares, strict=True) if share > 1)
+
+
 def without_motor(compared: Sequence["MotorLoad"]) -> list[str]:
     """Joints for which no motor is enough."""
     return [x for x in dict.fromkeys(y.joint for y in compared)
@@ -209,7 +241,7 @@ def print_motors(compared: Sequence["MotorLoad"]) -> None:
         [
             x.joint if k == 0 or compared[k - 1].joint != x.joint else "", x.motor.name,
             *(number(100 * y if y > ROUNDING else 0, 3) for y in x.shares),
-            "enough" if x.ok else Text("TOO WEAK", style="bold red"),
+            "enough" if x.ok else Text(f"NOT ENOUGH: {shortage(x)}", style="bold red"),
         ]
         for k, x in enumerate(compared)
     ]  # fmt: skip

@@ -29,6 +29,7 @@ from kinetree.cli.tables import clear_rounding, column_table, console, unit_colu
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import METRE, factors, kinds, units
@@ -54,8 +55,11 @@ def sliding(model: Model) -> list[bool]:
 
 
 def read_state(model: Model, given: Mapping[str, Words], degrees: bool) -> dict[str, Array]:
-    """Read every quantity in SI units; those left out are zero."""
-    return {name: vector(model, name, words, degrees) for name, words in given.items()}
+    """Read every quantity in SI units; those left out are zero. Reports q beyond the limits."""
+    state = {name: vector(model, name, words, degrees) for name, words in given.items()}
+    if "q" in state:
+        report_beyond(model, state["q"], degrees)
+    return state
 
 
 def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
@@ -331,6 +335,22 @@ def report_middle(
             f"{option} leaves out {counted(len(moved), 'joint')} whose limits exclude zero; "
             f"taken in the middle of the limits: {', '.join(moved[:MAX_NAMES])}{more}."
         )
+
+
+def report_beyond(model: Model, q: Array, degrees: bool) -> None:
+    """Print on stderr the joints whose positions are beyond their limits."""
+    bounds, unit = bounds_of(model), units(model, "q", degrees)
+    scale = np.broadcast_to(factors(model, "q", degrees), model.nq)
+    beyond, turned = list[str](), False
+    for k, lower, upper in zip(bounds.coords.tolist(), bounds.lower, bounds.upper, strict=True):
+        if k >= 0 and not lower - CLOSED <= q[k] <= upper + CLOSED:
+            at, least, most = (number(float(x) / scale[k], 6) for x in (q[k], lower, upper))
+            beyond.append(f"{model.coordinate_names[k]} = {at} {unit[k]} ({least} to {most})")
+            turned |= unit[k] == "rad" and abs(q[k]) > 2 * np.pi
+    if beyond:
+        more = f" and {len(beyond) - MAX_NAMES} more" if len(beyond) > MAX_NAMES else ""
+        question = " Are these degrees? Then add --degrees." if turned else ""
+        notify(f"--q is beyond the limits: {', '.join(beyond[:MAX_NAMES])}{more}.{question}")
 
 
 def named_numbers(

@@ -17,6 +17,7 @@ from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
     BY_JOINT,
     Following,
+    Gained,
     RobotLike,
     allowed_acceleration,
     check_reference,
@@ -36,7 +37,7 @@ from kinetree.simulate.core.controller import NamedFields, Reference, SignalValu
 
 
 @dataclass(frozen=True, eq=False)
-class GravityCompensation(Stateless):
+class GravityCompensation(Gained, Stateless):
     """tau = g(q) - kd dq: the robot floats, and comes to rest if kd is above 0.
 
     Forces of springs are part of g here, so that the robot stays wherever it is put.

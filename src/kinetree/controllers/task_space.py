@@ -26,6 +26,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.controllers.terms import (
     BY_JOINT,
+    Gained,
     RobotLike,
     as_reference,
     errors,
@@ -38,13 +39,7 @@ from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.model.quantity import task_rows
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import (
-    ByValue,
-    NamedFields,
-    Reference,
-    SignalValues,
-    Stateless,
-)
+from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.matrices import factor, solve
 
@@ -70,7 +65,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Posture(ByValue):
+class Posture(Gained):
     """Motion in the null space: ddq_0 = kp (q_p - q) - kd dq, or towards a moving reference.
 
     Args:
@@ -86,7 +81,7 @@ class Posture(ByValue):
     kd: ArrayLike
 
 
-class FrameLaw(Stateless):
+class FrameLaw(Gained, Stateless):
     """The part shared by laws of a frame: the frame, its robot and its reference."""
 
     named_fields: ClassVar[NamedFields] = {}  # poses and gains of a frame have no joints

@@ -24,7 +24,7 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
-from kinetree.base.containers import refuse_labels
+from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
@@ -51,6 +51,8 @@ REFERENCE_OPEN = 1e-5  # rad or m: the most that a reference may miss the constr
 
 # the names along the fields of controllers that follow a motion of the joints
 BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof_axis}
+
+GAINS = ("kp", "kd", "ki", "lam", "K", "D")  # fields of controllers that are gains
 
 
 def lean(model: Model) -> LeanModel:
@@ -198,7 +200,21 @@ def check_reference(model: Model, reference: Reference, law: str) -> None:
         )
 
 
-class Following(ByValue):
+class Gained(ByValue):
+    """The part shared by controllers with gains, which are checked when the controller is made.
+
+    Their size is that of the robot, and is checked with it; so are gains by name.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in GAINS:
+            value = getattr(self, name, None)
+            if value is not None and not has_labels(value):
+                _gain_numbers(value, name)
+
+
+class Following(Gained):
     """The part shared by controllers that follow a reference."""
 
     reference: Reference
@@ -237,16 +253,31 @@ def errors(
 def gain(value: ArrayLike, size: int, name: str) -> Array:
     """Gains as a matrix (size, size), from a number, a diagonal (size,) or the matrix itself."""
     refuse_labels(value, name, f"a number, ({size},) or a matrix")
-    x = np.asarray(value, float)
+    x = _gain_numbers(value, name)
     if x.ndim < 2:
         if x.shape not in ((), (size,)):
             raise ShapeError(f"{name} has shape {x.shape}; expected (), ({size},) or a matrix.")
         x = np.diag(np.broadcast_to(x, size))
-    if x.shape != (size, size) or not np.isfinite(x).all():
-        raise ShapeError(f"{name} has shape {x.shape}; expected finite numbers ({size}, {size}).")
-    eigenvalues = np.linalg.eigvalsh((x + x.T) / 2)
+    if x.shape != (size, size):
+        raise ShapeError(f"{name} has shape {x.shape}; expected (), ({size},) or ({size}, {size}).")
+    return x
+
+
+def _gain_numbers(value: ArrayLike, name: str) -> Array:
+    """A gain as an array; raise unless it is a positive semi-definite matrix or a diagonal."""
+    try:
+        x = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is {value!r}; expected a number, a diagonal of shape (n,) or a matrix (n, n)."
+        ) from None
+    if x.ndim > 2 or (x.ndim == 2 and x.shape[0] != x.shape[1]):
+        raise ShapeError(f"{name} has shape {x.shape}; expected (), (n,) or (n, n).")
+    if not np.isfinite(x).all():
+        raise InputError(f"{name} is {x.tolist()}; expected finite numbers.")
+    eigenvalues = np.linalg.eigvalsh((x + x.T) / 2) if x.ndim == 2 else np.atleast_1d(x)
     # a singular gain such as v v.T has eigenvalues of 0 plus or minus the rounding of a library
-    if eigenvalues.min() < -1e-12 * eigenvalues.max(initial=0):
+    if eigenvalues.min(initial=0) < -1e-12 * eigenvalues.max(initial=0):
         raise InputError(f"{name} is not positive semi-definite: it would push away from the goal.")
     return x
 

@@ -1,12 +1,12 @@
 """Page: an explanation as titles, sections and rows, which the writers turn into text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.base.arrays import Array, known
-from kinetree.explain.numbers import column_cells, expression, is_listed
+from kinetree.explain.numbers import ROUNDING, column_cells, expression, is_listed
 from kinetree.explain.record import Carried, LinkSteps, Term, Torque
 from kinetree.explain.words import SYMBOLS, TITLES, Equation, components
 from kinetree.scalars import Scalar
@@ -18,6 +18,7 @@ OPTIONAL = {
 }  # fmt: skip
 CONSTRAINT_TITLE = "Forces of the constraints; lambda acts on frame_b, in the axes of frame_a"
 NOTE = 'Rows add up to the row "=". Gravity has its own row; "motion" excludes gravity.'
+FORCES = ("F", "f", "n", "tau")  # symbols of forces and moments
 POSES = {
     "in the parent": ("T_pi = M_pi T(q)", r"T_{pi} = M_{pi} T(q)"),
     "in {s}": ("T_si = T_sp T_pi", r"T_{si} = T_{sp} T_{pi}"),
@@ -99,8 +100,11 @@ class Page:
 
 
 def page_of(name: str, formulation: str, links: Sequence[LinkSteps], torque: Torque) -> Page:
-    """The page of the robot `name`."""
-    sheets = [link_sheet(steps) for steps in links]
+    """The page of the robot `name`; forces that are rounding errors alone are shown as 0."""
+    size = rounding_size(links)
+    shares = {cause: cleared(x, size) for cause, x in torque.shares.items()}
+    torque = replace(torque, shares=shares, tau=cleared(torque.tau, size))
+    sheets = [link_sheet(steps, size) for steps in links]
     if torque.names:
         sheets.append(Sheet("Joint forces by cause", (torque_section(torque),)))
     carried = torque.constraints
@@ -114,11 +118,33 @@ def page_of(name: str, formulation: str, links: Sequence[LinkSteps], torque: Tor
     return Page(f"{name}: {TITLES[formulation]}", tuple(sheets), ending, len(links))
 
 
-def link_sheet(steps: LinkSteps) -> Sheet:
-    """Poses, outward pass and inward pass of one link."""
+def rounding_size(links: Sequence[LinkSteps]) -> float:
+    """Size of rounding errors in forces and moments, N and N m: that of forces times lengths."""
+    parts = [x.value for steps in links for key in FORCES if key in steps.terms
+             for x in steps[key].parts]  # fmt: skip
+    lengths = [1.0, *(_largest(steps["T"].value[:3, 3]) for steps in links)]
+    return ROUNDING * max(map(_largest, parts), default=0.0) * max(lengths)
+
+
+def _largest(x: Array) -> float:
+    """The largest finite magnitude; 0 for symbols."""
+    numbers = known(np.asarray(x))
+    if numbers is None:
+        return 0.0
+    return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0))
+
+
+def cleared(x: Array, size: float) -> Array:
+    """x with 0 for numbers of at most that size; symbols stay."""
+    numbers = known(np.asarray(x))
+    return x if numbers is None else np.where(np.abs(numbers) <= size, 0.0, numbers)
+
+
+def link_sheet(steps: LinkSteps, size: float) -> Sheet:
+    """Poses, outward pass and inward pass of one link; forces of at most `size` are 0."""
     title = f"{steps.name}, on {steps.parent} by {steps.joint} ({steps.type})"
     vectors = [term for symbol, term in steps.terms.items() if symbol != "T"]
-    sections = (pose_section(steps["T"]), *(vector_section(term, steps) for term in vectors))
+    sections = (pose_section(steps["T"]), *(vector_section(term, steps, size) for term in vectors))
     return Sheet(title, sections)
 
 
@@ -143,8 +169,9 @@ def pose_section(term: Term) -> Section:
     return Section("T", latex, meaning, f"p in {units[0]}", columns, tuple(rows), groups)
 
 
-def vector_section(term: Term, steps: LinkSteps) -> Section:
-    """The parts of a vector and their total."""
+def vector_section(term: Term, steps: LinkSteps, size: float) -> Section:
+    """The parts of a vector and their total; forces of at most `size` are 0."""
+    size = size if term.symbol in FORCES else 0.0
     latex, meaning, units = SYMBOLS[term.symbol]
     if term.symbol == "tau":
         names = [name.rpartition(".")[2] for name in steps.rates]
@@ -154,11 +181,12 @@ def vector_section(term: Term, steps: LinkSteps) -> Section:
         columns, unit = components(term.symbol), ", ".join(units)
         groups = (3,) * (len(columns) // 3)
     rows = [
-        Row(part.name, (part.equation, part.latex), np.atleast_1d(part.value))
+        Row(part.name, (part.equation, part.latex), np.atleast_1d(cleared(part.value, size)))
         for part in term.parts
         if part.name not in OPTIONAL or not _is_zero(part.value)
     ]
-    rows.append(Row(f"= {term.symbol}", ("", ""), np.atleast_1d(term.value), total=True))
+    total = np.atleast_1d(cleared(term.value, size))
+    rows.append(Row(f"= {term.symbol}", ("", ""), total, total=True))
     return Section(term.symbol, latex, meaning, unit, tuple(columns), tuple(rows), groups)
 
 

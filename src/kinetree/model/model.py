@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.tables import counted, notebook_table, number
-from kinetree.errors import InputError, NameLookupError, visible
+from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
@@ -282,18 +282,88 @@ class Model:
                 None: a point mass.
             frame: name of a frame of the robot.
         """
-        name = f"payload on {(self.tool if frame is None else frame)!r}"
+        place, name = self.frame(frame), self._payload_name(frame)
         body = check_physical(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
-        place = self.frame(frame)
-        body, i = move_body(*body, place.T_if), place.link
-        if i == WORLD:
-            return self.replace(base=compose(self.base, body))
-        merged = compose((self.m[i], self.com[i], self.I_com[i]), body)
+        if place.link == WORLD:
+            return self.replace(base=compose(self.base, move_body(*body, place.T_if)))
+        merged = self._loaded_link(body, place)
         changed = {
-            key: np.array([value if k == i else x for k, x in enumerate(getattr(self, key))])
-            for key, value in zip(BODY, merged, strict=True)
+            key: np.array([value if k == place.link else x for k, x in enumerate(robot_values)])
+            for key, robot_values, value in zip(BODY, self._bodies, merged, strict=True)
         }
         return self.replace(**changed)
+
+    def payload_parameters(
+        self,
+        m: ArrayLike,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> dict[str, Array]:
+        """Return "mass", "com" and "inertia" of the links with each of many payloads.
+
+        They are what `with_payload` makes of each payload, for `simulate(parameters=...)` and for
+        kernels with `free=["mass", "com", "inertia"]`. A payload changes all three: "mass" alone
+        would put it at the centre of its link.
+
+        Args:
+            m: masses of the payloads, shape (...), kg.
+            com: centres of mass in the frame, shape (..., 3), m.
+            I_com: inertias about the centres of mass in the axes of the frame, shape (..., 3, 3),
+                kg m^2; None: point masses.
+            frame: name of a frame of the robot; None: the tool.
+
+        Returns:
+            "mass" (..., l), kg; "com" (..., l, 3), m; "inertia" (..., l, 3, 3), kg m^2. Leading
+            axes broadcast.
+
+        Example:
+            >>> robot = kt.robots.panda()
+            >>> data = robot.payload_parameters([0.0, 1.0, 2.0], com=(0, 0, 0.06))
+            >>> gravity = robot.compile("gravity_forces", free=list(data))
+            >>> gravity(robot.neutral(), *data.values()).shape
+            (3, 7)
+        """
+        place, name = self.frame(frame), self._payload_name(frame)
+        if place.link == WORLD:
+            raise InputError(
+                f"{name} is fixed to the base, which no joint moves; expected a frame on a link "
+                f"that moves ({', '.join(self.link_names)})."
+            )
+        try:
+            masses, centres = np.asarray(m), np.asarray(com)
+            inertias = np.zeros((3, 3)) if I_com is None else np.asarray(I_com)
+            batch = np.broadcast_shapes(masses.shape, centres.shape[:-1], inertias.shape[:-2])
+        except ValueError as problem:
+            raise ShapeError(
+                f"leading axes of m, com and I_com of {name} do not broadcast: "
+                f"{str(problem).rstrip('.')}. Expected "
+                "such as m (100,), com (3,) and I_com (100, 3, 3)."
+            ) from None
+        masses = np.broadcast_to(masses, batch)
+        centres = np.broadcast_to(centres, (*batch, *centres.shape[-1:]))
+        inertias = np.broadcast_to(inertias, (*batch, *inertias.shape[-2:]))
+        bodies = [np.empty((*batch, *np.shape(x))) for x in self._bodies]
+        for x, robot_values in zip(bodies, self._bodies, strict=True):
+            x[...] = robot_values
+        for k in np.ndindex(batch):
+            body = check_physical(masses[k], centres[k], inertias[k], self._payload_name(frame, k))
+            for x, value in zip(bodies, self._loaded_link(body, place), strict=True):
+                x[(*k, place.link)] = value
+        return dict(zip(("mass", "com", "inertia"), bodies, strict=True))
+
+    @property
+    def _bodies(self) -> tuple[Array, Array, Array]:
+        """Mass, centre and inertia of every link, in the order of `BODY`."""
+        return self.m, self.com, self.I_com
+
+    def _payload_name(self, frame: str | None, k: tuple[int, ...] = ()) -> str:
+        return f"payload{list(k) if k else ''} on {(self.tool if frame is None else frame)!r}"
+
+    def _loaded_link(self, body: BodyParts, place: Frame) -> BodyParts:
+        """The link of a frame together with a body that is fixed to the frame."""
+        m, com, I_com = (x[place.link] for x in self._bodies)
+        return compose((m, com, I_com), move_body(*body, place.T_if))
 
     def with_friction(self, friction: Friction | Mapping[str, Friction]) -> "Model":
         """Return the same robot with other friction at all joints, or at some.

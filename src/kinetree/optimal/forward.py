@@ -111,7 +111,7 @@ def call(
     loop: Rollout, state: Array, params: Array, table: Array, records: Sequence[Array]
 ) -> None:
     """Run a loop over all rows of the table; the state is replaced by the last one."""
-    N, count = len(table), len(state)
+    N, count, watched = len(table), len(state), state.shape[1]  # margins are not watched
     loop.run(
         LoopCall(
             state=state,
@@ -122,7 +122,7 @@ def call(
             rows=np.arange(N),
             steps=N,
             records=records,
-            first=np.full((count, loop.stepping.watched), -1),
-            amount=np.zeros((count, loop.stepping.watched)),
+            first=np.full((count, watched), -1),
+            amount=np.empty((count, watched)),
         )
     )

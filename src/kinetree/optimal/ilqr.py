@@ -54,6 +54,14 @@ class Plans:
         """The whole cost of each plan, (B,)."""
         return self.costs.sum(1)
 
+    def take(self, which: Array, **arrays: Array) -> None:
+        """Replace arrays (N, B, ...) of some plans."""
+        for name, x in arrays.items():
+            if which.all():
+                setattr(self, name, x)
+            else:
+                getattr(self, name)[:, which] = x[:, which]
+
     def moved_to(self, x: Array, u: Array) -> "Plans":
         """The same with other states and forces, to begin with."""
         return replace(self, x=x, u=u, history=[])
@@ -146,15 +154,15 @@ class Solver:
         sound = np.isfinite(sums).all(1) & np.isfinite(v0).all(1)
         done = active & sound & closed & (expected <= small)
         self._end(plans, active, done, CONVERGED)
-        plans.K[:, done], plans.k[:, done] = K[:, done], k[:, done]
+        if done.any():
+            plans.take(done, K=K, k=k)
         trying = active & sound
         nu = MULTIPLIER * np.maximum(np.abs(end[1]).max(1), np.abs(v0).max(1)) * (open_by > 0)
         length, x, u, costs = self._search(
             plans, (K, k), p, bounds, trying, total + nu * open_by, nu * open_by
         )
         moved, fails = trying & (length > 0), active & ~(trying & (length > 0))
-        plans.x[:, moved], plans.u[:, moved] = x[:, moved], u[:, moved]
-        plans.K[:, moved], plans.k[:, moved] = K[:, moved], k[:, moved]
+        plans.take(moved, x=x, u=u, K=K, k=k)
         plans.costs[moved] = costs[moved]
         lower = plans.mu[moved] / 10
         plans.mu[moved] = np.where(lower > FIRST_MU * scale[moved] / 100, lower, 0)
@@ -220,9 +228,10 @@ class Solver:
 
     @staticmethod
     def _end(plans: Plans, active: Array, which: Array, reason: str) -> None:
-        for b in np.flatnonzero(which):
-            plans.reasons[b] = reason
-        active &= ~which
+        if which.any():
+            for b in np.flatnonzero(which):
+                plans.reasons[b] = reason
+            active &= ~which
 
 
 def filled(pattern: Pattern, slopes: Array) -> Array:

@@ -402,7 +402,7 @@ def check_robot(model: Model) -> None:
     if model.constraints is not None:
         raise ModelError(
             f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
-            "expected a chain or a tree."
+            "expected a chain or a tree: robot.unconstrained()."
         )
     dry = dry_dofs(model)
     if dry:

@@ -24,6 +24,7 @@ from kinetree.engine.llvm.dense import DOUBLE, Dense, Matrix
 from kinetree.engine.llvm.programs import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.llvm.text import number
+from kinetree.engine.rollout import address
 from kinetree.optimal.stages import StageSlopes
 
 ROUNDS = 4  # that find the forces at their limits; most stages need two
@@ -159,11 +160,11 @@ class Riccati:
 
     def _call(self, arrays: dict[str, Array], N: int, B: int, part: slice) -> None:
         work = np.zeros(self.sizes.work["end"] + 8)
-        values = {name: x.ctypes.data for name, x in arrays.items()}
+        values = {name: address(x) for name, x in arrays.items()}
         values |= {
             "first": part.start, "last": part.stop, "problems": B, "stages": N,
             "slope_count": arrays["slopes"].shape[-1], "scatter_count": len(self.scatter),
-            "work": work.ctypes.data,
+            "work": address(work),
         }  # fmt: skip
         words = (ctypes.c_int64 * len(WORDS))(*(values[name] for name in WORDS))
         assert self.function is not None
@@ -279,8 +280,7 @@ class Text:
         with w.each(0, n) as i:
             w.combine(w.place(m["W"], i), None, (m["V"], i), m["F"], n, s.wide)
         with w.each(0, n + k) as a:
-            end = w.times(w.plus(w.let(f"udiv i64 {a}, {s.lanes}"), 1), s.lanes)
-            w.combine(w.place(m["Q"], a), w.place(m["H"], a), (m["F"], a), m["W"], n, end)
+            w.combine(w.place(m["Q"], a), w.place(m["H"], a), (m["F"], a), m["W"], n, s.wide)
         w.combine(m["g"].address, m["gradient"].address, (m["v"], 0), m["F"], n, s.wide)
         self.force_matrix()
         self.g_u = Matrix(w.behind(m["g"].address, n), 1)
@@ -304,8 +304,7 @@ class Text:
                 w.store(w.entry_of(m["X"], i, n), w.place(m["k"], i))
         self.results(row)
         with w.each(0, n) as i:
-            end = w.times(w.plus(w.let(f"udiv i64 {i}, {s.lanes}"), 1), s.lanes)
-            w.combine(w.place(m["V"], i), w.place(m["Q"], i), (self.Q_ux, i), m["X"], k, end)
+            w.combine(w.place(m["V"], i), w.place(m["Q"], i), (self.Q_ux, i), m["X"], k, s.narrow)
         with w.each(0, n) as i, w.each(0, i) as j:
             w.store(w.entry_of(m["V"], i, j), w.place(m["V"], j, i))
         w.combine(v, m["g"].address, (m["k"], 0), self.Q_ux, k, s.narrow)

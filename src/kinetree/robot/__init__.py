@@ -50,8 +50,8 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     Motion: step, simulate, check, force_limits.
     One state in detail: newton_euler, explain, mass_ellipsoid, force_ellipsoid.
     Positions: neutral, random, integrate, difference.
-    Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
-        with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
+    Changed robots: with_gravity, with_payload, payload_parameters, with_friction, with_springs,
+        with_drives, with_elastic_joint, with_actuators, with_tool, lock, subtree, attach.
     Constraints: constrained, mobility, project, project_rates, project_accelerations,
         constraint_margin, constraint_errors, constraint_jacobian, constraint_bias,
         constrained_forward_dynamics, constrained_inverse_dynamics, constraint_impulse,

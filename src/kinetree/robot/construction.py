@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from kinetree.base.arrays import ArrayLike
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.files.description import Actuator, Drive, Friction, Spring
 from kinetree.model import Model, build_model, model_of
 from kinetree.model.documented import documented, documented_like
@@ -166,6 +166,17 @@ class Construction(RobotCore):
     ) -> Self:
         """The same robot with a body fixed to a frame; None: the tool."""
         return type(self)(self.model.with_payload(m, com, I_com, frame))
+
+    @documented_like(Model.payload_parameters)
+    def payload_parameters(
+        self,
+        m: ArrayLike,
+        com: ArrayLike = (0, 0, 0),
+        I_com: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> dict[str, Array]:
+        """Data of the links with each of many payloads, for `simulate(parameters=...)`."""
+        return self.model.payload_parameters(m, com, I_com, frame)
 
     @documented_like(Model.with_friction)
     def with_friction(self, friction: Friction | Mapping[str, Friction]) -> Self:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.model.documented import documented_like
@@ -23,6 +24,23 @@ if TYPE_CHECKING:
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
 StepMethod = Literal["semi_implicit_euler", "implicit", "implicitfast", "rk4", "euler"]
+
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+def _by_kernel(like: Function) -> Function:
+    """Let the first call make the kernel of a step; later calls find it in the instance."""
+
+    @wraps(like)
+    def step(self: Motion, *arguments: Any, **options: Any) -> Any:
+        from kinetree.robot.step import make_step
+
+        kernel: Any = make_step(self, self.step)
+        self.__dict__["step"] = kernel
+        return kernel(*arguments, **options)
+
+    return cast("Function", step)
 
 
 class Motion(RobotCore):
@@ -117,6 +135,7 @@ class Motion(RobotCore):
         activation: object = None,
         out: tuple[Array, ...] | None = None,
     ) -> tuple[Any, ...]: ...
+    @_by_kernel
     def step(
         self,
         q: object,
@@ -177,15 +196,6 @@ class Motion(RobotCore):
             >>> q.round(6)
             array([0.108442, 0.202853])
         """
-        from kinetree.robot.step import make_step
-
-        # later calls find this kernel in the instance, as those of `Compiled`
-        step: Any = make_step(self, self.step)
-        self.__dict__["step"] = step
-        return step(
-            q, dq, tau, dt, F_ext, method=method, kp=kp, kd=kd, controls=controls,
-            activation=activation, out=out,
-        )  # fmt: skip
 
     @overload
     def simulate(
@@ -248,7 +258,8 @@ class Motion(RobotCore):
             controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
                 no controller.
             parameters: robot data that differ between rollouts, such as {"mass": array of shape
-                (..., l), kg}; names and shapes as `free` of `compile`. None: those of the robot.
+                (..., l), kg}; names and shapes as `free` of `compile`. `payload_parameters` gives
+                those of payloads. None: those of the robot.
             controls: controls of the actuators, shape (..., u) in the order of
                 `robot.model.actuator_names`, in their units, given in the same ways as tau; None:
                 actuators do not act. Their forces add to tau.

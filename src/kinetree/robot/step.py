@@ -72,7 +72,14 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
         controls: object = None,
         activation: object = None,
         out: object = None,
+        parameters: object = None,
     ) -> Any:
+        if parameters is not None:
+            raise InputError(
+                "robot.step has no parameters; a compiled step takes robot data as further "
+                f'arguments: robot.compile("{step_name(method)}", free=["mass"])(q, dq, tau, dt, '
+                "mass)."
+            )
         kind = (
             method, kp is not None, kd is not None, controls is not None, activation is not None
         )  # fmt: skip
@@ -104,6 +111,7 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
                 f"{problem} The actuators are {', '.join(model.actuator_names)}."
             ) from None
 
+    step.__qualname__ = "step"  # in messages
     return step
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from kinetree.base.tables import nearest as _nearest
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
@@ -60,4 +61,7 @@ def __getattr__(name: str) -> Callable[[], Robot]:
     for file, names in _FILES.items():
         if name in names:
             return getattr(_import_module(file), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        f"there is no built-in robot {name!r}.{_nearest(name, __all__)} Choose "
+        f"{', '.join(__all__)}; kt.load reads others from files."
+    )

@@ -6,7 +6,8 @@ Zeros stay zero, and each symbol keeps the number that it replaces.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
@@ -220,13 +221,11 @@ def _springs(model: Model, values: Values) -> Model:
 def joint_symbols(
     model: Model,
 ) -> tuple[list[Expression], list[Expression], list[Expression]]:
-    """q, dq and ddq: theta1 or d1 of joint 1, with thetadot1 and thetaddot1, numbered as in q.
+    """q, dq and ddq: theta1 or d1 of joint 1, with theta1_dot and theta1_ddot, numbered as in q.
 
     Joints of several degrees of freedom have the parts of their coordinates, such as qw3 and x3,
-    and of their rates, such as wx3 and vx3 with wxdot3 and vxdot3.
+    and of their rates, such as wx3 and vx3 with wx3_dot and vx3_dot.
     """
-    from sympy import Symbol
-
     q: list[str] = []
     dq: list[str] = []
     ddq: list[str] = []
@@ -235,16 +234,42 @@ def joint_symbols(
         if joint.type in COORDINATES:
             q += [f"{part}{i}" for part in COORDINATES[joint.type]]
             dq += [f"{part}{i}" for part in RATES[joint.type]]
-            ddq += [f"{part}dot{i}" for part in RATES[joint.type]]
+            ddq += [f"{part}{i}_dot" for part in RATES[joint.type]]
         else:
             letter = "d" if joint.type == PRISMATIC else "theta"
             q.append(f"{letter}{i}")
-            dq.append(f"{letter}dot{i}")
-            ddq.append(f"{letter}ddot{i}")
+            dq.append(f"{letter}{i}_dot")
+            ddq.append(f"{letter}{i}_ddot")
     _check_clash(model, {*q, *dq, *ddq})
-    made = ([Symbol(name, real=True) for name in names] for names in (q, dq, ddq))
+    made = ([joint_symbol(name) for name in names] for names in (q, dq, ddq))
     positions, rates, accelerations = made
     return positions, rates, accelerations
+
+
+def joint_symbol(name: str) -> Expression:
+    """The real symbol of a position, rate or acceleration; LaTeX of d3_dot has a dot over d."""
+    from sympy import Symbol
+
+    kind: type[Any] = _dotted_symbol() if name.endswith("dot") else Symbol
+    return kind(name, real=True)
+
+
+@cache
+def _dotted_symbol() -> type[Any]:
+    """The class of derivatives in time, made when SymPy is needed."""
+    from sympy import Symbol as PlainSymbol
+
+    class Symbol(PlainSymbol):  # SymPy sorts factors by the name of their class
+        __module__ = PlainSymbol.__module__  # which decides on the arithmetic
+        __slots__ = ()
+
+        def _latex(self, printer: Any) -> str:  # SymPy sets dots over d for the name ddot3
+            return printer._print(PlainSymbol(re.sub(r"(\d+)_(d?dot)$", r"\2\1", self.name)))
+
+        def __reduce__(self) -> Any:
+            return joint_symbol, (self.name,)
+
+    return Symbol
 
 
 def model_symbols(model: Model) -> set[Expression]:

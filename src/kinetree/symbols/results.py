@@ -78,7 +78,7 @@ class Formula:
         return to_latex(self.expr, digits)
 
     def text(self, digits: int | None = None) -> str:
-        """Plain text, such as `K = m1*thetadot1**2/2`."""
+        """Plain text, such as `K = m1*theta1_dot**2/2`."""
         return f"{self.name} = {to_text(self.expr, digits)}"
 
     def mathml(self, digits: int | None = None) -> str:

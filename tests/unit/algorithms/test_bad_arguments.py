@@ -37,8 +37,8 @@ BAD = {
 }
 FUNCTIONS = {
     name: f
-    for name, f in vars(algorithms).items()
-    if name in algorithms.__all__ and inspect.isfunction(f)
+    for name, f in ((x, getattr(algorithms, x)) for x in algorithms.__all__)
+    if inspect.isfunction(f)
 }
 
 

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from kinetree.base import chart_matplotlib
 from kinetree.base.chart_svg import chart_figure, figure_svg
 from kinetree.base.charts import TIME, Axis, Chart, Series, chart_data, fitted, line_chart, ticks
 from kinetree.base.figure import Figure
@@ -109,6 +110,31 @@ def test_limits_of_some_lines_have_their_colour_and_value():
     chart = Chart("q", (TIME, Axis("rad")), (one, Series("b", T, np.cos(T))))
     svg = chart_figure(chart)
     assert svg.count('class="bound c0 d0"') == 1 and ">≤ 0.5</text>" in svg
+
+
+def test_the_label_of_a_limit_has_the_colours_of_its_lines():
+    """Also where the limit is out of view; a limit of all lines has no colours."""
+    limits = [(-3.0, 28.0), (-3.0, 28.0), (-3.0, 150.0)]
+    lines = [Series(f"j{k}", T, np.sin(T + k), limits=x) for k, x in enumerate(limits)]
+    chart = Chart("q", (TIME, Axis("rad")), tuple(lines))
+    svg = chart_figure(chart)
+    marks = re.findall(r'class="track owner (c\d) d0" d="M[\d.]+ ([\d.]+)H', svg)
+    assert [colour for colour, _ in marks] == ["c0", "c1"]
+    place = float(re.findall(r'y="([\d.]+)"[^>]*>≤ 28 ↑</text>', svg)[0])
+    assert all(float(y) == place - 4 for _, y in marks)
+    axis = chart_matplotlib.new_figure(4, 3).subplots()
+    chart_matplotlib.draw_chart(axis, chart)
+    words = [(x.get_text(), x.get_color()) for x in axis.texts]
+    own = [line.get_color() for line in axis.lines[:2]]
+    assert words[:2] == [("—", own[0]), ("—", own[1])]
+    assert [x for x, _ in words[2:]] == ["≤ 28 ↑", "≥ −3 ↓"]
+
+
+def test_the_label_of_a_limit_counts_the_lines_beyond_four():
+    limits = [(None, 28.0)] * 6 + [(None, None)]
+    lines = [Series(f"j{k}", T, np.sin(T + k), limits=x) for k, x in enumerate(limits)]
+    svg = chart_figure(Chart("q", (TIME, Axis("rad")), tuple(lines)))
+    assert ">≤ 28 +2 ↑</text>" in svg and svg.count('class="track owner ') == 4
 
 
 def test_gaps_cut_a_line():

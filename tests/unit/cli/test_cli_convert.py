@@ -1,5 +1,8 @@
 """`kinetree convert`: what is written reads back as the same robot, and losses are named."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 
@@ -22,7 +25,7 @@ def test_the_written_file_is_the_same_robot(program, name, ending):
     else:
         again = kt.load(path, friction="none")
     robot = kt.load(name, friction="none")
-    q = robot.random(np.random.default_rng(3))
+    q = robot.random(rng=np.random.default_rng(3))
     if again.n == robot.n:  # MJCF has mimic joints as constraints
         position = dict(zip(robot.model.coordinate_names, q, strict=True))
         order = [position[x] for x in again.model.coordinate_names]
@@ -73,3 +76,15 @@ def test_sdf_has_springs_and_limits():
     assert (float(spring.stiffness), float(spring.rest)) == (3.0, 0.1)
     for joint in robot.model.joints:
         assert again.model.joint(joint.name).limits == joint.limits
+
+
+def test_without_mujoco_the_error_says_why_a_written_file_needs_it(program):
+    hidden = program.folder / "hidden"
+    hidden.mkdir()
+    (hidden / "mujoco.py").write_text("raise ImportError('hidden')", encoding="utf-8")
+    path = f"{hidden}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    line = f"'{sys.executable}' -m kinetree convert ur5e -o never.xml"
+    found = program.shell(line, PYTHONPATH=path)
+    assert found.returncode == 2 and not (program.folder / "never.xml").exists()
+    assert "reads the MJCF text back, to compare it with the robot" in found.stderr
+    assert "pip install 'kinetree[mjcf]'" in found.stderr

@@ -32,6 +32,13 @@ PROBLEMS = {
         'ixx="2e7" ixy="0" ixz="0" iyy="3e7" iyz="0" izz="4e7"',
         "m across", "if the unit is mistaken: <inertia",
     ),
+    "grams": ('<mass value="2"/>', '<mass value="2000"/>', "g/cm^3", '<mass value="2"/>'),
+    "far too heavy": ('<mass value="2"/>', '<mass value="2e7"/>', "g/cm^3", "<inertia ixx="),
+    "tiny moments": (
+        'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"',
+        'ixx="1e-8" ixy="0" ixz="0" iyy="1e-8" iyz="0" izz="1e-8"',
+        "solid ball 0.00022 m across", '<inertia ixx="0.00',
+    ),
     "no mass": ('<mass value="2"/>', '<mass value="0"/>', "without mass", "<mass value="),
     "negative mass": ('<mass value="2"/>', '<mass value="-2"/>', "less than zero", "positive"),
     "mass missing": ('<mass value="2"/>', "", "no <mass>", "add <mass"),
@@ -155,3 +162,19 @@ def test_a_built_in_robot_is_judged_like_its_file(program):
 def test_robots_in_daily_use_are_fine(program):
     for name in ("panda", "ur5e", "iiwa_14", "quadruped", "humanoid", "hand"):
         assert program.json(f"lint {name}")["verdict"] == "fine", name
+
+
+def test_a_mass_that_its_shape_cannot_have_is_a_remark(lint):
+    found = lint(SOUND.replace("0.1 0.1 0.1", "0.01 0.02 0.03"))
+    assert found["verdict"] == "fine"
+    (remark,) = found["remarks"]
+    assert "6 cm^3: 333 g/cm^3" in remark["text"]
+    meshes = '<visual><geometry><mesh filename="no.stl"/></geometry></visual></link>'
+    found = lint(SOUND.replace("0.1 0.1 0.1", "0.01 0.02 0.03").replace("</link>", meshes))
+    assert not found["remarks"]  # meshes are not read: the volume is unknown
+
+
+def test_an_unreadable_file_is_judged_up_to_its_first_fault(lint):
+    faults = SOUND.replace('mass value="2"', 'mass value="-2"').replace('lower="-1"', 'lower="7"')
+    (problem,) = lint(faults)["problems"]
+    assert "Reading stopped here" in problem["text"]

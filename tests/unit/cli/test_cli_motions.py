@@ -148,7 +148,7 @@ def test_positions_left_out_are_within_the_limits(program):
     assert json.loads(named.stdout)["q"] == [0.5, 0, 0, middle, 0, 0, 0]
     assert "--q leaves out 1 joint whose limits exclude zero" in named.stderr
     for quiet in ("id panda --q 0 0 0 0 0 0 0", "id panda --q panda_joint4=0", "id ur5e"):
-        assert program(quiet).stderr == ""
+        assert "leaves out" not in program(quiet).stderr
     there = program("id panda --degrees").stderr
     assert f"panda_joint4 = {np.degrees(middle):.6g} deg" in there
     goal = "simulate panda --controller computed-torque --duration 0.05"

@@ -256,3 +256,37 @@ def test_output_goes_into_a_file(program):
     assert lines == ["tau:joint1,tau:joint2", ",".join(map(repr, tau.tolist()))]
     program("id planar_2r --q 0.1 0.2 --json -o one.json")
     assert json.loads((program.folder / "one.json").read_text())["tau"] == tau.tolist()
+
+
+ARM = """<robot name="arm"><link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>
+  <joint name="lift" type="TYPE"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    MORE</joint></robot>"""
+
+
+def test_positions_beyond_the_limits_are_reported(program):
+    (program.folder / "free.urdf").write_text(ARM.replace("TYPE", "continuous").replace("MORE", ""))
+    assert not program("id free.urdf --q 30").stderr
+    limited = ARM.replace("MORE", '<limit lower="-2" upper="2" velocity="1" effort="1"/>')
+    (program.folder / "limited.urdf").write_text(limited.replace("TYPE", "revolute"))
+    for command in ("id", "fd", "terms", "explain"):
+        note = program(f"{command} limited.urdf --q 30").stderr
+        assert "beyond the limits: lift = 30 rad (-2 to 2). Are these degrees?" in note
+    note = program("id limited.urdf --q 2.1").stderr
+    assert "beyond" in note and "degrees" not in note
+    assert not program("id limited.urdf --q 30 --degrees").stderr
+    assert "lift = 150 deg" in program("id limited.urdf --q 150 --degrees").stderr
+
+
+def test_equations_name_the_forces_that_they_leave_out(program):
+    pytest.importorskip("sympy")
+    dry = ARM.replace("TYPE", "continuous")
+    (program.folder / "dry.urdf").write_text(dry.replace("MORE", ""))
+    assert not program("equations dry.urdf").stderr
+    damped = dry.replace("MORE", '<dynamics damping="7" friction="3"/>')
+    (program.folder / "damped.urdf").write_text(damped)
+    note = program("equations damped.urdf").stderr
+    assert "has friction, which M, C and g leave out" in note
+    assert "--quantity M C g friction" in note
+    assert not program("equations damped.urdf --quantity M C g friction").stderr

@@ -228,6 +228,26 @@ def test_motors_are_compared_at_their_shaft(arm):
     (arm.folder / "motors.csv").write_text("motor,ratio,peak,rated,speed\nweak,50,0.01,0.01,1000\n")
     shown = arm("size arm.urdf motion.csv --motors motors.csv", code=1).stdout
     assert "No motor is enough for lift, bend" in shown
+    assert shown.count("NOT ENOUGH: torque, heating") == 2
+    (arm.folder / "motors.csv").write_text("motor,ratio,peak,rated,speed\nslow,50,99,99,1\n")
+    shown = arm("size arm.urdf motion.csv --motors motors.csv", code=1).stdout
+    assert shown.count("NOT ENOUGH: speed") == 2 and "torque," not in shown
+
+
+def test_the_place_of_a_payload_is_shown(arm):
+    """Without a tool frame it is on the last axis, which the sentence says."""
+    arm("plan arm.urdf --q 0.2 0.1 --to 1.4 -1 -o motion.csv")
+    shown = " ".join(arm("size arm.urdf motion.csv --payload 2").stdout.split())
+    assert "origin of 'lower', on the axis of joint 'bend', and asks no torque of" in shown
+    plain, loaded = (arm.json(f"size arm.urdf motion.csv {x}") for x in ("", "--payload 2"))
+    assert (plain["frame"], loaded["frame"]) == (None, "lower")
+    bend = [x["joints"][1]["peak_torque"] for x in (plain, loaded)]
+    assert bend[0] == pytest.approx(bend[1], rel=1e-12)  # the sentence is true
+    tip = JOINT.format(name="end", parent="lower", child="tip", x=0.4, f=1, v=1)
+    tip = '<link name="tip"/>' + tip.replace("revolute", "fixed")
+    (arm.folder / "tip.urdf").write_text(ARM.replace("</robot>", f"{tip}</robot>"))
+    shown = arm("size tip.urdf motion.csv --payload 2").stdout
+    assert "origin of 'tip'.\n" in shown and "axis" not in shown
 
 
 @pytest.mark.parametrize("ending", ["svg", "html", "png"])

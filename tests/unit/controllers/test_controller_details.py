@@ -181,12 +181,52 @@ def test_gains_are_numbers_diagonals_or_matrices():
         (0, none),
     ):
         assert np.allclose(proportional(MODEL, Q, Q_D, kp=kp), matrix @ (Q_D - Q), atol=1e-14)
-    for wrong in ([1, 2], np.eye(2), np.full((3, 3), np.nan)):
+    for wrong in ([1, 2], np.eye(2), np.eye(3)[:2]):
         with pytest.raises(ShapeError, match="kp has shape"):
             proportional(MODEL, Q, Q_D, kp=wrong)
     for wrong in (-1, [1, -1e-9, 1], np.diag([1.0, 1, 1]) + 3 * np.eye(3)[::-1]):
         with pytest.raises(InputError, match="kp is not positive semi-definite"):
             proportional(MODEL, Q, Q_D, kp=wrong)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: controllers.ComputedTorque(Q_D, kp=-5), "kp is not positive semi-definite"),
+        (lambda: controllers.PID(Q_D, 1, 1, ki=[1, -1, 1]), "ki is not positive semi-definite"),
+        (lambda: controllers.GravityCompensation(kd=-1), "kd is not positive semi-definite"),
+        (lambda: controllers.Impedance(np.eye(4), K=-np.eye(6), D=1), "K is not positive semi"),
+        (lambda: controllers.PD(Q_D, "stiff", 1), "kp is 'stiff'; expected a number, a diagonal"),
+        (lambda: controllers.PD(Q_D, np.nan, 1), "kp is nan; expected finite numbers"),
+    ],
+)
+def test_gains_are_checked_when_a_controller_is_made(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        controllers.PD(np.zeros(4), 1, 1),
+        controllers.ComputedTorque(Q_D, kp=[1, 2]),
+        controllers.PD(Q_D, dict.fromkeys(MODEL.joint_names, -1), 1),
+        lambda t, q, dq: np.zeros(7),
+    ],
+)
+def test_the_error_of_a_wrong_argument_comes_alone(law, caplog):
+    """Without a warning before it that the law is not compiled, which would not be the reason."""
+    with pytest.raises(kt.KinetreeError):
+        kt.Robot(MODEL).simulate(Q, controller=law, duration=0.01)
+    assert not caplog.records
+
+
+def test_a_law_that_cannot_be_compiled_is_reported_once(caplog):
+    def law(t, q, dq):
+        return -dq if q[0] > 0 else 0 * dq
+
+    kt.Robot(MODEL).simulate(Q, controller=law, duration=0.01)
+    assert [x.getMessage().count("slowly: forces come from Python") for x in caplog.records] == [1]
 
 
 def test_rounding_does_not_decide_on_singular_gains():

@@ -211,3 +211,12 @@ def test_causes_without_contribution_are_listed_once():
     text = explanation.text()
     assert "No contribution: friction, rotor, external." in text
     assert str(explanation) == text and "planar 2R" in repr(explanation)
+
+
+@pytest.mark.parametrize("formulation", ["screw", "closed", "link", "space"])
+def test_forces_that_are_rounding_are_shown_as_0(formulation):
+    robot = kt.robots.planar_2r()
+    page = robot.explain([np.pi / 2, 0], [0, 0], [0, 0], formulation=formulation)  # upright
+    assert np.abs(page.tau).max() > 0  # the numbers keep their bits
+    assert "e-1" not in page.text()
+    assert "gravity" in page.text().rpartition("No contribution")[2]

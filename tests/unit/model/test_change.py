@@ -47,6 +47,26 @@ def test_a_payload_may_hang_on_any_frame(seed):
         assert np.allclose(found, g - J.T @ weight, rtol=0, atol=SAME * max(1, np.abs(g).max()))
 
 
+def test_payloads_of_a_batch_are_those_of_robots_one_by_one():
+    """Also with axes that broadcast, on a frame that is turned and shifted in its link."""
+    robot = robots.panda()
+    rng = np.random.default_rng(4)
+    q, m, com = rng.uniform(-1, 1, 7), rng.uniform(0, 3, (2, 1)), rng.uniform(-0.1, 0.1, (3, 3))
+    I_com = np.diag([0.004, 0.003, 0.002])
+    for frame in (None, "panda_link5"):
+        data = robot.payload_parameters(m, com, I_com, frame)
+        run = robot.simulate(q, duration=0.1, tau=np.zeros(7), parameters=data, limits="ignore")
+        for a, b in np.ndindex(2, 3):
+            loaded = robot.with_payload(m[a, 0], com[b], I_com, frame)
+            assert np.array_equal(data["mass"][a, b], loaded.model.m)
+            assert np.array_equal(data["com"][a, b], loaded.model.com)
+            assert np.array_equal(data["inertia"][a, b], loaded.model.I_com)
+            alone = loaded.simulate(q, duration=0.1, tau=np.zeros(7), limits="ignore")
+            assert np.allclose(run.q[:, a, b], alone.q, rtol=0, atol=1e-9)
+    step = robot.compile("step_rk4", free=list(data))
+    assert step(q, q, q, 1e-3, *data.values())[0].shape == (2, 3, 7)
+
+
 def test_a_payload_on_the_base_changes_the_base_alone():
     model = random_model(3, 4)
     loaded = model.with_payload(2.0, (0, 0, 1), frame="base")
@@ -118,6 +138,13 @@ MODEL = (
             InertiaError,
             "payload on 'arm' is not a physical body: its",
         ),
+        (lambda: MODEL.payload_parameters([1, -1]), InertiaError, r"payload\[1\] on 'arm' is not"),
+        (
+            lambda: MODEL.payload_parameters([1, 2], np.zeros((3, 3))),
+            ShapeError,
+            "com and I_com of payload on 'arm' do not broadcast",
+        ),
+        (lambda: MODEL.payload_parameters([1], frame="base"), InputError, "is fixed to the base"),
         (lambda: MODEL.with_payload(np.nan), InputError, "mass of payload on 'arm' is nan"),
         (lambda: MODEL.with_payload(None), InputError, "mass of payload on 'arm' is None"),
         (lambda: MODEL.with_payload(1, (0, 0)), ShapeError, "centre of mass of payload on 'arm'"),

@@ -449,3 +449,16 @@ def test_times_may_be_late_by_rounding():
     assert np.array_equal(found.q[-1], PLAN.q[-1])
     with pytest.raises(InputError, match="only from 1000 to 1001"):
         late.resample([1000.5, 1001 + 5e-9])
+
+
+def test_times_beyond_a_plan_are_answered_with_the_reference_of_the_run():
+    """As a reference a trajectory stands still beyond its times."""
+    robot = kt.robots.planar_2r()
+    plan = kt.motion.quintic([0, 0], [0.1, 0.2], duration=0.1, dt=0.01, robot=robot)
+    law = kt.controllers.ComputedTorque(plan)
+    run = robot.simulate([0, 0], controller=law, duration=0.2, dt=0.01)
+    with pytest.raises(InputError, match=r'Choose times within it.* in meta\["reference"\]'):
+        plan.resample(run.t)
+    wanted = run.meta["reference"]
+    assert np.array_equal(wanted["t"], run.t)
+    assert np.allclose(wanted["q"][run.t > 0.1], plan.q[-1], rtol=0, atol=1e-15)

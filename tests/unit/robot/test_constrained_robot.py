@@ -112,8 +112,8 @@ center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
 centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
 force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate
 inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
-momentum_regressor neutral pose potential_energy random space_jacobian space_jacobian_rate
-spring_forces transposed_coriolis_forces wrenches""".split()
+momentum_regressor neutral payload_parameters pose potential_energy random space_jacobian
+space_jacobian_rate spring_forces start_position transposed_coriolis_forces wrenches""".split()
 KEEPS = """with_actuators with_drives with_friction with_gravity with_payload with_springs
 with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()

@@ -14,7 +14,7 @@ from kinetree import algorithms
 from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.engine import ArgumentError
 from kinetree.engine.kernels import compile as compile_module
-from kinetree.errors import NameLookupError, ShapeError
+from kinetree.errors import InputError, NameLookupError, ShapeError
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
 ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]
@@ -282,3 +282,27 @@ def test_importing_and_building_load_no_compiler():
     command = [sys.executable, "-W", "error", "-c", program]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_part_of_the_name_of_a_quantity_finds_those_that_begin_with_it(robot):
+    with pytest.raises(NameLookupError, match="Did you mean step_euler, step_semi_imp") as problem:
+        robot.compile("step")
+    assert "inverse_dynamics" not in str(problem.value)
+    with pytest.raises(NameLookupError, match=r"Did you mean 'mass_matrix'\?"):
+        robot.compile("mas_matrix")
+    with pytest.raises(NameLookupError, match="choose inverse_dynamics, forward_dynamics"):
+        robot.compile("xyz")
+
+
+def test_a_step_names_the_kernel_that_takes_robot_data(robot):
+    """At the first call, which makes the kernel, and at later ones; the named kernel works."""
+    state = np.zeros((3, 6))
+    words = r'robot\.compile\("step_rk4", free=\["mass"\]\)\(q, dq, tau, dt, mass\)'
+    for _ in range(2):
+        with pytest.raises(InputError, match=words):
+            robot.step(*state, 0.01, method="rk4", parameters={"mass": robot.model.m})
+        robot.step(*state, 0.01)
+    q = robot.compile("step_rk4", free=["mass"])(*state, 0.01, robot.model.m)[0]
+    assert np.allclose(q, robot.step(*state, 0.01, method="rk4")[0], rtol=0, atol=1e-12)
+    with pytest.raises(TypeError, match=r"^step\(\) got an unexpected keyword argument 'gain'"):
+        robot.step(*state, 0.01, gain=1)

@@ -116,3 +116,12 @@ def test_without_the_package_the_way_to_install_it_is_given(monkeypatch):
         kt.load("panda_description")
     with pytest.raises(kt.KinetreeError, match=r"Did you mean 'panda'\?.*kinetree\[descriptions"):
         kt.load("pandaa")
+
+
+def test_an_unknown_built_in_robot_is_answered_with_those_that_exist():
+    with pytest.raises(
+        AttributeError, match=r"no built-in robot 'ur10'\. Choose cart_pole, .*ur5e;"
+    ):
+        kt.robots.ur10()
+    with pytest.raises(AttributeError, match="Did you mean 'panda'"):
+        kt.robots.Panda()

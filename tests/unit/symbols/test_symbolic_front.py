@@ -1,5 +1,6 @@
 """kt.symbolic: which numbers become symbols, what it refuses, and that SymPy is optional."""
 
+import pickle
 import subprocess
 import sys
 
@@ -64,12 +65,14 @@ def test_a_puma_has_its_inertial_parameters_as_symbols():
 def test_names_of_joints_follow_their_kind():
     s = kt.symbolic(kt.robots.scara())
     assert [x.name for x in s.q] == ["theta1", "theta2", "d3", "theta4"]
-    assert [x.name for x in s.dq][2:] == ["ddot3", "thetadot4"]
+    assert [x.name for x in s.dq][2:] == ["d3_dot", "theta4_dot"]
     assert sympy.latex(s.dq[2]) == r"\dot{d}_{3}" and sympy.latex(s.ddq[2]) == r"\ddot{d}_{3}"
+    assert [x.name for x in s.ddq][2:] == ["d3_ddot", "theta4_ddot"]
+    assert pickle.loads(pickle.dumps(s.dq)) == list(s.dq)
     free = kt.Builder("ball").link("base").link("ball", 1.0).joint("j", "free", "base", "ball")
     found = kt.symbolic(free.build_model())
     assert [x.name for x in found.q][:4] == ["qw1", "qx1", "qy1", "qz1"]
-    assert [x.name for x in found.ddq][:1] == ["wxdot1"]
+    assert [x.name for x in found.ddq][:1] == ["wx1_dot"]
 
 
 def test_a_parameter_with_the_name_of_a_joint_is_refused():

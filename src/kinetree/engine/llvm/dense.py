@@ -5,13 +5,15 @@ sum over k is taken from k = 0 on, with one rounding for each product and sum (f
 depend on the width of the vectors.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from kinetree.engine.llvm.text import Writer, number, vector
 
 DOUBLE = "double"
+CHUNK = 6  # vectors of a row that are summed at once, in registers
 Index = int | str
 
 
@@ -30,37 +32,65 @@ class Dense(Writer):
         super().__init__()
         self.lanes, self.kind = lanes, vector(DOUBLE, lanes)
         self.suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-        self.entry: list[str] = []
         self.count = 0
+        self.block = "entry"
 
     def padded(self, count: int) -> int:
         """The length of a row of whole vectors."""
         return -(-count // self.lanes) * self.lanes
 
-    def name(self, word: str) -> str:
-        """A name that no other has."""
-        self.count += 1
-        return f"{word}{self.count}"
-
-    def slot(self, kind: str = DOUBLE, count: int = 1) -> str:
-        """Memory of the function for some numbers."""
-        name = f"%{self.name('slot')}"
-        self.entry.append(f"  {name} = alloca {kind}, i64 {count}, align 64")
-        return name
+    def label(self, name: str) -> None:
+        """Open a basic block."""
+        self.block = name
+        super().label(name)
 
     @contextmanager
     def each(self, first: Index, end: Index, step: int = 1) -> Generator[str]:
         """A loop over i from `first` to before `end`; down to it for a negative step."""
-        slot, name = self.slot("i64"), self.name("loop")
-        self.do(f"store i64 {first}, ptr {slot}")
+        with self._loop(first, end, step, ()) as (i, carried):
+            yield i
+            carried()
+
+    def accumulate(
+        self, kind: str, first: Sequence[str], count: Index,
+        body: Callable[[str, Sequence[str]], Sequence[str]],
+    ) -> list[str]:  # fmt: skip
+        """Values that a loop over k < count carries from one round to the next.
+
+        Args:
+            kind: their type. first: where they begin. count: rounds.
+            body: of k and the values returns the next ones.
+        """
+        with self._loop(0, count, 1, [(kind, x) for x in first]) as (k, carried, *values):
+            carried(*body(k, values))
+        return values
+
+    @contextmanager
+    def _loop(
+        self, first: Index, end: Index, step: int, values: Sequence[tuple[str, str]]
+    ) -> Generator[Any]:
+        """A loop with phi nodes; yields i, a function to be called at its end, and the values."""
+        self.count += 1
+        name, before = f"loop{self.count}", self.block
         self.do(f"br label %{name}.head")
         self.label(f"{name}.head")
-        i = self.let(f"load i64, ptr {slot}")
-        inside = self.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {i}, {end}")
+        place = len(self.lines)
+        names = [f"%{name}.{k}" for k in range(len(values) + 1)]
+        inside = self.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {names[0]}, {end}")
         self.do(f"br i1 {inside}, label %{name}.body, label %{name}.end")
         self.label(f"{name}.body")
-        yield i
-        self.do(f"store i64 {self.plus(i, step)}, ptr {slot}")
+        later: list[str] = []
+
+        def carried(*after: str) -> None:
+            later.extend([self.plus(names[0], step), *after])
+
+        yield names[0], carried, *names[1:]
+        kinds = ["i64", *(kind for kind, _ in values)]
+        begin = [str(first), *(x for _, x in values)]
+        self.lines[place:place] = [
+            f"  {n} = phi {kind} [ {a}, %{before} ], [ {b}, %{self.block} ]"
+            for n, kind, a, b in zip(names, kinds, begin, later, strict=True)
+        ]
         self.do(f"br label %{name}.head")
         self.label(f"{name}.end")
 
@@ -121,34 +151,42 @@ class Dense(Writer):
 
     def combine(
         self, out: str, start: str | None, factors: tuple[Matrix, Index], rows: Matrix,
-        terms: Index, end: Index, *, minus: bool = False,
+        terms: Index, width: int, *, minus: bool = False,
     ) -> None:  # fmt: skip
-        """Write a row: start + sum over k of factor_k rows[k], for columns up to `end`.
+        """Write a row: start + sum over k of factor_k rows[k], of so many columns.
 
         out, start: addresses of rows; None: zero. factors: a matrix and its column that holds them.
         """
-        total, zero = self.slot(self.kind), number(0.0, DOUBLE, self.lanes)
-        with self.each(0, end, self.lanes) as j:
-            begin = zero if start is None else self.load(self.behind(start, j), wide=True)
-            self.do(f"store {self.kind} {begin}, ptr {total}")
-            with self.each(0, terms) as k:
+        for begin in range(0, width, CHUNK * self.lanes):
+            columns = range(begin, min(begin + CHUNK * self.lanes, width), self.lanes)
+            zero = number(0.0, DOUBLE, self.lanes)
+            first = [
+                zero if start is None else self.load(self.behind(start, j), wide=True)
+                for j in columns
+            ]
+
+            def body(k: str, totals: Sequence[str], columns: range = columns) -> list[str]:
                 factor = self.entry_of(factors[0], k, factors[1])
                 if minus:
                     factor = self.let(f"fneg {DOUBLE} {factor}")
-                row = self.load(self.place(rows, k, j), wide=True)
-                before = self.let(f"load {self.kind}, ptr {total}")
-                after = self.fma(self.spread(factor), row, before, wide=True)
-                self.do(f"store {self.kind} {after}, ptr {total}")
-            self.store(self.let(f"load {self.kind}, ptr {total}"), self.behind(out, j), wide=True)
+                spread, row = self.spread(factor), self.place(rows, k)
+                return [
+                    self.fma(spread, self.load(self.behind(row, j), wide=True), total, wide=True)
+                    for j, total in zip(columns, totals, strict=True)
+                ]
+
+            totals = self.accumulate(self.kind, first, terms, body)
+            for j, total in zip(columns, totals, strict=True):
+                self.store(total, self.behind(out, j), wide=True)
 
     def total(self, first: str, terms: Index, term: Callable[[str], tuple[str, str]]) -> str:
         """The number first + sum over k of a_k b_k, where `term` gives a_k and b_k."""
-        slot = self.slot()
-        self.store(first, slot)
-        with self.each(0, terms) as k:
+
+        def body(k: str, sums: Sequence[str]) -> list[str]:
             a, b = term(k)
-            self.store(self.fma(a, b, self.load(slot)), slot)
-        return self.load(slot)
+            return [self.fma(a, b, sums[0])]
+
+        return self.accumulate(DOUBLE, [first], terms, body)[0]
 
     def behind(self, address: str, j: Index) -> str:
         """The address j numbers behind another."""
@@ -156,7 +194,7 @@ class Dense(Writer):
 
     def function(self, head: str) -> str:
         """The text of the function that was written, ended by a return."""
-        body = "\n".join([*self.entry, *self.lines, "  ret void"])
+        body = "\n".join([*self.lines, "  ret void"])
         return f"{head} {{\nentry:\n{body}\n}}\n"
 
     def declarations(self) -> str:

@@ -33,6 +33,9 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     warning names the interval if q, dq and ddq of the samples contradict each other, so that the
     acceleration between them has to leave the range of the samples.
 
+    Times beyond the motion are an error. As the reference of a controller it stands still there;
+    `meta["reference"]` of the simulated motion has those positions, "q" at the times "t".
+
     tau is interpolated linearly. Quaternions and planar positions turn and move at a constant rate
     from sample to sample, with linear dq and ddq.
 
@@ -49,7 +52,9 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
     if len(t) and (t.min() < first - slack or t.max() > last + slack):
         raise InputError(
             f"t reaches from {t.min():.9g} to {t.max():.9g} s, but trajectory "
-            f"{trajectory.name!r} only from {first:.9g} to {last:.9g} s."
+            f"{trajectory.name!r} only from {first:.9g} to {last:.9g} s. Choose times within it. "
+            "The reference of a simulated motion, which stands still beyond its times, is in "
+            'meta["reference"] of that motion.'
         )
     pieces = trajectory.curve
     warn_of_excess(trajectory)

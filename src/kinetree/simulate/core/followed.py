@@ -32,7 +32,10 @@ def followed_positions(setup: Setup, t: Array) -> dict[str, Array] | None:
     if isinstance(reference, Trajectory):
         q = reference.curve(np.clip(at, reference.t[0], reference.t[-1]))[0]
     elif isinstance(reference, Callable):
-        q = np.array([positions(reference(float(x))) for x in at])
+        values = [reference(float(x)) for x in at]
+        if any(map(has_labels, values)):
+            return None
+        q = np.array([positions(x) for x in values])
     else:
         q = np.broadcast_to(np.asarray(reference, float), (len(at), *np.shape(reference)))
     return {"t": at, "q": q} if q.shape == (len(at), setup.model.nq) else None

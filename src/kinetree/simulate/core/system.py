@@ -303,14 +303,31 @@ def make_system(equations: EquationsOfMotion) -> System:
 
 def _by_python(equations: EquationsOfMotion, reason: str) -> System:
     """The system whose forces come from Python, and why."""
-    rate = _python_rate(equations)  # raises errors that have nothing to do with tracing
     note = f"forces come from Python, not from compiled code: {reason}"
     if equations.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
         if equations.acting.actuation is not None:
             note = f"{note} Slopes of actuators and drives count."
-    log.warning("kinetree simulates %s slowly: %s", equations.space.model.name, note)
-    return System(equations.space, None, rate, note)
+    rate = _python_rate(equations)  # raises errors that have nothing to do with tracing
+    return System(equations.space, None, _reported(rate, equations.space.model.name, note), note)
+
+
+def _reported(rate: Rate, name: str, note: str) -> Rate:
+    """The rate, which logs the note after its first result.
+
+    A wrong argument fails both when it is traced and when it is computed: its error comes alone.
+    """
+    is_logged = False
+
+    def reported(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+        nonlocal is_logged
+        result = rate(t, x, p, s)
+        if not is_logged:
+            is_logged = True
+            log.warning("kinetree simulates %s slowly: %s", name, note)
+        return result
+
+    return reported
 
 
 def _python_rate(equations: EquationsOfMotion) -> Rate:

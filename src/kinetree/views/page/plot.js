@@ -12,6 +12,7 @@
 const createPlot = (() => {
   const NEAR = 0.15; // a limit is drawn if its line comes as near as this part of the range of all lines
   const ROOMY = 320, NARROW_MARGIN = 14; // px: width from which limits have words, and the margin without
+  const MAX_MARKS = 4, MARK = 7, MARK_GAP = 3; // colours of lines at the label of a limit, and their px
   const DUST = 1e-7; // values below this part of the largest limit do not fill the plot
   const MOST_ROWS = 10; // of the table at the cursor
   const SVG = (() => {
@@ -145,7 +146,7 @@ const createPlot = (() => {
       const labels = yTicks.map((y) => readable(yAxis.log ? 10 ** y : y, 6));
       const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
       const limits = width < ROOMY || yAxis.log ? [] : fixedLimits();
-      const margin = Math.max(NARROW_MARGIN - 2, ...limits.map((x) => 6.6 * (limitWords(x).length + 2) + 6));
+      const margin = Math.max(NARROW_MARGIN - 2, ...limits.map((x) => 6.6 * (limitWords(x).length + 2) + 6 + (MARK + MARK_GAP) * marked(x).length));
       box = { left, right: width - margin, top: 22, bottom: height - 24 };
       scaleX = (x) => box.left + (onX(x) - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
       scaleY = (y) => box.bottom - (onY(y) - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
@@ -214,7 +215,12 @@ const createPlot = (() => {
         });
       return [...found.values()].sort((a, b) => b.bound - a.bound);
     }
-    const limitWords = ({ bound, side }) => `${side ? "≤" : "≥"} ${readable(bound)}`;
+    // Lines whose colours stand at the label of a limit: none if all lines have it.
+    const marked = ({ owners }) => owners.length === shown().length ? [] : owners.slice(0, MAX_MARKS);
+    function limitWords(limit) {
+      const more = marked(limit).length ? limit.owners.length - marked(limit).length : 0;
+      return `${limit.side ? "≤" : "≥"} ${readable(limit.bound)}${more ? ` +${more}` : ""}`;
+    }
     function namesOf({ bound, owners }) {
       const names = owners.slice(0, 3).map((one) => one.name).join(", ");
       return `limit ${readable(bound)} of ${names}${owners.length > 3 ? ` and ${owners.length - 3} more` : ""}`;
@@ -226,10 +232,15 @@ const createPlot = (() => {
         for (const bound of one.limit)
           if (Array.isArray(bound)) inside.append(drawn("path", { class: `bound ${strokeOf(one.colour)}`, d: pathOf(one, bound) }));
       const across = box.right - box.left, taken = [], roomy = width - box.right > NARROW_MARGIN;
-      const label = (y, words, title) => {
+      const label = (y, words, title, lines) => {
         if (taken.some((other) => Math.abs(other - y) < 12)) return;
         taken.push(y);
-        const node = drawn("text", { class: "bound-name", x: box.right + 4, y: (y + 4).toFixed(1) }, words);
+        let x = box.right + 4;
+        for (const one of lines) {
+          picture.append(drawn("path", { class: `track owner ${strokeOf(one.colour)}`, d: `M${x} ${y.toFixed(1)}h${MARK}` }));
+          x += MARK + MARK_GAP;
+        }
+        const node = drawn("text", { class: "bound-name", x, y: (y + 4).toFixed(1) }, words);
         node.append(drawn("title", {}, title));
         picture.append(node);
       };
@@ -237,13 +248,13 @@ const createPlot = (() => {
       const within = limits.filter((x) => x.isNear && !above.includes(x) && !below.includes(x));
       const edges = [[above.reverse(), "↑", box.top + 5], [below, "↓", box.bottom - 5]];
       for (const [away, arrow, y] of edges)
-        if (away.length && !yAxis.log) label(y, roomy ? `${limitWords(away[0])} ${arrow}` : arrow, away.slice(0, 6).map(namesOf).join("\n"));
+        if (away.length && !yAxis.log) label(y, roomy ? `${limitWords(away[0])} ${arrow}` : arrow, away.slice(0, 6).map(namesOf).join("\n"), roomy ? marked(away[0]) : []);
       for (const limit of within) {
         const y = scaleY(limit.bound), at = y - box.top, far = at + (limit.side ? -3 : 3);
         const kind = limit.owners.length === shown().length ? "" : strokeOf(limit.owners[0].colour);
         inside.append(drawn("path", { class: `bound-band ${kind}`, d: `M0 ${far.toFixed(1)}H${across}` }));
         inside.append(drawn("path", { class: `bound ${kind}`, d: `M0 ${at.toFixed(1)}H${across}` }));
-        if (roomy) label(y, limitWords(limit), namesOf(limit));
+        if (roomy) label(y, limitWords(limit), namesOf(limit), marked(limit));
       }
       const out = [...new Set(beyondLimits().map((x) => x.name))], more = out.length > 3 ? ` and ${out.length - 3} more` : "";
       note.classList.toggle("warning", out.length > 0);
