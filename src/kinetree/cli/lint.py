@@ -319,7 +319,8 @@ def _ball(radius: float) -> float:
 def _lighter(m: float, density: float) -> str:
     """A correction of a link that is too dense: its mass is in grams, or its inertia too small."""
     if m > 20 and density < 1e3**2.5 * DENSEST:  # at a thousandth of m, the ball is possible
-        return f'if the mass is in grams, write <mass value="{number(m / 1e3)}"/>'
+        mass = f'<mass value="{number(m / 1e3)}"/>'
+        return f"if the mass is in grams, write {mass}, and look whether its inertia is in g m^2"
     radius = (m / ALUMINIUM / _ball(1)) ** (1 / 3)
     tag = inertia_tag(0.4 * m * radius**2 * np.eye(3))
     return f"a ball of aluminium of that mass has {tag}; write the mass in kg, moments in kg m^2"

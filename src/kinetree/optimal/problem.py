@@ -408,8 +408,8 @@ def check_robot(model: Model) -> None:
     if dry:
         raise ModelError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
-            "expected friction that is smooth: robot.with_friction({joint: kt.Sigmoid(...)}) or "
-            "kt.Friction(viscous)."
+            "expected friction that is smooth: robot.with_friction({joint: friction}) with "
+            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
         )
 
 
