@@ -207,7 +207,7 @@ def test_frames_are_named():
             {},
         ),
         (NameLookupError, "no language None", ("mass_matrix", None), {}),
-        (NameLookupError, "no quantity 'mass'.*inverse_dynamics", ("mass",), {}),
+        (NameLookupError, "no quantity 'mass'.*mass_matrix", ("mass",), {}),
         (InputError, "dtype is 'half'", ("mass_matrix",), {"dtype": "half"}),
         (InputError, "does not depend on external wrenches", ("mass_matrix",), {"wrenches": True}),
         (InputError, "has no frame", ("mass_matrix",), {"frame": "tool"}),
