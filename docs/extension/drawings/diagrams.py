@@ -140,49 +140,34 @@ def lanes(count: int = 8) -> str:
 @drawing
 def control_loop() -> str:
     """Reference, control law, drive, robot, and the measured state that returns."""
-    flow = Flow()
-    boxes = row(
-        flow,
-        0,
-        [
-            "reference\n$q, dq, ddq$",
-            "control law\nkt.controllers",
-            "drive\nlimits, lag",
-            "robot\n$M ddq + h = tau$",
-            "state\n$q, dq$",
-        ],
-        gap=52,
-        kinds=" m h",
+    steps = "reference\n$q, dq, ddq$", "control law\nkt.controllers", "drive\nlimits, lag"
+    return returning(
+        [*steps, "robot\n$M ddq + h = tau$", "state\n$q, dq$"],
+        "measured at every step",
+        "the loop of a controller: reference, law, drive, robot, state",
     )
-    a, b = boxes[-1], boxes[1]
-    y = a.y + 62
-    flow.path([(a.x, a.y + a.height / 2), (a.x, y), (b.x, y), (b.x, b.y + b.height / 2)])
-    flow.words((a.x + b.x) / 2, y + 16, "measured at every step")
-    return flow.svg("the loop of a controller: reference, law, drive, robot, state")
 
 
 @drawing
 def plan() -> str:
     """One iteration of a plan: linearise, backward, forward, again."""
-    flow = Flow()
-    boxes = row(
-        flow,
-        0,
-        [
-            "plan\n$x, u$",
-            "all steps\n$A, B, H$",
-            "backward\n$K, k$",
-            "forward\nlengths of k",
-            "better plan\n$x, u$",
-        ],
-        gap=52,
-        kinds=" m h",
+    steps = "plan\n$x, u$", "all steps\n$A, B, H$", "backward\n$K, k$", "forward\nlengths of k"
+    return returning(
+        [*steps, "better plan\n$x, u$"],
+        "until no decrease is expected",
+        "an iteration of iLQR: linearise, backward, forward, again",
     )
+
+
+def returning(steps: list[str], words: str, title: str) -> str:
+    """Steps in a row, with a way back from the last to the second."""
+    flow = Flow()
+    boxes = row(flow, 0, steps, gap=52, kinds=" m h")
     a, b = boxes[-1], boxes[1]
     y = a.y + 62
     flow.path([(a.x, a.y + a.height / 2), (a.x, y), (b.x, y), (b.x, b.y + b.height / 2)])
-    flow.words((a.x + b.x) / 2, y + 16, "until no decrease is expected")
-    return flow.svg("an iteration of iLQR: linearise, backward, forward, again")
+    flow.words((a.x + b.x) / 2, y + 16, words)
+    return flow.svg(title)
 
 
 @drawing

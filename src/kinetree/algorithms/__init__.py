@@ -6,11 +6,11 @@ too.
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kinetree.algorithms.quantities import DECLARED
+from kinetree.base.later import later
 
 if TYPE_CHECKING:
     from kinetree.algorithms.base_parameters import (
@@ -206,43 +206,39 @@ __all__ = [
     "with_parameters",
 ]
 
-# names by file, beside those of quantities; each is imported when it is first used, so that
-# programs start quickly
-_NAMES = {
-    "base_parameters": "BaseParameters base_parameters base_parameters_by_rules",
-    "constraints.at_state": "constrained_forward_dynamics constrained_forward_dynamics_derivatives "
-    "constrained_inverse_dynamics constraint_bias constraint_errors constraint_impulse "
-    "constraint_jacobian project_accelerations project_rates reduced_dynamics",
-    "constraints.mobility": "Mobility constrain mobility",
-    "constraints.projection": "project",
-    "coriolis_matrix": "christoffel_symbols",
-    "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
-    "task_space_derivatives",
-    "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
-    "energy": "total_mass",
-    "forward_dynamics": "forward_dynamics_by_articulated_bodies",
-    "joints.configuration": "difference integrate neutral random",
-    "joints.springs": "spring_energy spring_stiffness",
-    "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
-    "parameters": "Parameter parameter_list parameters with_parameters",
-    "steps": "step",
-    "task_space": "TaskSpace",
-    "textbook.closed": "ClosedForm closed_form",
-    "textbook.jacobians": "gravity_forces_by_wrenches gravity_wrenches mass_matrix_by_jacobians",
-    "textbook.newton_euler": "FORMULATIONS forward_dynamics_by_inverse_dynamics "
-    "mass_matrix_by_inverse_dynamics newton_euler",
-    "textbook.recursion": "Recursion",
-    "textbook.screw": "body_acceleration body_wrench",
-}
-_FILES = DECLARED.files | {name: file for file, text in _NAMES.items() for name in text.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_FILES[name]}"), name)
-    globals()[name] = value
-    return value
+# names by file, beside those of quantities
+__getattr__ = later(
+    __name__,
+    {
+        "base_parameters": "BaseParameters base_parameters base_parameters_by_rules",
+        "constraints.at_state": "constrained_forward_dynamics "
+        "constrained_forward_dynamics_derivatives constrained_inverse_dynamics constraint_bias "
+        "constraint_errors constraint_impulse constraint_jacobian "
+        "project_accelerations project_rates reduced_dynamics",
+        "constraints.mobility": "Mobility constrain mobility",
+        "constraints.projection": "project",
+        "coriolis_matrix": "christoffel_symbols",
+        "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
+        "task_space_derivatives",
+        "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
+        "energy": "total_mass",
+        "forward_dynamics": "forward_dynamics_by_articulated_bodies",
+        "joints.configuration": "difference integrate neutral random",
+        "joints.springs": "spring_energy spring_stiffness",
+        "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
+        "parameters": "Parameter parameter_list parameters with_parameters",
+        "steps": "step",
+        "task_space": "TaskSpace",
+        "textbook.closed": "ClosedForm closed_form",
+        "textbook.jacobians": "gravity_forces_by_wrenches gravity_wrenches "
+        "mass_matrix_by_jacobians",
+        "textbook.newton_euler": "FORMULATIONS forward_dynamics_by_inverse_dynamics "
+        "mass_matrix_by_inverse_dynamics newton_euler",
+        "textbook.recursion": "Recursion",
+        "textbook.screw": "body_acceleration body_wrench",
+    },
+    DECLARED.files,
+)
 
 
 def __dir__() -> list[str]:

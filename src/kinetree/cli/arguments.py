@@ -311,3 +311,9 @@ class Options:
 
 
 USUAL = Options()
+
+ForceLimit = Annotated[float | None, number_argument("Force limit for all joints, N m or N.")]
+SpeedLimit = Annotated[float | None, number_argument("Speed limit for all joints, rad/s or m/s.")]
+AccelerationLimit = Annotated[
+    float | None, number_argument("Acceleration limit for all joints, rad/s^2 or m/s^2.")
+]

@@ -13,8 +13,10 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     USUAL,
+    ForceLimit,
     Options,
     RobotName,
+    SpeedLimit,
     number_argument,
     table_argument,
 )
@@ -46,12 +48,8 @@ def check(
     ],
     /,
     *,
-    effort: Annotated[
-        float | None, number_argument("Force limit for all joints, N m or N.")
-    ] = None,
-    velocity: Annotated[
-        float | None, number_argument("Speed limit for all joints, rad/s or m/s.")
-    ] = None,
+    effort: ForceLimit = None,
+    velocity: SpeedLimit = None,
     tolerance: Annotated[
         float, number_argument("Share of a limit by which it may be exceeded.")
     ] = 1e-6,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from kinetree.cli.arguments import (
     AS_IT_IS,
     NUMBERS,
+    AccelerationLimit,
     Degrees,
     Json,
     Reading,
@@ -39,9 +40,7 @@ def excite(
     use: Annotated[
         float, number_argument("Share of the limits of position and speed to use, at most 1.")
     ] = 0.8,
-    acceleration: Annotated[
-        float | None, number_argument("Acceleration limit for all joints, rad/s^2 or m/s^2.")
-    ] = None,
+    acceleration: AccelerationLimit = None,
     harmonics: Annotated[int, whole_argument("Sines of every joint, at least 3.")] = 5,
     rounds: Annotated[int, whole_argument("Trials of the search; more find better motions.")] = 300,
     seed: Annotated[int, whole_argument("Seed of the search.")] = 0,

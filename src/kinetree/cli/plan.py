@@ -13,10 +13,13 @@ from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     NUMBERS,
     USUAL,
+    AccelerationLimit,
+    ForceLimit,
     Options,
     Position,
     Recorded,
     RobotName,
+    SpeedLimit,
     number_argument,
     option,
     table_argument,
@@ -73,15 +76,9 @@ def plan(
         float | None, number_argument("Duration instead, s; refused if it is too short.")
     ] = None,
     dt: Annotated[float, number_argument("Largest step between samples, s.")] = 0.01,
-    effort: Annotated[
-        float | None, number_argument("Force limit for all joints, N m or N.")
-    ] = None,
-    velocity: Annotated[
-        float | None, number_argument("Speed limit for all joints, rad/s or m/s.")
-    ] = None,
-    acceleration: Annotated[
-        float | None, number_argument("Acceleration limit for all joints, rad/s^2 or m/s^2.")
-    ] = None,
+    effort: ForceLimit = None,
+    velocity: SpeedLimit = None,
+    acceleration: AccelerationLimit = None,
     output: MotionFile = None,
     plot: Plot = None,
     options: Options = USUAL,

@@ -4,26 +4,21 @@ Its names for other rooms, imported when first used: traced functions become a `
 `interpret` defines and `Kernel`, `CudaKernel` and `Rollout` compute.
 """
 
-from importlib import import_module
-from typing import Any
+from kinetree.base.later import later
 
-_NAMES = {
-    "call.diagnose": "ArgumentError",
-    "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
-    "compiler.graph": "Graph Node OPERATIONS Port",
-    "compiler.interpret": "interpret",
-    "compiler.optimise": "optimise",
-    "compiler.stepping": "Field Run Stepping interpret_run",
-    "compiler.trace": "guarded trace",
-    "cuda.kernel": "CudaKernel",
-    "interpreted": "SlowKernelWarning",
-    "kernel": "Kernel has_llvm",
-    "rollout": "Rollout",
-}
-
-
-def __getattr__(name: str) -> Any:
-    for file, names in _NAMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{file}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = later(
+    __name__,
+    {
+        "call.diagnose": "ArgumentError",
+        "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
+        "compiler.graph": "Graph Node OPERATIONS Port",
+        "compiler.interpret": "interpret",
+        "compiler.optimise": "optimise",
+        "compiler.stepping": "Field Run Stepping interpret_run",
+        "compiler.trace": "guarded trace",
+        "cuda.kernel": "CudaKernel",
+        "interpreted": "SlowKernelWarning",
+        "kernel": "Kernel has_llvm",
+        "rollout": "Rollout",
+    },
+)

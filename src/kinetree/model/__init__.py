@@ -3,9 +3,7 @@
 Limits, inputs and random samples of models, for other rooms, are imported when first used.
 """
 
-from importlib import import_module
-from typing import Any
-
+from kinetree.base.later import later
 from kinetree.model.actuators import JointActuator
 from kinetree.model.build import build_model
 from kinetree.model.friction import JointFriction, JointStribeck
@@ -29,18 +27,14 @@ __all__ = [
     "model_of",
 ]
 
-_NAMES = {
-    "bounds": "bounds_of with_limits",
-    "describe": "describe_model",
-    "force_limits": "force_share",
-    "friction": "joint_friction",
-    "inputs": "coordinates frame_wrenches link_wrenches zeros",
-    "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",
-}
-
-
-def __getattr__(name: str) -> Any:
-    for file, names in _NAMES.items():
-        if name in names.split():
-            return getattr(import_module(f"{__name__}.{file}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = later(
+    __name__,
+    {
+        "bounds": "bounds_of with_limits",
+        "describe": "describe_model",
+        "force_limits": "force_share",
+        "friction": "joint_friction",
+        "inputs": "coordinates frame_wrenches link_wrenches zeros",
+        "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",
+    },
+)

@@ -4,9 +4,9 @@
 `recordings` reads and writes files, `plan` makes motions, `limits` checks and slows them.
 """
 
-import importlib
 import typing
 
+from kinetree.base.later import later
 from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.energy import EnergyBalance, energy_balance
@@ -66,25 +66,19 @@ __all__ = [
 ]
 
 # modules whose names are imported when first used: a simulation needs neither planners nor readers
-_LATER = {
-    "limits.motors": ("Motor", "MotorLoad", "motor_loads"),
-    "plan.inverse_kinematics": ("inverse_kinematics",),
-    "plan.points": ("cubic", "quintic", "spline", "trapezoid"),
-    "plan.sinusoids": ("excitation", "sinusoid"),
-    "plan.straight_line": ("straight_line",),
-    "plan.time_optimal": ("TimeOptimal", "time_optimal"),
-    "plan.within_limits": ("within_limits",),
-    "recordings.read": ("read", "read_csv", "read_npz"),
-}
-
-
-def __getattr__(name: str) -> typing.Any:
-    for module, names in _LATER.items():
-        if name in names:
-            value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = later(
+    __name__,
+    {
+        "limits.motors": "Motor MotorLoad motor_loads",
+        "plan.inverse_kinematics": "inverse_kinematics",
+        "plan.points": "cubic quintic spline trapezoid",
+        "plan.sinusoids": "excitation sinusoid",
+        "plan.straight_line": "straight_line",
+        "plan.time_optimal": "TimeOptimal time_optimal",
+        "plan.within_limits": "within_limits",
+        "recordings.read": "read read_csv read_npz",
+    },
+)
 
 
 def __dir__() -> list[str]:

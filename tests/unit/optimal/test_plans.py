@@ -102,7 +102,7 @@ def test_no_small_change_of_the_forces_is_better(method):
 
 
 def test_a_robot_with_a_free_base_uses_its_tangent_space():
-    """A gradient through turns: costs of neighbours of a plan change as the gains foresee."""
+    """Quaternions stay of length 1, the base has no motor, and every neighbour costs more."""
     robot = kt.robots.quadruped()
     start = robot.neutral()
     problem = optimal.Problem(
@@ -131,7 +131,7 @@ def test_many_problems_at_once_are_those_one_by_one():
     for b, start in enumerate(starts):
         alone = problem.solve(start, iterations=200, tolerance=1e-12)
         assert together.cost[b] == pytest.approx(alone.cost, rel=1e-9)
-        np.testing.assert_allclose(together.tau[:, b], alone.tau, atol=1e-2)
+        np.testing.assert_allclose(together.tau[:, b], alone.tau, atol=1e-3)
 
 
 def test_weights_scaled_together_keep_the_plan():

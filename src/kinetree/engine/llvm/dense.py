@@ -35,10 +35,6 @@ class Dense(Writer):
         self.count = 0
         self.block = "entry"
 
-    def padded(self, count: int) -> int:
-        """The length of a row of whole vectors."""
-        return -(-count // self.lanes) * self.lanes
-
     def label(self, name: str) -> None:
         """Open a basic block."""
         self.block = name
