@@ -18,7 +18,6 @@ from kinetree.engine.compiler.stepping import Field, Stepping
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.rollout import Rollout
-from kinetree.optimal.chart import deviation
 from kinetree.optimal.stages import Transcription, product
 from kinetree.scalars import maximum, minimum
 
@@ -40,7 +39,7 @@ class Forward:
     """The forward pass, compiled: the plan with new forces, for several lengths of the step."""
 
     def __init__(self, this: Transcription, limited: bool) -> None:
-        nq, n, m = this.model.nq, 2 * this.model.n, len(this.actuated)
+        n, m = this.space.rates, len(this.actuated)
         self.nx = nx = this.space.size
         self.m, self.limited, self.kinds = m, limited, len(this.costs)
         ends = np.cumsum([nx, m, m * n, m, n, this.layout.size])
@@ -48,8 +47,7 @@ class Forward:
         def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
             state, costs = x[:nx], x[nx:]
             at, u, K, k, gap, numbers = np.split(s, ends[:-1])
-            moved = deviation(this.model, at[:nq], state[:nq])
-            dx = np.concatenate([moved, state[nq:] - at[nq:]])
+            dx = this.deviation(at, state)
             u = u + k * p[0] + product(K.reshape(m, n), dx[:, None])[:, 0]
             if limited:
                 limits = zip(u, p[1 : 1 + m], p[1 + m :], strict=True)

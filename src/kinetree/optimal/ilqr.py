@@ -75,12 +75,12 @@ class Solver:
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
         self.stage = Kernel(self.slopes.graph, "stage of a plan", dtypes=("float64",))
         self.last = Kernel(self.end.graph, "end of a plan", dtypes=("float64",))
-        self.backward = Riccati(self.slopes, 2 * this.model.n, len(this.actuated), limited)
+        self.backward = Riccati(self.slopes, this.space.rates, len(this.actuated), limited)
         self.forward = Forward(this, limited)
 
     def rollout(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Array:
         """States (N + 1, B, nx) of the motions from x0, (B, nx), under the forces u, (N, B, m)."""
-        (N, B, m), n = u.shape, 2 * self.this.model.n
+        (N, B, m), n = u.shape, self.this.space.rates
         x = np.broadcast_to(x0, (N + 1, *x0.shape))
         still = np.zeros((N, B, m, n)), np.zeros((N, B, m))
         gaps = np.zeros((N, B, n))
@@ -113,7 +113,7 @@ class Solver:
             mu: regularisation to begin with, (B,).
             each: called after each iteration.
         """
-        begun, (N, B, m), n = perf_counter(), u.shape, 2 * self.this.model.n
+        begun, (N, B, m), n = perf_counter(), u.shape, self.this.space.rates
         u = np.clip(u, bounds.low, bounds.high)
         slopes, costs = self.stage(x[:-1], u, p[:-1], x[1:])
         start = costs.sum(0) + self.last(x[-1], p[-1])[1]
@@ -221,7 +221,7 @@ class Solver:
 
     def _curvature(self, slopes: Array) -> Array:
         """The largest curvature of the costs by a force, (B,), to measure regularisation by."""
-        n = 2 * self.this.model.n
+        n = self.this.space.rates
         H = self.slopes.hessian
         by_force = Pattern(np.diag(H.places)[n:], np.diag(H.numbers)[n:])
         return np.maximum(filled(by_force, slopes).max((0, 2), initial=0), 1e-12)

@@ -226,7 +226,7 @@ class Sampler:
         table = self.table(1, p)
         table[..., : self.m] = u
         costs, x, u = self.run(x0, table, p, bounds, 0.0, recorded=True)
-        gaps, K = (np.zeros((*x, 2 * self.this.model.n)) for x in (u.shape[:2], u.shape))
+        gaps, K = (np.zeros((*x, self.this.space.rates)) for x in (u.shape[:2], u.shape))
         return Plans(x, u, costs, gaps, K, np.zeros(u.shape), np.zeros(1), [ITERATIONS])
 
 

@@ -106,6 +106,12 @@ class Transcription:
         sizes = {"x": self.space.size, "u": len(self.actuated), "p": self.layout.size}
         return tuple(Port(name, (size,)) for name, size in sizes.items())  # type: ignore[return-value]
 
+    def deviation(self, x0: Array, x1: Array) -> Array:
+        """The tangent vector from the state x0 to x1, over any scalars."""
+        (q0, *flat0), (q1, *flat1) = self.space.split(x0), self.space.split(x1)
+        moved = deviation(self.model, q0, q1)
+        return np.concatenate([moved, *(b - a for a, b in zip(flat0, flat1, strict=True))])
+
     def forces(self, u: Array) -> Array:
         """Joint forces of all degrees of freedom, (n,)."""
         tau = np.zeros(self.model.n, object)
@@ -250,12 +256,9 @@ def stage_slopes(this: Transcription) -> StageSlopes:
 
     def function(x: Array, u: Array, p: Array, following: Array) -> tuple[Array, ...]:
         reached = this.next_state(x, u)
-        nq = this.model.nq
-        moved = deviation(this.model, following[:nq], reached[:nq])
-        gap = np.concatenate([moved, reached[nq:] - following[nq:]])
         return (
-            *linear_step(this, x, u, reached), gap, *quadratic_cost(this, x, u, p),
-            np.array(this.costs_of(x, u, p)),
+            *linear_step(this, x, u, reached), this.deviation(following, reached),
+            *quadratic_cost(this, x, u, p), np.array(this.costs_of(x, u, p)),
         )  # fmt: skip
 
     return StageSlopes(*separated(function, [x, u, p, Port("following", x.shape)]))
