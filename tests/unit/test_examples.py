@@ -36,6 +36,8 @@ SAYS = {
     "15_jax_predictive_control": r"reached: 1\.20, -0\.60 rad",
     "16_monte_carlo": r"one worker and four write the same file: True",
     "17_gymnasium_pandas": r"mean distance from the goal 0\.\d+ m",
+    "18_swing_up": r"upright after 6 s, to 0\.00\d rad; elbow at most 10\.0 N m",
+    "19_reach_within_limits": r"without barriers.* 2 limits violated\nwith barriers.* 0 limits",
 }
 ANSWERS = {
     "1_gravity_of_a_urdf": r"'shoulder': 13\.183, 'elbow': 1\.937",
@@ -70,6 +72,11 @@ def test_the_example_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = output(path)
     assert re.search(SAYS.get(path.stem, "."), printed), printed
+    page = (FOLDER.parent / "docs" / "optimal.md").read_text(encoding="utf-8")
+    for table in re.findall(
+        rf"`python examples/{path.name}` prints\n\n```text\n(.*?)```", page, re.DOTALL
+    ):
+        assert printed.endswith(table)
 
 
 def test_examples_are_numbered_and_explained():
