@@ -119,7 +119,7 @@ class Problem:
         check_robot(self)
         for key, value in {"dt": dt, "steps": steps, "costs": named(self.costs)}.items():
             object.__setattr__(self, key, value)
-        numbers_of(self)  # weights and targets are checked here
+        numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
         start_memory(self, None)
 
@@ -174,6 +174,8 @@ class Problem:
             data: of the robots, as `robot.compile(free=...)` names them: mass, shape (B, links),
                 com, inertia, gravity or springs, SI units. They compile once more.
         """
+        if "friction" in data:
+            raise InputError("friction that differs may be dry, which is not smooth; leave it out.")
         kinds = [targets or {}, weights or {}, finals or {}, data]
         axes = {np.shape(x)[:1] for kind in kinds for x in kind.values()}
         if len(axes) != 1 or not all(map(all, axes)) or () in axes:
@@ -619,8 +621,11 @@ def numbers_of_all(problem: Problem, B: int) -> Array:
     for name, target in many.targets.items():
         shape = shape_of(problem.costs[name], model, m)
         aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
-        if aim.ndim == 3 and aim.shape[1] != N + 1:
-            raise ShapeError(f"the target of cost {name!r} has shape {np.shape(target)}.")
+        if aim.shape[:-1] not in ((B,), (B, N + 1)):
+            raise ShapeError(
+                f"targets of cost {name!r} have shape {np.shape(target)}; expected {(B, *shape)}, "
+                f"or {(B, N + 1, *shape)} for targets that move."
+            )
         p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
     for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
         for name, value in values.items():
