@@ -6,12 +6,13 @@ same machine code.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
@@ -19,29 +20,46 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import count
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.files.description.actuators import UNLIMITED
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
-from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
 from kinetree.optimal.residuals import (
     KINDS,
     Costs,
-    key_of,
+    checked_target,
     named,
+    shape_of,
     size_of,
     target_of,
     weights,
 )
-from kinetree.optimal.sampling import Search, checked, sampler, together
+from kinetree.optimal.sampling import Search, checked, compiled, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
+from kinetree.simulate.core.closure import check_start
 
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
+
+
+@dataclass(frozen=True, eq=False)
+class Many:
+    """What differs between `count` problems; `Problem.batch` describes the fields."""
+
+    count: int
+    targets: Mapping[str, ArrayLike]
+    weights: Mapping[str, ArrayLike]
+    finals: Mapping[str, ArrayLike]
+    data: Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +71,17 @@ class Problem:
         dt: time step, s.
         steps: number of steps of the horizon.
         costs: by name, or a list.
-        actuated: names of the degrees of freedom with a motor; None: all but those of a free base.
-        limits: "robot": the effort limits of the joints; None: no limits; or numbers, shape () or
-            (m,) for m actuated degrees of freedom, N m or N.
+        actuated: names of the degrees of freedom with a motor; None: all but those of a free base,
+            or those of `robot.constrained(actuated=...)`.
+        limits: "robot": the effort limits of the joints, or the ranges of controls; None: no
+            limits; or numbers, shape () or (m,) for m motors, N m or N.
         method: of one step: "semi_implicit_euler", "euler" or "rk4".
+        controls: plan the controls of the robot's actuators in place of joint forces.
+        activation: of the actuators at the start, shape (a,) in the order of
+            `robot.model.activation_names`, in their units; None: 0.
+        before: forces or controls before the first step, shape (m,), N m or N, from which
+            `EffortChange` begins; None: those that hold the start against gravity.
+        many: what differs between problems that are solved at once; `batch` makes it.
 
     Example:
         >>> from kinetree import optimal
@@ -77,6 +102,10 @@ class Problem:
     actuated: Sequence[str] | None = None
     limits: ArrayLike | str | None = "robot"
     method: str = EULER
+    controls: bool = False
+    activation: ArrayLike | None = None
+    before: ArrayLike | None = None
+    many: Many | None = None
 
     def __post_init__(self) -> None:
         dt = float(self.dt)
@@ -87,11 +116,12 @@ class Problem:
             raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
-        check_robot(self.robot.model)
+        check_robot(self)
         for key, value in {"dt": dt, "steps": steps, "costs": named(self.costs)}.items():
             object.__setattr__(self, key, value)
-        numbers_of(self)  # weights and targets are checked here
+        numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
+        start_memory(self, None)
 
     @property
     def model(self) -> Model:
@@ -100,18 +130,61 @@ class Problem:
 
     @property
     def motors(self) -> tuple[int, ...]:
-        """The degrees of freedom that have a motor."""
-        names = self.model.dof_names
+        """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
+        model, names = self.model, self.model.dof_names
+        if self.controls:
+            return tuple(range(len(model.actuators)))
         if self.actuated is None:
-            free = {d for joint in self.model.joints if joint.type == FREE for d in joint.dofs}
-            return tuple(k for k in range(self.model.n) if k not in free)
+            free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
+            held = model.constraints
+            return tuple(
+                k for k in (range(model.n) if held is None else held.actuated) if k not in free
+            )
         unknown = [name for name in self.actuated if name not in names]
         if unknown:
             raise InputError(
                 f"actuated names {unknown[0]!r}, which is no degree of freedom of "
-                f"{self.model.name!r}; expected some of {', '.join(names)}."
+                f"{model.name!r}; expected some of {', '.join(names)}."
             )
         return tuple(k for k, name in enumerate(names) if name in self.actuated)
+
+    @property
+    def transcription(self) -> Transcription:
+        """The robot, the step and the costs, from which the solvers are compiled."""
+        assert isinstance(self.costs, dict)
+        free = () if self.many is None else tuple(self.many.data)
+        return Transcription(
+            self.model, self.dt, self.motors, self.costs, self.method, self.controls, free
+        )
+
+    def batch(
+        self,
+        *,
+        targets: Mapping[str, ArrayLike] | None = None,
+        weights: Mapping[str, ArrayLike] | None = None,
+        finals: Mapping[str, ArrayLike] | None = None,
+        **data: ArrayLike,
+    ) -> "Problem":
+        """B problems that differ in numbers, to be solved at once; B starts may go with them.
+
+        Args:
+            targets: by name of cost, shape (B, k), or (B, steps + 1, k) for targets that move.
+            weights: of the steps by name of cost, shape (B,) or (B, entries).
+            finals: weights of the last state, likewise.
+            data: of the robots, as `robot.compile(free=...)` names them: mass, shape (B, links),
+                com, inertia, gravity or springs, SI units. They compile once more.
+        """
+        if "friction" in data:
+            raise InputError("friction that differs may be dry, which is not smooth; leave it out.")
+        kinds = [targets or {}, weights or {}, finals or {}, data]
+        axes = {np.shape(x)[:1] for kind in kinds for x in kind.values()}
+        if len(axes) != 1 or not all(map(all, axes)) or () in axes:
+            raise ShapeError(
+                "batch expects arrays with one leading axis of problems, the same for all; "
+                f"found {', '.join(map(str, sorted(axes))) or 'no arrays'}."
+            )
+        ((B,),) = axes
+        return replace(self, many=Many(B, *kinds))
 
     def with_costs(self, **changed: Cost) -> "Problem":
         """The problem with some costs replaced: other weights and targets compile nothing.
@@ -157,10 +230,8 @@ class Problem:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start(q0, dq0)
-        B, solver, bounds = len(x0), self.solver, bounds_of_forces(self)
-        numbers = np.broadcast_to(
-            numbers_of(self)[:, None], (self.steps + 1, B, solver.this.layout.size)
-        )
+        solver, bounds = self.solver, bounds_of_forces(self)
+        numbers = numbers_of_all(self, len(x0))
         x, u = self._guess(guess, x0, numbers, bounds)
         with Progress("solving", iterations, progress) as bar:
             plans = solver.solve(
@@ -221,7 +292,7 @@ class Problem:
         m, q = len(motors), x0[:, : self.model.nq]
         search = Search(method, samples, iterations, temperature, elites, smooth, seed)
         if guess is None:
-            u = np.broadcast_to(np.asarray(self.robot.gravity_forces(q))[:, motors], (N, B, m))
+            u = np.broadcast_to(holding(self, q), (N, B, m))
         else:
             forces = guess.plans.u if isinstance(guess, Solution) else guess
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
@@ -234,12 +305,18 @@ class Problem:
             if not (spread > 0).all():
                 raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
         spread = np.broadcast_to(spread, (B, m))
-        this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
-        runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
+        p, done = numbers_of_all(self, B), itertools.count(1)
+        runs = sampler(self.transcription, p)
         with Progress("sampling", B * search.iterations, progress) as bar:
             plans = [
                 runs.search(
-                    x0[b], u[:, b], spread[b], p, bounds, search, lambda: bar.update(next(done))
+                    x0[b],
+                    u[:, b],
+                    spread[b],
+                    p[:, b],
+                    bounds,
+                    search,
+                    lambda: bar.update(next(done)),
                 )
                 for b in range(B)
             ]
@@ -248,11 +325,8 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
-        assert isinstance(self.costs, dict)
-        this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
-        limited = bounds_of_forces(self).any
-        kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
-        key = "optimal", self.dt, self.motors, self.method, limited, kinds
+        this, limited = self.transcription, bounds_of_forces(self).any
+        key = "optimal", limited, this.key
         return remembered(self.model, key, lambda: Solver(this, limited))
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
@@ -267,10 +341,12 @@ class Problem:
                 raise InputError(f"{name} has an entry that is not finite.")
             if 0 in x.shape:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
-        single = q.ndim == dq.ndim == 1
-        batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1]) or (1,)
+        single = q.ndim == dq.ndim == 1 and self.many is None
+        count = () if self.many is None else (self.many.count,)
+        batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1], count) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
-        return np.concatenate(parts, axis=1), single
+        check_start(self.model, *parts)
+        return np.concatenate([*parts, start_memory(self, parts[0])], axis=1), single
 
     def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
@@ -285,8 +361,7 @@ class Problem:
             x[0] = x0
             return x, u
         if guess is None:
-            tau = np.asarray(self.robot.gravity_forces(x0[:, : self.model.nq]))
-            u = np.broadcast_to(tau[:, list(self.motors)], (N, B, m))
+            u = np.broadcast_to(holding(self, x0[:, : self.model.nq]), (N, B, m))
         else:
             u = np.asarray(guess, float)
             if u.shape not in ((N, m), (N, B, m)):
@@ -321,12 +396,20 @@ class Solution:
     @property
     def dq(self) -> Array:
         """Joint rates, (steps + 1, n), rad/s or m/s."""
-        return self._shown(self.plans.x[..., self.problem.model.nq :])
+        nq, n = self.problem.model.nq, self.problem.model.n
+        return self._shown(self.plans.x[..., nq : nq + n])
+
+    @property
+    def controls(self) -> Array:
+        """What was planned, (steps, m): controls of the actuators, or forces of the motors."""
+        return self._shown(self.plans.u)
 
     @property
     def tau(self) -> Array:
         """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
         u = self.plans.u
+        if self.problem.controls:
+            return self._shown(forces_of_controls(self.problem)(self.plans.x[:-1], u))
         tau = np.zeros((*u.shape[:2], self.problem.model.n))
         tau[..., list(self.problem.motors)] = u
         return self._shown(tau)
@@ -353,7 +436,14 @@ class Solution:
     @property
     def reason(self) -> Any:
         """Why it ended: "converged", "iterations", "time" or what went wrong."""
-        return self.plans.reasons[0] if self.single else list(self.plans.reasons)
+        bad = [~np.isfinite(row) for row in self.plans.costs]
+        reasons = [
+            f"{reason}: {', '.join(np.array(list(self.problem.costs))[which])}"
+            if reason == BAD_START
+            else reason
+            for reason, which in zip(self.plans.reasons, bad, strict=True)
+        ]
+        return reasons[0] if self.single else reasons
 
     @property
     def converged(self) -> Any:
@@ -395,15 +485,16 @@ class Solution:
         return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
 
 
-def check_robot(model: Model) -> None:
-    """Raise for a robot whose motion is not smooth, or whose constraints are not modelled here."""
+def check_robot(problem: Problem) -> None:
+    """Raise for a robot whose motion is not smooth, or has a memory that a step does not keep."""
+    model = problem.model
     if model.n == 0:
         raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
-    if model.constraints is not None:
-        raise ModelError(
-            f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
-            "expected a chain or a tree: robot.unconstrained()."
-        )
+    check_step_drives(model)
+    if problem.controls:
+        check_step_actuators(model)
+        if problem.actuated is not None:
+            raise InputError("actuated names motors, but controls are planned; leave one out.")
     dry = dry_dofs(model)
     if dry:
         raise ModelError(
@@ -414,13 +505,16 @@ def check_robot(model: Model) -> None:
 
 
 def bounds_of_forces(problem: Problem) -> Bounds:
-    """Limits of the motors' forces, (m,) each."""
+    """Limits of the motors' forces, or of the controls, (m,) each."""
     motors, limits = list(problem.motors), problem.limits
     if limits is None:
         most = np.full(len(motors), np.inf)
     elif isinstance(limits, str):
         if limits != "robot":
             raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
+        if problem.controls:
+            low, high = np.array([x.control_range for x in problem.model.actuators], float).T
+            return Bounds(low, high)
         most = bounds_of(problem.model).effort[motors]
     else:
         most = np.asarray(limits, float)
@@ -432,24 +526,116 @@ def bounds_of_forces(problem: Problem) -> Bounds:
     return Bounds(-most, most)
 
 
+def holding(problem: Problem, q: Array) -> Array:
+    """Forces or controls that hold positions q, (B, nq), at rest, or nearly; (B, m)."""
+    robot, model, rest = problem.robot, problem.model, np.zeros((len(q), problem.model.n))
+    if model.constraints is None:
+        tau = np.asarray(robot.gravity_forces(q))
+    else:
+        motors = None if problem.controls else [model.dof_names[k] for k in problem.motors]
+        held = remembered(
+            model, ("held", problem.motors), lambda: robot.constrained({}, actuated=motors)
+        )
+        tau = np.nan_to_num(held.inverse_dynamics(q, rest, rest))  # NaN: motors cannot hold it
+    if not problem.controls:
+        return tau[:, list(problem.motors)]
+    # forces are linear in controls that act at once, in steady state
+    steady = [
+        replace(x, dynamics="none", control_range=UNLIMITED, force_range=UNLIMITED)
+        for x in model.actuators
+    ]
+    free = model.replace(actuators=tuple(steady))
+    acts = compiled(
+        lambda q, dq, u: actuate(free, q, dq, u, np.zeros(0)).tau,
+        [Port("q", (model.nq,)), Port("dq", (model.n,)), Port("u", (len(steady),))], "actuators",
+    )  # fmt: skip
+    lasting = np.diag([float(x.dynamics != "integrator") for x in model.actuators])
+    still = acts(q, rest, np.zeros((len(q), len(steady))))
+    T = acts(q[:, None], rest[:, None], lasting) - still[:, None]
+    u = np.einsum("bij,bi->bj", np.linalg.pinv(T), tau - still)
+    bounds = bounds_of_forces(problem)
+    return np.clip(u, bounds.low, bounds.high)
+
+
+def start_memory(problem: Problem, q: Array | None) -> Array:
+    """z at the start, (B, z), for positions (B, nq); None: check alone."""
+    this, m = problem.transcription, len(problem.motors)
+    B = 1 if q is None else len(q)
+    a = np.zeros(this.activations) if problem.activation is None else problem.activation
+    parts = [np.broadcast_to(checked(a, "activation", (this.activations,)), (B, this.activations))]
+    before = None if problem.before is None else checked(problem.before, "before", (m,))
+    if this.remembers and q is not None:
+        parts.append(holding(problem, q) if before is None else np.broadcast_to(before, (B, m)))
+    return np.concatenate(parts, axis=1)
+
+
+def forces_of_controls(problem: Problem) -> Kernel:
+    """The kernel of the joint forces of a state x and controls u."""
+    this = problem.transcription
+    key = "forces of controls", this.key
+    return remembered(
+        this.model, key, lambda: compiled(lambda x, u: this.acting(x, u)[0], this.ports[:2], "tau")
+    )
+
+
 def numbers_of(problem: Problem) -> Array:
-    """The numbers p of all stages, (steps + 1, p): time, weights and targets."""
+    """The numbers p of all stages of the problem itself, (steps + 1, p)."""
     assert isinstance(problem.costs, dict)
-    model, N = problem.model, problem.steps
-    columns: list[Array] = [np.arange(N + 1)[:, None] * problem.dt]
+    this, model, N = problem.transcription, problem.model, problem.steps
+    m, layout = len(problem.motors), this.layout
+    p = np.empty((N + 1, layout.size))
+    p[:, 0] = np.arange(N + 1) * problem.dt
     for name, cost in problem.costs.items():
-        size, aim = size_of(cost, model), target_of(cost, model)
-        w = np.tile(weights(cost.weight, size, f"weight of cost {name!r}"), (N + 1, 1))
         if KINDS[type(cost)].forces and np.asarray(cost.final).any():
             raise InputError(
                 f"cost {name!r} is one of forces, which the last state does not have; expected no "
                 "final weight."
             )
-        w[-1] = weights(cost.final, size, f"final weight of cost {name!r}")
+        shapes, aim = ((), (size_of(cost, model, m),)), target_of(cost, model, m)
+        p[:, layout.weights[name]] = weights(cost.weight, f"weight of cost {name!r}", *shapes)
+        p[-1, layout.weights[name]] = weights(cost.final, f"final weight of cost {name!r}", *shapes)
         if aim.ndim == 2 and len(aim) != N + 1:
             raise ShapeError(
                 f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
                 "state of the horizon."
             )
-        columns += [w, np.broadcast_to(aim, (N + 1, aim.shape[-1]))]
-    return np.concatenate(columns, axis=1)
+        p[:, layout.targets[name]] = aim
+    for name, place in layout.data.items():
+        p[:, place] = free_values(model, name).ravel()
+    return p
+
+
+def numbers_of_all(problem: Problem, B: int) -> Array:
+    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
+    assert isinstance(problem.costs, dict)
+    many, model, N = problem.many, problem.model, problem.steps
+    p = np.repeat(numbers_of(problem)[:, None], B, axis=1)
+    if many is None:
+        return p
+    this, m = problem.transcription, len(problem.motors)
+    unknown = {*many.targets, *many.weights, *many.finals} - {*problem.costs}
+    if unknown:
+        raise InputError(
+            f"there is no cost {min(unknown)!r}; expected some of {', '.join(problem.costs)}."
+        )
+    for name, target in many.targets.items():
+        shape = shape_of(problem.costs[name], model, m)
+        aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
+        if aim.shape[:-1] not in ((B,), (B, N + 1)):
+            raise ShapeError(
+                f"targets of cost {name!r} have shape {np.shape(target)}; expected {(B, *shape)}, "
+                f"or {(B, N + 1, *shape)} for targets that move."
+            )
+        p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
+    for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
+        for name, value in values.items():
+            size = size_of(problem.costs[name], model, m)
+            w = weights(value, f"weights of cost {name!r}", (B,), (B, size))
+            p[stages, :, this.layout.weights[name]] = w.reshape(B, -1)
+    for port in free_ports(model, tuple(many.data)):
+        x = np.asarray(many.data[port.name], float)
+        if x.shape != (B, *port.shape):
+            raise ShapeError(f"{port.name} has shape {x.shape}; expected {(B, *port.shape)}.")
+        check_free(model, port.name, x)
+        p[..., this.layout.data[port.name]] = x.reshape(B, -1)
+    return p

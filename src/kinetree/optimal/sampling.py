@@ -34,7 +34,6 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.optimal.forward import Bounds, clipped, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
-from kinetree.optimal.residuals import key_of, target_of
 from kinetree.optimal.stages import Transcription
 from kinetree.scalars import cos, exp, log, sin, sqrt
 
@@ -119,16 +118,13 @@ class Sampler:
     """The compiled run of a transcription, and the searches with it.
 
     Numbers of the stages that are the same in all steps are parameters, one row for all samples.
-    The table has v and, beside it, targets that are paths.
+    The table has v and, beside it, those that vary: targets that move.
     """
 
-    def __init__(self, this: Transcription) -> None:
-        self.this, layout = this, this.layout
+    def __init__(self, this: Transcription, varying: Sequence[int]) -> None:
+        self.this, layout, self.varying = this, this.layout, list(varying)
         self.nx, self.m, self.kinds = this.space.size, len(this.actuated), len(this.costs)
-        paths = [name for name, x in this.costs.items() if target_of(x, this.model).ndim == 2]
-        places = range(layout.size)
-        self.varying = [k for name in paths for k in places[layout.targets[name]]]
-        self.constant = [k for k in places[1:] if k not in self.varying]
+        self.constant = [k for k in range(1, layout.size) if k not in self.varying]
         nx, m, ends = self.nx, self.m, np.cumsum([1, self.m, self.m])
 
         def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
@@ -139,7 +135,7 @@ class Sampler:
             y = a * y + s[:m]
             u = np.array([clipped(*each) for each in zip(y, low, high, strict=True)])
             costs = costs + this.costs_of(state, u, here)
-            return np.concatenate([this.next_state(state, u), costs, y]), u
+            return np.concatenate([this.next_state(state, u, here), costs, y]), u
 
         sizes = nx + self.kinds + m, int(ends[-1]) + len(self.constant), m + len(self.varying)
         self.loop = loop(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
@@ -252,9 +248,7 @@ def together(plans: Sequence[Plans]) -> Plans:
     return Plans(**arrays, reasons=[one.reasons[0] for one in plans], history=history)
 
 
-def sampler(this: Transcription) -> Sampler:
-    """The compiled run, shared by transcriptions that differ in numbers alone."""
-    targets = tuple(target_of(cost, this.model).ndim for cost in this.costs.values())
-    kinds = tuple((name, *key_of(cost)) for name, cost in this.costs.items())
-    key = "sampling", this.h, this.actuated, this.method, kinds, targets
-    return remembered(this.model, key, lambda: Sampler(this))
+def sampler(this: Transcription, p: Array) -> Sampler:
+    """The compiled run, shared by transcriptions and numbers p, (N + 1, B, p), of the same form."""
+    varying = tuple(1 + np.flatnonzero((p[:-1] != p[0]).any((0, 1))[1:]))
+    return remembered(this.model, ("sampling", this.key, varying), lambda: Sampler(this, varying))

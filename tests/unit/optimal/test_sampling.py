@@ -10,7 +10,6 @@ from kinetree import optimal
 from kinetree.errors import KinetreeError
 from kinetree.optimal.problem import bounds_of_forces, numbers_of
 from kinetree.optimal.sampling import METHODS, normals, sampler
-from kinetree.optimal.stages import Transcription
 from kinetree.parallel.philox import philox
 
 START = [0.3, -0.4]
@@ -85,8 +84,8 @@ def test_weights_scaled_together_keep_the_plan(method):
 
 def test_samples_have_the_same_bits_in_two_batches():
     problem = reach()
-    runs = sampler(Transcription(problem.model, problem.dt, problem.motors, problem.costs))
     p, bounds = numbers_of(problem), bounds_of_forces(problem)
+    runs = sampler(problem.transcription, p[:, None])
     batches = [range(300), range(101), range(101, 300)]
     drawn = [normals(3, 7, batch, 40) for batch in batches]
     np.testing.assert_array_equal(drawn[0], np.concatenate(drawn[1:]))
@@ -100,8 +99,8 @@ def test_samples_have_the_same_bits_in_two_batches():
 
 def test_forces_of_samples_are_clipped():
     problem = reach(limits=3.0)
-    runs = sampler(Transcription(problem.model, problem.dt, problem.motors, problem.costs))
     p, bounds = numbers_of(problem), bounds_of_forces(problem)
+    runs = sampler(problem.transcription, p[:, None])
     table = runs.table(50, p)
     table[...] = 5 * normals(0, 0, range(50), 40).reshape(table.shape)
     x0 = np.array([*START, 0, 0])
@@ -274,9 +273,7 @@ def test_a_path_that_stays_is_a_point():
 def test_targets_and_weights_compile_nothing():
     problem = reach()
     other = problem.with_costs(posture=optimal.Posture(target=[0.1, 0.2], weight=3.0))
-    make = [
-        sampler(Transcription(x.model, x.dt, x.motors, x.costs)) for x in (problem, other)
-    ]  # fmt: skip
+    make = [sampler(x.transcription, numbers_of(x)[:, None]) for x in (problem, other)]
     assert make[0] is make[1]
 
 
