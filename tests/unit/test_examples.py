@@ -37,6 +37,7 @@ SAYS = {
     "16_monte_carlo": r"one worker and four write the same file: True",
     "17_gymnasium_pandas": r"mean distance from the goal 0\.\d+ m",
     "18_swing_up": r"upright after 6 s, to 0\.00\d rad; elbow at most 10\.0 N m",
+    "20_shift_weight": r"places: True\n.*\n.* left foot 85%(.*\n)*the ground never pulls: True",
     "19_reach_within_limits": r"without barriers.* 2 limits violated\nwith barriers.* 0 limits",
 }
 ANSWERS = {
