@@ -61,9 +61,8 @@ def ahead(k):
 
 
 problem = optimal.Problem(robot, dt=DT, steps=HORIZON, limits=None, costs=ahead(0))
-mpc = optimal.MPC(problem)
-mpc.plan = problem.solve(q)
-print(mpc.plan)
+print(problem.solve(q))
+mpc = optimal.MPC(problem, iterations=2)
 
 
 def law(t, q, dq):
