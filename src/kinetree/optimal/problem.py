@@ -43,7 +43,7 @@ from kinetree.optimal.residuals import (
     target_of,
     weights,
 )
-from kinetree.optimal.sampling import Search, checked, compiled, sampler, together
+from kinetree.optimal.sampling import Search, checked, compiled, inverse, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
@@ -250,9 +250,8 @@ class Problem:
         samples: int = 4096,
         iterations: int = 30,
         noise: ArrayLike | None = None,
-        temperature: float = 0.02,
-        elites: int | None = None,
-        smooth: float = 0.0,
+        knots: int | None = None,
+        share: float = 0.1,
         seed: int = 0,
         guess: "Solution | ArrayLike | None" = None,
         progress: bool | None = None,
@@ -265,18 +264,16 @@ class Problem:
             q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
                 robot stands.
             dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
-            method: "mppi": the mean of all samples weighted by exp(-cost / scale);
-                "cross-entropy": mean and spread of the cheapest samples.
+            method: "mppi": samples weighted by exp(-cost / temperature); "cross-entropy": the
+                cheapest samples alike. Both move the plan to the mean and adapt the spread.
             samples: number of samples of an iteration, dimensionless.
             iterations: so many, dimensionless.
-            noise: standard deviation of the motors' forces, shape () or (m,), N m or N; None:
-                forces that would move each joint alone by half a rad or m within the horizon.
-                Cross-entropy begins with it.
-            temperature: of MPPI: the scale, relative to the median cost of the samples less the
-                least, dimensionless.
-            elites: of cross-entropy: how many of the samples count, dimensionless; None: one of 20.
-            smooth: time constant of the noise, s: forces a time apart have the correlation
-                exp(-time / smooth); 0: none.
+            noise: standard deviation of the motors' forces to begin with, shape () or (m,), N m or
+                N; None: forces that would move every joint by itself, by about half a rad or m
+                within the horizon; of controls, a quarter of their range.
+            knots: number of times between which the noise is linear, dimensionless; None: eight,
+                or fewer for short horizons and many motors.
+            share: of the samples that count, dimensionless: MPPI finds the temperature for it.
             seed: of the random numbers; the same one gives the same bits on every machine.
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
@@ -288,37 +285,24 @@ class Problem:
         """
         assert isinstance(self.costs, dict)
         x0, single = self._start(q0, dq0)
-        B, N, motors, bounds = len(x0), self.steps, list(self.motors), bounds_of_forces(self)
-        m, q = len(motors), x0[:, : self.model.nq]
-        search = Search(method, samples, iterations, temperature, elites, smooth, seed)
+        B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
+        q = x0[:, : self.model.nq]
+        search = Search(method, samples, iterations, share, knots, seed)
+        if knots is not None and knots > N:
+            raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
         if guess is None:
             u = np.broadcast_to(holding(self, q), (N, B, m))
         else:
             forces = guess.plans.u if isinstance(guess, Solution) else guess
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        if noise is None:
-            lightness = np.asarray(self.robot.inverse_mass_matrix(q))[:, motors, motors]
-            spread = 1 / (lightness * (N * self.dt) ** 2)
-        else:
-            spread = checked(noise, "noise", (), (m,))
-            if not (spread > 0).all():
-                raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
-        spread = np.broadcast_to(spread, (B, m))
-        p, done = numbers_of_all(self, B), itertools.count(1)
-        runs = sampler(self.transcription, p)
+        p, done, T = numbers_of_all(self, B), itertools.count(1), first_noise(self, noise, q)
+        runs = sampler(self.transcription, p, knots)
         with Progress("sampling", B * search.iterations, progress) as bar:
+            each = [x0, u.swapaxes(0, 1), T, p.swapaxes(0, 1)]
             plans = [
-                runs.search(
-                    x0[b],
-                    u[:, b],
-                    spread[b],
-                    p[:, b],
-                    bounds,
-                    search,
-                    lambda: bar.update(next(done)),
-                )
-                for b in range(B)
+                runs.search(*one, bounds, search, lambda: bar.update(next(done)))
+                for one in zip(*each, strict=True)
             ]
         return Solution(self, together(plans), single)
 
@@ -555,6 +539,28 @@ def holding(problem: Problem, q: Array) -> Array:
     u = np.einsum("bij,bi->bj", np.linalg.pinv(T), tau - still)
     bounds = bounds_of_forces(problem)
     return np.clip(u, bounds.low, bounds.high)
+
+
+def first_noise(problem: Problem, noise: ArrayLike | None, q: Array) -> Array:
+    """Forces of the motors for normal numbers of 1, as matrices (B, m, m), at positions (B, nq)."""
+    motors, m = list(problem.motors), len(problem.motors)
+    if noise is None and not problem.controls:
+        lightness = np.asarray(problem.robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
+        return np.array([inverse(x) for x in lightness]) / (problem.steps * problem.dt) ** 2
+    if noise is None:
+        low, high = np.array([x.control_range for x in problem.model.actuators], float).T
+        spread, wide = (high - low) / 4, ~np.isfinite(high - low)
+        if wide.any():
+            name = problem.model.actuators[int(np.argmax(wide))].name
+            raise InputError(
+                f"the control of actuator {name!r} has no range from which the noise of samples "
+                "could follow; expected noise=, in units of the controls."
+            )
+    else:
+        spread = checked(noise, "noise", (), (m,))
+        if not (spread > 0).all():
+            raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
+    return np.broadcast_to(np.diag(np.broadcast_to(spread, (m,))), (len(q), m, m))
 
 
 def start_memory(problem: Problem, q: Array | None) -> Array:
