@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
+from kinetree.algorithms.joints.actuation import check_step_actuators, check_step_drives
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
@@ -20,12 +20,9 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import count
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.actuators import UNLIMITED
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -43,8 +40,15 @@ from kinetree.optimal.residuals import (
     target_of,
     weights,
 )
-from kinetree.optimal.sampling import Search, checked, compiled, inverse, sampler, together
+from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
+from kinetree.optimal.starts import (
+    control_ranges,
+    first_noise,
+    forces_of_controls,
+    holding,
+    start_memory,
+)
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 
@@ -121,7 +125,7 @@ class Problem:
             object.__setattr__(self, key, value)
         numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
-        start_memory(self, None)
+        self._memory(start_position(self.model)[None])
 
     @property
     def model(self) -> Model:
@@ -177,7 +181,7 @@ class Problem:
         if "friction" in data:
             raise InputError("friction that differs may be dry, which is not smooth; leave it out.")
         kinds = [targets or {}, weights or {}, finals or {}, data]
-        axes = {np.shape(x)[:1] for kind in kinds for x in kind.values()}
+        axes = {np.asarray(x).shape[:1] for kind in kinds for x in kind.values()}
         if len(axes) != 1 or not all(map(all, axes)) or () in axes:
             raise ShapeError(
                 "batch expects arrays with one leading axis of problems, the same for all; "
@@ -286,23 +290,25 @@ class Problem:
         assert isinstance(self.costs, dict)
         x0, single = self._start(q0, dq0)
         B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
-        q = x0[:, : self.model.nq]
+        q, this = x0[:, : self.model.nq], self.transcription
         search = Search(method, samples, iterations, share, knots, seed)
         if knots is not None and knots > N:
             raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
         if guess is None:
-            u = np.broadcast_to(holding(self, q), (N, B, m))
+            u = np.broadcast_to(holding(self.robot, this, q), (N, B, m))
         else:
             forces = guess.plans.u if isinstance(guess, Solution) else guess
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        p, done, T = numbers_of_all(self, B), itertools.count(1), first_noise(self, noise, q)
-        runs = sampler(self.transcription, p, knots)
+        p, done = numbers_of_all(self, B), itertools.count(1)
+        T = first_noise(self.robot, this, N * self.dt, noise, q)
+        runs = sampler(this, p, knots)
         with Progress("sampling", B * search.iterations, progress) as bar:
-            each = [x0, u.swapaxes(0, 1), T, p.swapaxes(0, 1)]
             plans = [
-                runs.search(*one, bounds, search, lambda: bar.update(next(done)))
-                for one in zip(*each, strict=True)
+                runs.search(
+                    x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))
+                )
+                for b in range(B)
             ]
         return Solution(self, together(plans), single)
 
@@ -312,6 +318,10 @@ class Problem:
         this, limited = self.transcription, bounds_of_forces(self).any
         key = "optimal", limited, this.key
         return remembered(self.model, key, lambda: Solver(this, limited))
+
+    def _memory(self, q: Array) -> Array:
+        """Activations and forces before the start, (B, z), for positions (B, nq)."""
+        return start_memory(self.robot, self.transcription, q, self.activation, self.before)
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -330,7 +340,7 @@ class Problem:
         batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1], count) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
         check_start(self.model, *parts)
-        return np.concatenate([*parts, start_memory(self, parts[0])], axis=1), single
+        return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
     def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
@@ -345,7 +355,9 @@ class Problem:
             x[0] = x0
             return x, u
         if guess is None:
-            u = np.broadcast_to(holding(self, x0[:, : self.model.nq]), (N, B, m))
+            u = np.broadcast_to(
+                holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
+            )
         else:
             u = np.asarray(guess, float)
             if u.shape not in ((N, m), (N, B, m)):
@@ -393,7 +405,7 @@ class Solution:
         """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
         u = self.plans.u
         if self.problem.controls:
-            return self._shown(forces_of_controls(self.problem)(self.plans.x[:-1], u))
+            return self._shown(forces_of_controls(self.problem.transcription)(self.plans.x[:-1], u))
         tau = np.zeros((*u.shape[:2], self.problem.model.n))
         tau[..., list(self.problem.motors)] = u
         return self._shown(tau)
@@ -497,8 +509,7 @@ def bounds_of_forces(problem: Problem) -> Bounds:
         if limits != "robot":
             raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
         if problem.controls:
-            low, high = np.array([x.control_range for x in problem.model.actuators], float).T
-            return Bounds(low, high)
+            return Bounds(*control_ranges(problem.transcription))
         most = bounds_of(problem.model).effort[motors]
     else:
         most = np.asarray(limits, float)
@@ -508,80 +519,6 @@ def bounds_of_forces(problem: Problem) -> Bounds:
             )
         most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)
-
-
-def holding(problem: Problem, q: Array) -> Array:
-    """Forces or controls that hold positions q, (B, nq), at rest, or nearly; (B, m)."""
-    robot, model, rest = problem.robot, problem.model, np.zeros((len(q), problem.model.n))
-    if model.constraints is None:
-        tau = np.asarray(robot.gravity_forces(q))
-    else:
-        motors = None if problem.controls else [model.dof_names[k] for k in problem.motors]
-        held = remembered(
-            model, ("held", problem.motors), lambda: robot.constrained({}, actuated=motors)
-        )
-        tau = np.nan_to_num(held.inverse_dynamics(q, rest, rest))  # NaN: motors cannot hold it
-    if not problem.controls:
-        return tau[:, list(problem.motors)]
-    # forces are linear in controls that act at once, in steady state
-    steady = [
-        replace(x, dynamics="none", control_range=UNLIMITED, force_range=UNLIMITED)
-        for x in model.actuators
-    ]
-    free = model.replace(actuators=tuple(steady))
-    acts = compiled(
-        lambda q, dq, u: actuate(free, q, dq, u, np.zeros(0)).tau,
-        [Port("q", (model.nq,)), Port("dq", (model.n,)), Port("u", (len(steady),))], "actuators",
-    )  # fmt: skip
-    lasting = np.diag([float(x.dynamics != "integrator") for x in model.actuators])
-    still = acts(q, rest, np.zeros((len(q), len(steady))))
-    T = acts(q[:, None], rest[:, None], lasting) - still[:, None]
-    u = np.einsum("bij,bi->bj", np.linalg.pinv(T), tau - still)
-    bounds = bounds_of_forces(problem)
-    return np.clip(u, bounds.low, bounds.high)
-
-
-def first_noise(problem: Problem, noise: ArrayLike | None, q: Array) -> Array:
-    """Forces of the motors for normal numbers of 1, as matrices (B, m, m), at positions (B, nq)."""
-    motors, m = list(problem.motors), len(problem.motors)
-    if noise is None and not problem.controls:
-        lightness = np.asarray(problem.robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
-        return np.array([inverse(x) for x in lightness]) / (problem.steps * problem.dt) ** 2
-    if noise is None:
-        low, high = np.array([x.control_range for x in problem.model.actuators], float).T
-        spread, wide = (high - low) / 4, ~np.isfinite(high - low)
-        if wide.any():
-            name = problem.model.actuators[int(np.argmax(wide))].name
-            raise InputError(
-                f"the control of actuator {name!r} has no range from which the noise of samples "
-                "could follow; expected noise=, in units of the controls."
-            )
-    else:
-        spread = checked(noise, "noise", (), (m,))
-        if not (spread > 0).all():
-            raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
-    return np.broadcast_to(np.diag(np.broadcast_to(spread, (m,))), (len(q), m, m))
-
-
-def start_memory(problem: Problem, q: Array | None) -> Array:
-    """z at the start, (B, z), for positions (B, nq); None: check alone."""
-    this, m = problem.transcription, len(problem.motors)
-    B = 1 if q is None else len(q)
-    a = np.zeros(this.activations) if problem.activation is None else problem.activation
-    parts = [np.broadcast_to(checked(a, "activation", (this.activations,)), (B, this.activations))]
-    before = None if problem.before is None else checked(problem.before, "before", (m,))
-    if this.remembers and q is not None:
-        parts.append(holding(problem, q) if before is None else np.broadcast_to(before, (B, m)))
-    return np.concatenate(parts, axis=1)
-
-
-def forces_of_controls(problem: Problem) -> Kernel:
-    """The kernel of the joint forces of a state x and controls u."""
-    this = problem.transcription
-    key = "forces of controls", this.key
-    return remembered(
-        this.model, key, lambda: compiled(lambda x, u: this.acting(x, u)[0], this.ports[:2], "tau")
-    )
 
 
 def numbers_of(problem: Problem) -> Array:
@@ -629,7 +566,7 @@ def numbers_of_all(problem: Problem, B: int) -> Array:
         aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
         if aim.shape[:-1] not in ((B,), (B, N + 1)):
             raise ShapeError(
-                f"targets of cost {name!r} have shape {np.shape(target)}; expected {(B, *shape)}, "
+                f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected {(B, *shape)}, "
                 f"or {(B, N + 1, *shape)} for targets that move."
             )
         p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)

@@ -167,7 +167,7 @@ def entries(count: int) -> Callable[[Any, Model, int], int]:
 
 def path_points(cost: Cost, size: int) -> tuple[int, int]:
     """The shape of the points of a path."""
-    shape = np.shape(cost.target) if cost.target is not None else ()
+    shape = np.asarray(() if cost.target is None else cost.target).shape
     if len(shape) < 2 or shape[-2] < 2 or shape[-1] != size:
         raise InputError(
             f"the target of {type(cost).__name__} has shape {shape}; expected the points of a "
@@ -257,10 +257,13 @@ def shape_of(cost: Cost, model: Model, m: int) -> tuple[int, ...]:
 
 def key_of(cost: Cost) -> tuple[Hashable, ...]:
     """Everything that decides the graph of the residual, beside the robot."""
-    data = {field.name: getattr(cost, field.name) for field in fields(cost)}
-    targets = data.pop("target"), data.pop("weight"), data.pop("final")
-    counted = KINDS[type(cost)].path or isinstance(cost, Residual)
-    return type(cost), *data.values(), np.shape(targets[0])[-2:] if counted else ()
+    names = [
+        field.name for field in fields(cost) if field.name not in ("target", "weight", "final")
+    ]
+    counted = cost.target is not None and (KINDS[type(cost)].path or isinstance(cost, Residual))
+    shape = np.asarray(cost.target).shape if counted else ()
+    points = shape[-2:] if KINDS[type(cost)].path else shape[-1:]
+    return type(cost), *(getattr(cost, name) for name in names), points
 
 
 def residual_of(cost: Cost, stage: Stage, target: Array) -> Array:
@@ -271,7 +274,8 @@ def residual_of(cost: Cost, stage: Stage, target: Array) -> Array:
 def target_of(cost: Cost, model: Model, m: int) -> Array:
     """The target as numbers, (k,), or (steps + 1, k) for one that moves, for m motors."""
     kind = KINDS[type(cost)]
-    for frame in [cost.frame] if hasattr(cost, "frame") else getattr(cost, "frames", ()):
+    places: dict[str, Any] = {**vars(cost)}
+    for frame in (*places.get("frames", ()), *([places["frame"]] if "frame" in places else [])):
         model.frame(frame)  # an unknown frame names the known ones
     if isinstance(cost, FrameTwist):
         check_expressed(cost.expressed)

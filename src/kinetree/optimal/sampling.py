@@ -232,9 +232,8 @@ class Sampler:
 
 def weights_of(costs: Array, search: Search) -> Array:
     """Weights of samples as whole numbers, whose sum is about W_GRID."""
-    counting = max(1.0, search.share * len(costs))
+    counting, w = max(1.0, search.share * len(costs)), np.zeros(len(costs))
     if search.method != METHODS[0]:
-        w = np.zeros(len(costs))
         w[np.argsort(costs, kind="stable")[: int(counting)]] = 1.0
     else:
         over = costs - costs.min()
@@ -288,7 +287,7 @@ def together(plans: Sequence[Plans]) -> Plans:
 
 def sampler(this: Transcription, p: Array, knots: int | None = None) -> Sampler:
     """The compiled run, shared by transcriptions and numbers p, (N + 1, B, p), of the same form."""
-    varying = tuple(1 + np.flatnonzero((p[:-1] != p[0]).any((0, 1))[1:]))
+    varying = tuple((1 + np.flatnonzero((p[:-1] != p[0]).any((0, 1))[1:])).tolist())
     if knots is None:
         knots = max(2, min(KNOTS, COORDINATES // len(this.actuated), len(p) - 1))
     key = "sampling", this.key, varying, knots

@@ -153,8 +153,10 @@ def test_controls_of_actuators_are_planned(method):
     total += 150 * ((q - [0.5, 0.8]) ** 2).sum() + 1.5 * dq @ dq
     assert found.cost == pytest.approx(total, rel=1e-9)
     assert np.abs(found.controls[:, 0]).max() <= 6.0
-    free = problem.sample([0.0, 0.2], samples=64, iterations=2)
-    assert free.cost < problem.sample([0.0, 0.2], iterations=0).cost
+    sampled = problem.sample([0.0, 0.2], noise=[2.0, 0.3], samples=64, iterations=2)
+    assert sampled.cost < problem.sample([0.0, 0.2], noise=1.0, iterations=0).cost
+    with pytest.raises(KinetreeError, match="'second' has no range"):
+        problem.sample([0.0, 0.2])
     inside = problem.with_costs(goal=optimal.Posture(target=[0.2, 0.3], final=3.0))
     found = inside.solve([0.0, 0.2], tolerance=1e-12, iterations=300)
     assert np.abs(found.controls[:, 0]).max() < 6.0
