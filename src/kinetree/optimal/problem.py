@@ -566,7 +566,7 @@ def numbers_of_all(problem: Problem, B: int) -> Array:
         aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
         if aim.shape[:-1] not in ((B,), (B, N + 1)):
             raise ShapeError(
-                f"targets of cost {name!r} have shape {aim.shape[:-1] + shape}; expected "
+                f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected "
                 f"{(B, *shape)}, or {(B, N + 1, *shape)} for targets that move."
             )
         p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
