@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import check_step_actuators, check_step_drives
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count
+from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
 from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -35,6 +33,7 @@ from kinetree.optimal.residuals import (
     Costs,
     checked_target,
     named,
+    settled,
     shape_of,
     size_of,
     target_of,
@@ -43,10 +42,12 @@ from kinetree.optimal.residuals import (
 from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
+    check_robot,
     control_ranges,
     first_noise,
     forces_of_controls,
     holding,
+    is_deflection,
     start_memory,
 )
 from kinetree.robot import Robot
@@ -75,8 +76,9 @@ class Problem:
         dt: time step, s.
         steps: number of steps of the horizon.
         costs: by name, or a list.
-        actuated: names of the degrees of freedom with a motor; None: all but those of a free base,
-            or those of `robot.constrained(actuated=...)`.
+        actuated: names of the degrees of freedom with a motor, in the order of limits, guesses
+            and gains; None: all but those of a free base and deflections of elastic joints, or
+            those of `robot.constrained(actuated=...)`.
         limits: "robot": the effort limits of the joints, or the ranges of controls; None: no
             limits; or numbers, shape () or (m,) for m motors, N m or N.
         method: of one step: "semi_implicit_euler", "euler" or "rk4".
@@ -112,16 +114,20 @@ class Problem:
     many: Many | None = None
 
     def __post_init__(self) -> None:
-        dt = float(self.dt)
-        if not (np.isfinite(dt) and dt > 0):
+        dt = finite(self.dt, "dt")
+        if dt <= 0 or isinstance(self.dt, bool):
             raise InputError(f"dt is {self.dt!r}; expected a time step > 0, in s.")
         steps = count(self.steps, "steps")
         if steps < 1:
             raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
-        check_robot(self)
-        for key, value in {"dt": dt, "steps": steps, "costs": named(self.costs)}.items():
+        check_robot(self.model, self.controls)
+        m = len(self.motors)
+        costs = {
+            name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
+        }
+        for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
         numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
@@ -137,20 +143,24 @@ class Problem:
         """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
         model, names = self.model, self.model.dof_names
         if self.controls:
+            if self.actuated is not None:
+                raise InputError("actuated names motors, but controls are planned; leave one out.")
             return tuple(range(len(model.actuators)))
         if self.actuated is None:
             free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
+            free |= {k for k, name in enumerate(names) if is_deflection(model, name)}
             held = model.constraints
             return tuple(
                 k for k in (range(model.n) if held is None else held.actuated) if k not in free
             )
-        unknown = [name for name in self.actuated if name not in names]
-        if unknown:
+        chosen = [] if isinstance(self.actuated, str) else list(self.actuated)
+        unknown = [name for name in chosen if name not in names]
+        if unknown or not chosen or len({*chosen}) < len(chosen):
             raise InputError(
-                f"actuated names {unknown[0]!r}, which is no degree of freedom of "
-                f"{model.name!r}; expected some of {', '.join(names)}."
+                f"actuated is {self.actuated!r:.200}; expected different degrees of freedom of "
+                f"{model.name!r}, at least one of {', '.join(names)}."
             )
-        return tuple(k for k, name in enumerate(names) if name in self.actuated)
+        return tuple(names.index(name) for name in chosen)
 
     @property
     def transcription(self) -> Transcription:
@@ -326,8 +336,8 @@ class Problem:
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
         nq, n = self.model.nq, self.model.n
-        q = start_position(self.model) if q0 is None else np.asarray(q0, float)
-        dq = np.zeros(n) if dq0 is None else np.asarray(dq0, float)
+        q = start_position(self.model) if q0 is None else numbers(q0, "q0", "joint positions")
+        dq = np.zeros(n) if dq0 is None else numbers(dq0, "dq0", "joint rates")
         for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
             if x.ndim not in (1, 2) or x.shape[-1] != size:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
@@ -337,7 +347,13 @@ class Problem:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
         single = q.ndim == dq.ndim == 1 and self.many is None
         count = () if self.many is None else (self.many.count,)
-        batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1], count) or (1,)
+        counts = [q.shape[:-1], dq.shape[:-1], count]
+        if len({*counts} - {()}) > 1:
+            raise ShapeError(
+                f"q0 is {q.shape[:-1]} and dq0 {dq.shape[:-1]} starts of {count} problems; "
+                "expected the same number, or one."
+            )
+        batch = np.broadcast_shapes(*counts) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
         check_start(self.model, *parts)
         return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
@@ -481,25 +497,6 @@ class Solution:
         return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
 
 
-def check_robot(problem: Problem) -> None:
-    """Raise for a robot whose motion is not smooth, or has a memory that a step does not keep."""
-    model = problem.model
-    if model.n == 0:
-        raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
-    check_step_drives(model)
-    if problem.controls:
-        check_step_actuators(model)
-        if problem.actuated is not None:
-            raise InputError("actuated names motors, but controls are planned; leave one out.")
-    dry = dry_dofs(model)
-    if dry:
-        raise ModelError(
-            f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
-            "expected friction that is smooth: robot.with_friction({joint: friction}) with "
-            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
-        )
-
-
 def bounds_of_forces(problem: Problem) -> Bounds:
     """Limits of the motors' forces, or of the controls, (m,) each."""
     motors, limits = list(problem.motors), problem.limits
@@ -511,9 +508,16 @@ def bounds_of_forces(problem: Problem) -> Bounds:
         if problem.controls:
             return Bounds(*control_ranges(problem.transcription))
         most = bounds_of(problem.model).effort[motors]
+        if not (most > 0).all():
+            name = problem.model.dof_names[motors[int(np.argmin(most))]]
+            raise InputError(
+                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
+                "act; expected limits=, or actuated= without it."
+            )
     else:
-        most = np.asarray(limits, float)
-        if most.shape not in ((), (len(motors),)) or not (most > 0).all():
+        most = numbers(limits, "limits", "'robot', None or numbers")
+        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
+        if not sound or not (most > 0).all():
             raise InputError(
                 f"limits is {limits!r:.60}; expected one number > 0 or {len(motors)}, in N m or N."
             )
@@ -521,13 +525,17 @@ def bounds_of_forces(problem: Problem) -> Bounds:
     return Bounds(-most, most)
 
 
-def numbers_of(problem: Problem) -> Array:
-    """The numbers p of all stages of the problem itself, (steps + 1, p)."""
+def numbers_of(problem: Problem, passed: int = 0) -> Array:
+    """The numbers p of all stages of the problem itself, (steps + 1, p).
+
+    passed: steps since its start, by which time and targets that move are ahead; the last row of a
+    target stays.
+    """
     assert isinstance(problem.costs, dict)
     this, model, N = problem.transcription, problem.model, problem.steps
     m, layout = len(problem.motors), this.layout
     p = np.empty((N + 1, layout.size))
-    p[:, 0] = np.arange(N + 1) * problem.dt
+    p[:, 0] = np.arange(passed, passed + N + 1) * problem.dt
     for name, cost in problem.costs.items():
         if KINDS[type(cost)].forces and np.asarray(cost.final).any():
             raise InputError(
@@ -542,7 +550,8 @@ def numbers_of(problem: Problem) -> Array:
                 f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
                 "state of the horizon."
             )
-        p[:, layout.targets[name]] = aim
+        rows = np.minimum(np.arange(passed, passed + N + 1), N)
+        p[:, layout.targets[name]] = aim if aim.ndim == 1 else aim[rows]
     for name, place in layout.data.items():
         p[:, place] = free_values(model, name).ravel()
     return p
@@ -576,9 +585,11 @@ def numbers_of_all(problem: Problem, B: int) -> Array:
             w = weights(value, f"weights of cost {name!r}", (B,), (B, size))
             p[stages, :, this.layout.weights[name]] = w.reshape(B, -1)
     for port in free_ports(model, tuple(many.data)):
-        x = np.asarray(many.data[port.name], float)
+        x = numbers(many.data[port.name], port.name, "numbers")
         if x.shape != (B, *port.shape):
             raise ShapeError(f"{port.name} has shape {x.shape}; expected {(B, *port.shape)}.")
+        if not np.isfinite(x).all():
+            raise InputError(f"{port.name} has an entry that is not finite.")
         check_free(model, port.name, x)
         p[..., this.layout.data[port.name]] = x.reshape(B, -1)
     return p

@@ -1,19 +1,44 @@
-"""Where a plan begins: forces that hold a robot, the memory of its start, and the first noise."""
+"""Which robots plan, and where a plan begins: holding forces, memory and the first noise."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import actuate
+from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError
+from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
+from kinetree.model import Model
+from kinetree.model.elastic import DEFLECTION
 from kinetree.optimal.sampling import checked, compiled, inverse
 from kinetree.optimal.stages import Transcription
 from kinetree.robot import Robot
+
+
+def check_robot(model: Model, controls: bool) -> None:
+    """Raise for a robot whose motion is not smooth, or has a memory that a step does not keep."""
+    if model.n == 0:
+        raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
+    check_step_drives(model)
+    if controls:
+        check_step_actuators(model)
+    dry = dry_dofs(model)
+    if dry:
+        raise ModelError(
+            f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
+            "expected friction that is smooth: robot.with_friction({joint: friction}) with "
+            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
+        )
+
+
+def is_deflection(model: Model, name: str) -> bool:
+    """Return True for the deflection of an elastic joint, which has a spring and no motor."""
+    motor = name.removesuffix(DEFLECTION)
+    return motor != name and motor in model.dof_names
 
 
 def control_ranges(this: Transcription) -> tuple[Array, Array]:
