@@ -557,11 +557,11 @@ def numbers_of(problem: Problem, passed: int = 0) -> Array:
     return p
 
 
-def numbers_of_all(problem: Problem, B: int) -> Array:
-    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
+def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
+    """The numbers p of all stages of B problems, (steps + 1, B, p); passed: as in `numbers_of`."""
     assert isinstance(problem.costs, dict)
     many, model, N = problem.many, problem.model, problem.steps
-    p = np.repeat(numbers_of(problem)[:, None], B, axis=1)
+    p = np.repeat(numbers_of(problem, passed)[:, None], B, axis=1)
     if many is None:
         return p
     this, m = problem.transcription, len(problem.motors)
@@ -578,7 +578,8 @@ def numbers_of_all(problem: Problem, B: int) -> Array:
                 f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected "
                 f"{(B, *shape)}, or {(B, N + 1, *shape)} for targets that move."
             )
-        p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
+        rows = np.minimum(np.arange(passed, passed + N + 1), N)
+        p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)[rows]
     for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
         for name, value in values.items():
             size = size_of(problem.costs[name], model, m)

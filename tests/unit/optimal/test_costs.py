@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
+from kinetree.optimal.problem import numbers_of
 
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
 CRANK = np.array([1.0, 0.0, 0.0])
@@ -534,3 +535,12 @@ def plain(**changed):
 def test_input_without_sense_is_refused_in_a_sentence(make, word):
     with pytest.raises(KinetreeError, match=word):
         make()
+
+
+def test_numbers_of_a_later_start_are_ahead_in_time():
+    path = np.linspace([0.0, 0.0], [1.0, 0.5], 4)
+    problem = plain(costs={"p": optimal.Posture(target=path, weight=1.0)})
+    now, later = numbers_of(problem), numbers_of(problem, 2)
+    place = problem.transcription.layout.targets["p"]
+    np.testing.assert_allclose(later[:, 0], now[:, 0] + 0.04)
+    np.testing.assert_array_equal(later[:, place], path[[2, 3, 3, 3]])
