@@ -131,7 +131,7 @@ def plot_of(
         lines = {"sum": costs.sum(2), **dict(parts)}
         series = tuple(
             Series(
-                name, at, np.median(x, axis=1),
+                name, at, np.median(x, axis=1), dots=len(at) == 1,
                 band=(x.min(axis=1), x.max(axis=1)) if x.shape[1] > 1 else None,
             )
             for name, x in lines.items()

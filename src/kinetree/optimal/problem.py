@@ -44,6 +44,7 @@ from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
 
+ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
 
@@ -165,7 +166,7 @@ class Problem:
             numbers_of(self)[:, None], (self.steps + 1, B, solver.this.layout.size)
         )
         x, u = self._guess(guess, x0, numbers, bounds)
-        with Progress("solving", iterations, progress) as bar:
+        with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=count(iterations, "iterations"),
                 tolerance=float(tolerance), seconds=float(seconds),
@@ -239,7 +240,7 @@ class Problem:
         spread = np.broadcast_to(spread, (B, m))
         this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
         runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
-        with Progress("sampling", B * search.iterations, progress) as bar:
+        with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
                     x0[b], u[:, b], spread[b], p, bounds, search, lambda: bar.update(next(done))
