@@ -119,3 +119,8 @@ def test_one_of_many_plans_is_a_plan():
         many.explain(3)
     with pytest.raises(IndexError):
         many[2]
+
+
+def test_the_bar_of_a_solve_counts_iterations(capsys):
+    reach().solve([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7], iterations=3, progress=True)
+    assert "of 3 iterations" in capsys.readouterr().err
