@@ -11,6 +11,7 @@ from kinetree.optimal.costs import (
     Rates,
     Residual,
 )
+from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem, Solution
@@ -25,6 +26,7 @@ __all__ = [
     "JointLimits",
     "Posture",
     "Problem",
+    "Pushes",
     "Rates",
     "Regulator",
     "Residual",

@@ -16,6 +16,7 @@ from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.figure import Figure
 from kinetree.base.options import count
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
@@ -24,8 +25,10 @@ from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost
+from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
 from kinetree.optimal.residuals import (
@@ -41,6 +44,7 @@ from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
 
+ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
 
@@ -162,7 +166,7 @@ class Problem:
             numbers_of(self)[:, None], (self.steps + 1, B, solver.this.layout.size)
         )
         x, u = self._guess(guess, x0, numbers, bounds)
-        with Progress("solving", iterations, progress) as bar:
+        with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=count(iterations, "iterations"),
                 tolerance=float(tolerance), seconds=float(seconds),
@@ -236,7 +240,7 @@ class Problem:
         spread = np.broadcast_to(spread, (B, m))
         this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
         runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
-        with Progress("sampling", B * search.iterations, progress) as bar:
+        with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
                     x0[b], u[:, b], spread[b], p, bounds, search, lambda: bar.update(next(done))
@@ -344,11 +348,11 @@ class Solution:
     @property
     def costs(self) -> dict[str, Any]:
         """The cost by residual."""
-        columns = self.plans.costs.T
-        return {
-            name: float(x[0]) if self.single else x
-            for name, x in zip(map(str, self.problem.costs), columns, strict=True)
-        }
+        return self._by_name(self.plans.costs)
+
+    def _by_name(self, costs: Array) -> dict[str, Any]:
+        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
+        return {name: float(x[0]) if self.single else x for name, x in columns}
 
     @property
     def reason(self) -> Any:
@@ -368,9 +372,10 @@ class Solution:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """What each iteration did: cost, length of the step, decrease that was expected."""
+        """What each iteration did: cost and costs, length of the step, decrease expected."""
         return [
             {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
+            | {"costs": self._by_name(row["costs"])}
             for row in self.plans.history
         ]
 
@@ -385,6 +390,39 @@ class Solution:
             t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
+
+    def __getitem__(self, k: int) -> "Solution":
+        """The plan of one of many starts."""
+        k = range(len(self.plans.reasons))[k]
+        return replace(self, plans=self.plans.one(k), single=True)
+
+    def plot(self, path: FilePath | None = None) -> Figure:
+        """A figure of states and forces with their limits, and of the costs over the iterations.
+
+        Args:
+            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+
+        Returns:
+            The figure, which a notebook shows; of many starts the median and the range.
+        """
+        effort = np.full(self.problem.model.n, np.inf)
+        effort[list(self.problem.motors)] = bounds_of_forces(self.problem).high
+        names = list(map(str, self.problem.costs))
+        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+
+    def explain(self, step: int) -> Pushes:
+        """Which residual pushes which joint at a step; `print` shows a table.
+
+        Args:
+            step: from 0 to steps - 1, dimensionless.
+
+        Returns:
+            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
+            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+        """
+        problem = self.problem
+        limits = bounds_of_forces(problem).high
+        return pushes(problem.solver, self.plans, step, numbers_of(problem), limits)
 
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"

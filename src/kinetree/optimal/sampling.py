@@ -202,7 +202,8 @@ class Sampler:
             plan = self.plan(x0, u, p, bounds)
             if plan.cost < best.cost or not np.isfinite(best.cost):
                 best = plan
-            row = {"iteration": [number + 1], "cost": plan.cost, "least": [costs.min()]}
+            row = {"iteration": [number + 1], "cost": plan.cost, "least": [costs.min()],
+                   "costs": plan.costs}  # fmt: skip
             history.append({key: np.array(x) for key, x in row.items()})
             each()
         reason = ITERATIONS if np.isfinite(best.cost) else LOST
