@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from benchmarks.questions.optimal import Task
+from benchmarks.robots import load
 
 import kinetree as kt
 from kinetree import algorithms, optimal
@@ -121,6 +123,24 @@ def test_random_problems_have_the_cost_of_ipopt(seed):
     assert plan.cost == pytest.approx(cost, rel=1e-6)
     scale = np.abs(forces).max()
     np.testing.assert_allclose(plan.tau[:, list(problem.motors)], forces, atol=1e-3 * scale)
+
+
+@pytest.mark.parametrize(
+    ("key", "cost"),
+    [
+        ("panda", 0.3018778353335571),
+        pytest.param("talos", 1.0389668100446146, marks=pytest.mark.many),
+    ],
+)
+def test_the_least_cost_is_that_of_crocoddyl(key, cost):
+    """What SolverDDP of Crocoddyl 3.2.1 finds in the problem of the benchmark."""
+    try:
+        task = Task(load(key))
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    plan = task.problem().solve(task.q0, tolerance=1e-12)
+    assert plan.converged
+    assert plan.cost == pytest.approx(cost, rel=1e-10)
 
 
 def floating_arm():
