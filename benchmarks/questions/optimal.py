@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,8 @@ def iteration(answer: Answer, task: Task, effort: Effort) -> None:
     try:
         from benchmarks.peers.crocoddyl import solver_jobs
 
+        peers = ", ".join(f"{x} {version(x)}" for x in ("crocoddyl", "mim-solvers", "pin"))
+        answer.notes.append(f"{ITERATION}: measured with {peers}")
         for who, job in solver_jobs(task.case, task, guess.tau, ITERATIONS).items():
             error = abs(job.result() / least - 1)
             if error < AGREEMENT:

@@ -247,3 +247,39 @@ def test_five_problems_at_once_are_five_problems(seed):
         alone = problem.solve(start, dq0, **options)
         assert together.cost[b] == pytest.approx(alone.cost, rel=1e-10)
         assert relative(together.tau[:, b], alone.tau) < 1e-5
+
+
+@pytest.mark.parametrize("make", [arm, floating])
+def test_gains_answer_a_disturbed_start_as_a_new_plan_would(make):
+    """Near a goal, where the Hessian of Gauss is that of the cost."""
+    robot, rng = make(0).with_gravity((0, 0, 0)), np.random.default_rng(0)
+    n, dt = robot.n, 0.03
+    goal, dq0 = robot.start_position(), 0.01 * rng.normal(size=robot.n)
+    costs = [optimal.Posture(goal, 5.0, 50.0), optimal.Rates(None, 0.1, 1.0)]
+    costs.append(optimal.Effort(None, 0.01))
+    problem = optimal.Problem(robot, dt=dt, steps=8, costs=costs, limits=None)
+    plan = problem.solve(goal, dq0, tolerance=1e-14)
+    change, motors = 1e-3 * rng.normal(size=2 * n), list(problem.motors)
+    start = robot.integrate(goal, change[:n]), dq0 + change[n:]
+
+    def cost(answered):
+        q, dq = start
+        forces = plan.tau.copy()
+        for t, tau in enumerate(forces):
+            apart = np.concatenate([robot.difference(plan.q[t], q), dq - plan.dq[t]])
+            tau[motors] += answered * plan.gains[t] @ apart
+            q, dq = robot.step(q, dq, tau, dt)
+        return problem.solve(*start, guess=forces[:, motors], iterations=0).cost
+
+    best = problem.solve(*start, tolerance=1e-14).cost
+    assert 0 <= cost(1) - best < 1e-4 * (cost(0) - best)
+
+
+def test_a_tick_of_mpc_with_many_iterations_is_a_plan():
+    """Wherever the plan before it was."""
+    problem, q0, dq0 = posed(arm(0), 0)
+    mpc = optimal.MPC(problem, iterations=200)
+    for q in (q0, q0 + 0.2, q0 - 0.3):
+        expected = problem.solve(q, dq0, iterations=200, tolerance=1e-12)
+        assert relative(mpc(q, dq0), expected.tau[0]) < 1e-5
+        assert mpc.tick.cost == pytest.approx(expected.cost, rel=1e-9)
