@@ -15,30 +15,23 @@ import numpy as np
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.figure import Figure
 from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
-from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost
+from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
-from kinetree.optimal.residuals import (
-    KINDS,
-    Costs,
-    checked_target,
-    named,
-    settled,
-    shape_of,
-    size_of,
-    target_of,
-    weights,
-)
+from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
+from kinetree.optimal.residuals import Costs, named, settled
 from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
@@ -53,18 +46,8 @@ from kinetree.optimal.starts import (
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 
+ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
-
-
-@dataclass(frozen=True, eq=False)
-class Many:
-    """What differs between `count` problems; `Problem.batch` describes the fields."""
-
-    count: int
-    targets: Mapping[str, ArrayLike]
-    weights: Mapping[str, ArrayLike]
-    finals: Mapping[str, ArrayLike]
-    data: Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +230,7 @@ class Problem:
         solver, bounds = self.solver, bounds_of_forces(self)
         numbers = numbers_of_all(self, len(x0))
         x, u = self._guess(guess, x0, numbers, bounds)
-        with Progress("solving", iterations, progress) as bar:
+        with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=count(iterations, "iterations"),
                 tolerance=float(tolerance), seconds=float(seconds),
@@ -313,7 +296,7 @@ class Problem:
         p, done = numbers_of_all(self, B), itertools.count(1)
         T = first_noise(self.robot, this, N * self.dt, noise, q)
         runs = sampler(this, p, knots)
-        with Progress("sampling", B * search.iterations, progress) as bar:
+        with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
                     x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))
@@ -439,11 +422,11 @@ class Solution:
     @property
     def costs(self) -> dict[str, Any]:
         """The cost by residual."""
-        columns = self.plans.costs.T
-        return {
-            name: float(x[0]) if self.single else x
-            for name, x in zip(map(str, self.problem.costs), columns, strict=True)
-        }
+        return self._by_name(self.plans.costs)
+
+    def _by_name(self, costs: Array) -> dict[str, Any]:
+        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
+        return {name: float(x[0]) if self.single else x for name, x in columns}
 
     @property
     def reason(self) -> Any:
@@ -470,9 +453,10 @@ class Solution:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """What each iteration did: cost, length of the step, decrease that was expected."""
+        """What each iteration did: cost and costs, length of the step, decrease expected."""
         return [
             {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
+            | {"costs": self._by_name(row["costs"])}
             for row in self.plans.history
         ]
 
@@ -487,6 +471,39 @@ class Solution:
             t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
+
+    def __getitem__(self, k: int) -> "Solution":
+        """The plan of one of many starts."""
+        k = range(len(self.plans.reasons))[k]
+        return replace(self, plans=self.plans.one(k), single=True)
+
+    def plot(self, path: FilePath | None = None) -> Figure:
+        """A figure of states and forces with their limits, and of the costs over the iterations.
+
+        Args:
+            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+
+        Returns:
+            The figure, which a notebook shows; of many starts the median and the range.
+        """
+        effort = np.full(self.problem.model.n, np.inf)
+        effort[list(self.problem.motors)] = bounds_of_forces(self.problem).high
+        names = list(map(str, self.problem.costs))
+        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+
+    def explain(self, step: int) -> Pushes:
+        """Which residual pushes which joint at a step; `print` shows a table.
+
+        Args:
+            step: from 0 to steps - 1, dimensionless.
+
+        Returns:
+            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
+            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+        """
+        problem = self.problem
+        limits = bounds_of_forces(problem).high
+        return pushes(problem.solver, self.plans, step, numbers_of(problem), limits)
 
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"
@@ -526,71 +543,10 @@ def bounds_of_forces(problem: Problem) -> Bounds:
 
 
 def numbers_of(problem: Problem, passed: int = 0) -> Array:
-    """The numbers p of all stages of the problem itself, (steps + 1, p).
-
-    passed: steps since its start, by which time and targets that move are ahead; the last row of a
-    target stays.
-    """
-    assert isinstance(problem.costs, dict)
-    this, model, N = problem.transcription, problem.model, problem.steps
-    m, layout = len(problem.motors), this.layout
-    p = np.empty((N + 1, layout.size))
-    p[:, 0] = np.arange(passed, passed + N + 1) * problem.dt
-    for name, cost in problem.costs.items():
-        if KINDS[type(cost)].forces and np.asarray(cost.final).any():
-            raise InputError(
-                f"cost {name!r} is one of forces, which the last state does not have; expected no "
-                "final weight."
-            )
-        shapes, aim = ((), (size_of(cost, model, m),)), target_of(cost, model, m)
-        p[:, layout.weights[name]] = weights(cost.weight, f"weight of cost {name!r}", *shapes)
-        p[-1, layout.weights[name]] = weights(cost.final, f"final weight of cost {name!r}", *shapes)
-        if aim.ndim == 2 and len(aim) != N + 1:
-            raise ShapeError(
-                f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
-                "state of the horizon."
-            )
-        rows = np.minimum(np.arange(passed, passed + N + 1), N)
-        p[:, layout.targets[name]] = aim if aim.ndim == 1 else aim[rows]
-    for name, place in layout.data.items():
-        p[:, place] = free_values(model, name).ravel()
-    return p
+    """The numbers p of all stages of the problem itself, (steps + 1, p); passed: see numbers.py."""
+    return numbers_of_one(problem.transcription, problem.steps, passed)
 
 
 def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
-    """The numbers p of all stages of B problems, (steps + 1, B, p); passed: as in `numbers_of`."""
-    assert isinstance(problem.costs, dict)
-    many, model, N = problem.many, problem.model, problem.steps
-    p = np.repeat(numbers_of(problem, passed)[:, None], B, axis=1)
-    if many is None:
-        return p
-    this, m = problem.transcription, len(problem.motors)
-    unknown = {*many.targets, *many.weights, *many.finals} - {*problem.costs}
-    if unknown:
-        raise InputError(
-            f"there is no cost {min(unknown)!r}; expected some of {', '.join(problem.costs)}."
-        )
-    for name, target in many.targets.items():
-        shape = shape_of(problem.costs[name], model, m)
-        aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
-        if aim.shape[:-1] not in ((B,), (B, N + 1)):
-            raise ShapeError(
-                f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected "
-                f"{(B, *shape)}, or {(B, N + 1, *shape)} for targets that move."
-            )
-        rows = np.minimum(np.arange(passed, passed + N + 1), N)
-        p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)[rows]
-    for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
-        for name, value in values.items():
-            size = size_of(problem.costs[name], model, m)
-            w = weights(value, f"weights of cost {name!r}", (B,), (B, size))
-            p[stages, :, this.layout.weights[name]] = w.reshape(B, -1)
-    for port in free_ports(model, tuple(many.data)):
-        x = numbers(many.data[port.name], port.name, "numbers")
-        if x.shape != (B, *port.shape):
-            raise ShapeError(f"{port.name} has shape {x.shape}; expected {(B, *port.shape)}.")
-        if not np.isfinite(x).all():
-            raise InputError(f"{port.name} has an entry that is not finite.")
-        check_free(model, port.name, x)
-        p[..., this.layout.data[port.name]] = x.reshape(B, -1)
-    return p
+    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
+    return numbers_of_many(problem.transcription, problem.steps, problem.many, B, passed)
