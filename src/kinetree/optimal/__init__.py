@@ -17,6 +17,7 @@ from kinetree.optimal.costs import (
     Residual,
     SpeedLimits,
 )
+from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem, Solution
@@ -36,6 +37,7 @@ __all__ = [
     "Momentum",
     "Posture",
     "Problem",
+    "Pushes",
     "Rates",
     "Regulator",
     "Residual",

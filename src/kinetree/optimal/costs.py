@@ -81,7 +81,7 @@ class FramePosition(Cost):
 
 @dataclass(frozen=True, eq=False)
 class FrameRotation(Cost):
-    """Rotation of a frame against a target: |r|^2 = 2 (1 - cos(angle)) of the angle between them.
+    """Rotation vector from a target to a frame, the shorter way, in the axes of the target.
 
     Args:
         target: rotation matrix, shape (3, 3) or (steps + 1, 3, 3), dimensionless; None: the axes of
@@ -201,8 +201,8 @@ class Residual(Cost):
         final: as in `Cost`.
         function: of (t, q, dq, tau), then the poses (frames, 4, 4) if there are `frames`, then the
             target if there is one; returns the residual, shape (entries,). It is written with
-            `kinetree.scalars` or NumPy, without a branch on its arguments. At the last state tau is
-            zero.
+            `kinetree.scalars` or NumPy, without a branch on its arguments, and traced when a
+            problem is made, with the numbers that it knows then. At the last state tau is zero.
         entries: number of entries of the residual, dimensionless.
         frames: names of frames.
     """

@@ -62,6 +62,17 @@ class Plans:
             else:
                 getattr(self, name)[:, which] = x[:, which]
 
+    def one(self, k: int) -> "Plans":
+        """The plan of one problem."""
+        b, history = slice(k, k + 1), list[dict[str, Array]]()
+        for row in self.history:
+            history.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
+        arrays = {key: getattr(self, key)[:, b] for key in ("x", "u", "gaps", "K", "k")}
+        return replace(
+            self, **arrays, costs=self.costs[b], mu=self.mu[b], reasons=self.reasons[b],
+            history=history,
+        )  # fmt: skip
+
     def moved_to(self, x: Array, u: Array) -> "Plans":
         """The same with other states and forces, to begin with."""
         return replace(self, x=x, u=u, history=[])
@@ -176,7 +187,7 @@ class Solver:
                 {
                     "iteration": np.array(number + 1), "cost": plans.cost, "length": length,
                     "expected": expected, "gap": open_by, "mu": plans.mu.copy(),
-                    "limit error": sums[:, 2],
+                    "limit error": sums[:, 2], "costs": plans.costs.copy(),
                 }
             )  # fmt: skip
         return bool(moved.any())

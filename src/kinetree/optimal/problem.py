@@ -12,54 +12,42 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count
+from kinetree.base.figure import Figure
+from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.files.description.actuators import UNLIMITED
+from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost
+from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
-from kinetree.optimal.residuals import (
-    KINDS,
-    Costs,
-    checked_target,
-    named,
-    shape_of,
-    size_of,
-    target_of,
-    weights,
-)
-from kinetree.optimal.sampling import Search, checked, compiled, sampler, together
+from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
+from kinetree.optimal.residuals import Costs, named, settled
+from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
+from kinetree.optimal.starts import (
+    check_robot,
+    control_ranges,
+    first_noise,
+    forces_of_controls,
+    holding,
+    is_deflection,
+    start_memory,
+)
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 
+ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
-
-
-@dataclass(frozen=True, eq=False)
-class Many:
-    """What differs between `count` problems; `Problem.batch` describes the fields."""
-
-    count: int
-    targets: Mapping[str, ArrayLike]
-    weights: Mapping[str, ArrayLike]
-    finals: Mapping[str, ArrayLike]
-    data: Mapping[str, ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +59,9 @@ class Problem:
         dt: time step, s.
         steps: number of steps of the horizon.
         costs: by name, or a list.
-        actuated: names of the degrees of freedom with a motor; None: all but those of a free base,
-            or those of `robot.constrained(actuated=...)`.
+        actuated: names of the degrees of freedom with a motor, in the order of limits, guesses
+            and gains; None: all but those of a free base and deflections of elastic joints, or
+            those of `robot.constrained(actuated=...)`.
         limits: "robot": the effort limits of the joints, or the ranges of controls; None: no
             limits; or numbers, shape () or (m,) for m motors, N m or N.
         method: of one step: "semi_implicit_euler", "euler" or "rk4".
@@ -108,20 +97,24 @@ class Problem:
     many: Many | None = None
 
     def __post_init__(self) -> None:
-        dt = float(self.dt)
-        if not (np.isfinite(dt) and dt > 0):
+        dt = finite(self.dt, "dt")
+        if dt <= 0 or isinstance(self.dt, bool):
             raise InputError(f"dt is {self.dt!r}; expected a time step > 0, in s.")
         steps = count(self.steps, "steps")
         if steps < 1:
             raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
-        check_robot(self)
-        for key, value in {"dt": dt, "steps": steps, "costs": named(self.costs)}.items():
+        check_robot(self.model, self.controls)
+        m = len(self.motors)
+        costs = {
+            name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
+        }
+        for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
         numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
-        start_memory(self, None)
+        self._memory(start_position(self.model)[None])
 
     @property
     def model(self) -> Model:
@@ -133,20 +126,24 @@ class Problem:
         """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
         model, names = self.model, self.model.dof_names
         if self.controls:
+            if self.actuated is not None:
+                raise InputError("actuated names motors, but controls are planned; leave one out.")
             return tuple(range(len(model.actuators)))
         if self.actuated is None:
             free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
+            free |= {k for k, name in enumerate(names) if is_deflection(model, name)}
             held = model.constraints
             return tuple(
                 k for k in (range(model.n) if held is None else held.actuated) if k not in free
             )
-        unknown = [name for name in self.actuated if name not in names]
-        if unknown:
+        chosen = [] if isinstance(self.actuated, str) else list(self.actuated)
+        unknown = [name for name in chosen if name not in names]
+        if unknown or not chosen or len({*chosen}) < len(chosen):
             raise InputError(
-                f"actuated names {unknown[0]!r}, which is no degree of freedom of "
-                f"{model.name!r}; expected some of {', '.join(names)}."
+                f"actuated is {self.actuated!r:.200}; expected different degrees of freedom of "
+                f"{model.name!r}, at least one of {', '.join(names)}."
             )
-        return tuple(k for k, name in enumerate(names) if name in self.actuated)
+        return tuple(names.index(name) for name in chosen)
 
     @property
     def transcription(self) -> Transcription:
@@ -177,7 +174,7 @@ class Problem:
         if "friction" in data:
             raise InputError("friction that differs may be dry, which is not smooth; leave it out.")
         kinds = [targets or {}, weights or {}, finals or {}, data]
-        axes = {np.shape(x)[:1] for kind in kinds for x in kind.values()}
+        axes = {np.asarray(x).shape[:1] for kind in kinds for x in kind.values()}
         if len(axes) != 1 or not all(map(all, axes)) or () in axes:
             raise ShapeError(
                 "batch expects arrays with one leading axis of problems, the same for all; "
@@ -233,7 +230,7 @@ class Problem:
         solver, bounds = self.solver, bounds_of_forces(self)
         numbers = numbers_of_all(self, len(x0))
         x, u = self._guess(guess, x0, numbers, bounds)
-        with Progress("solving", iterations, progress) as bar:
+        with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=count(iterations, "iterations"),
                 tolerance=float(tolerance), seconds=float(seconds),
@@ -250,9 +247,8 @@ class Problem:
         samples: int = 4096,
         iterations: int = 30,
         noise: ArrayLike | None = None,
-        temperature: float = 0.02,
-        elites: int | None = None,
-        smooth: float = 0.0,
+        knots: int | None = None,
+        share: float = 0.1,
         seed: int = 0,
         guess: "Solution | ArrayLike | None" = None,
         progress: bool | None = None,
@@ -265,18 +261,16 @@ class Problem:
             q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
                 robot stands.
             dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
-            method: "mppi": the mean of all samples weighted by exp(-cost / scale);
-                "cross-entropy": mean and spread of the cheapest samples.
+            method: "mppi": samples weighted by exp(-cost / temperature); "cross-entropy": the
+                cheapest samples alike. Both move the plan to the mean and adapt the spread.
             samples: number of samples of an iteration, dimensionless.
             iterations: so many, dimensionless.
-            noise: standard deviation of the motors' forces, shape () or (m,), N m or N; None:
-                forces that would move each joint alone by half a rad or m within the horizon.
-                Cross-entropy begins with it.
-            temperature: of MPPI: the scale, relative to the median cost of the samples less the
-                least, dimensionless.
-            elites: of cross-entropy: how many of the samples count, dimensionless; None: one of 20.
-            smooth: time constant of the noise, s: forces a time apart have the correlation
-                exp(-time / smooth); 0: none.
+            noise: standard deviation of the motors' forces to begin with, shape () or (m,), N m or
+                N; None: forces that would move every joint by itself, by about half a rad or m
+                within the horizon; of controls, a quarter of their range.
+            knots: number of times between which the noise is linear, dimensionless; None: eight,
+                or fewer for short horizons and many motors.
+            share: of the samples that count, dimensionless: MPPI finds the temperature for it.
             seed: of the random numbers; the same one gives the same bits on every machine.
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
@@ -288,35 +282,24 @@ class Problem:
         """
         assert isinstance(self.costs, dict)
         x0, single = self._start(q0, dq0)
-        B, N, motors, bounds = len(x0), self.steps, list(self.motors), bounds_of_forces(self)
-        m, q = len(motors), x0[:, : self.model.nq]
-        search = Search(method, samples, iterations, temperature, elites, smooth, seed)
+        B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
+        q, this = x0[:, : self.model.nq], self.transcription
+        search = Search(method, samples, iterations, share, knots, seed)
+        if knots is not None and knots > N:
+            raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
         if guess is None:
-            u = np.broadcast_to(holding(self, q), (N, B, m))
+            u = np.broadcast_to(holding(self.robot, this, q), (N, B, m))
         else:
             forces = guess.plans.u if isinstance(guess, Solution) else guess
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        if noise is None:
-            lightness = np.asarray(self.robot.inverse_mass_matrix(q))[:, motors, motors]
-            spread = 1 / (lightness * (N * self.dt) ** 2)
-        else:
-            spread = checked(noise, "noise", (), (m,))
-            if not (spread > 0).all():
-                raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
-        spread = np.broadcast_to(spread, (B, m))
         p, done = numbers_of_all(self, B), itertools.count(1)
-        runs = sampler(self.transcription, p)
-        with Progress("sampling", B * search.iterations, progress) as bar:
+        T = first_noise(self.robot, this, N * self.dt, noise, q)
+        runs = sampler(this, p, knots)
+        with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
-                    x0[b],
-                    u[:, b],
-                    spread[b],
-                    p[:, b],
-                    bounds,
-                    search,
-                    lambda: bar.update(next(done)),
+                    x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))
                 )
                 for b in range(B)
             ]
@@ -329,11 +312,15 @@ class Problem:
         key = "optimal", limited, this.key
         return remembered(self.model, key, lambda: Solver(this, limited))
 
+    def _memory(self, q: Array) -> Array:
+        """Activations and forces before the start, (B, z), for positions (B, nq)."""
+        return start_memory(self.robot, self.transcription, q, self.activation, self.before)
+
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
         nq, n = self.model.nq, self.model.n
-        q = start_position(self.model) if q0 is None else np.asarray(q0, float)
-        dq = np.zeros(n) if dq0 is None else np.asarray(dq0, float)
+        q = start_position(self.model) if q0 is None else numbers(q0, "q0", "joint positions")
+        dq = np.zeros(n) if dq0 is None else numbers(dq0, "dq0", "joint rates")
         for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
             if x.ndim not in (1, 2) or x.shape[-1] != size:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
@@ -343,10 +330,16 @@ class Problem:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
         single = q.ndim == dq.ndim == 1 and self.many is None
         count = () if self.many is None else (self.many.count,)
-        batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1], count) or (1,)
+        counts = [q.shape[:-1], dq.shape[:-1], count]
+        if len({*counts} - {()}) > 1:
+            raise ShapeError(
+                f"q0 is {q.shape[:-1]} and dq0 {dq.shape[:-1]} starts of {count} problems; "
+                "expected the same number, or one."
+            )
+        batch = np.broadcast_shapes(*counts) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
         check_start(self.model, *parts)
-        return np.concatenate([*parts, start_memory(self, parts[0])], axis=1), single
+        return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
     def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
@@ -361,7 +354,9 @@ class Problem:
             x[0] = x0
             return x, u
         if guess is None:
-            u = np.broadcast_to(holding(self, x0[:, : self.model.nq]), (N, B, m))
+            u = np.broadcast_to(
+                holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
+            )
         else:
             u = np.asarray(guess, float)
             if u.shape not in ((N, m), (N, B, m)):
@@ -409,7 +404,7 @@ class Solution:
         """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
         u = self.plans.u
         if self.problem.controls:
-            return self._shown(forces_of_controls(self.problem)(self.plans.x[:-1], u))
+            return self._shown(forces_of_controls(self.problem.transcription)(self.plans.x[:-1], u))
         tau = np.zeros((*u.shape[:2], self.problem.model.n))
         tau[..., list(self.problem.motors)] = u
         return self._shown(tau)
@@ -427,11 +422,11 @@ class Solution:
     @property
     def costs(self) -> dict[str, Any]:
         """The cost by residual."""
-        columns = self.plans.costs.T
-        return {
-            name: float(x[0]) if self.single else x
-            for name, x in zip(map(str, self.problem.costs), columns, strict=True)
-        }
+        return self._by_name(self.plans.costs)
+
+    def _by_name(self, costs: Array) -> dict[str, Any]:
+        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
+        return {name: float(x[0]) if self.single else x for name, x in columns}
 
     @property
     def reason(self) -> Any:
@@ -458,9 +453,10 @@ class Solution:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """What each iteration did: cost, length of the step, decrease that was expected."""
+        """What each iteration did: cost and costs, length of the step, decrease expected."""
         return [
             {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
+            | {"costs": self._by_name(row["costs"])}
             for row in self.plans.history
         ]
 
@@ -476,6 +472,39 @@ class Solution:
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
 
+    def __getitem__(self, k: int) -> "Solution":
+        """The plan of one of many starts."""
+        k = range(len(self.plans.reasons))[k]
+        return replace(self, plans=self.plans.one(k), single=True)
+
+    def plot(self, path: FilePath | None = None) -> Figure:
+        """A figure of states and forces with their limits, and of the costs over the iterations.
+
+        Args:
+            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+
+        Returns:
+            The figure, which a notebook shows; of many starts the median and the range.
+        """
+        effort = np.full(self.problem.model.n, np.inf)
+        effort[list(self.problem.motors)] = bounds_of_forces(self.problem).high
+        names = list(map(str, self.problem.costs))
+        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+
+    def explain(self, step: int) -> Pushes:
+        """Which residual pushes which joint at a step; `print` shows a table.
+
+        Args:
+            step: from 0 to steps - 1, dimensionless.
+
+        Returns:
+            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
+            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+        """
+        problem = self.problem
+        limits = bounds_of_forces(problem).high
+        return pushes(problem.solver, self.plans, step, numbers_of(problem), limits)
+
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"
         if not self.single:
@@ -483,25 +512,6 @@ class Solution:
             return f"Solution({what}, {done} of {len(self.plans.reasons)} converged)"
         rounds = counted(len(self.plans.history), "iteration")
         return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
-
-
-def check_robot(problem: Problem) -> None:
-    """Raise for a robot whose motion is not smooth, or has a memory that a step does not keep."""
-    model = problem.model
-    if model.n == 0:
-        raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
-    check_step_drives(model)
-    if problem.controls:
-        check_step_actuators(model)
-        if problem.actuated is not None:
-            raise InputError("actuated names motors, but controls are planned; leave one out.")
-    dry = dry_dofs(model)
-    if dry:
-        raise ModelError(
-            f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
-            "expected friction that is smooth: robot.with_friction({joint: friction}) with "
-            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
-        )
 
 
 def bounds_of_forces(problem: Problem) -> Bounds:
@@ -513,12 +523,18 @@ def bounds_of_forces(problem: Problem) -> Bounds:
         if limits != "robot":
             raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
         if problem.controls:
-            low, high = np.array([x.control_range for x in problem.model.actuators], float).T
-            return Bounds(low, high)
+            return Bounds(*control_ranges(problem.transcription))
         most = bounds_of(problem.model).effort[motors]
+        if not (most > 0).all():
+            name = problem.model.dof_names[motors[int(np.argmin(most))]]
+            raise InputError(
+                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
+                "act; expected limits=, or actuated= without it."
+            )
     else:
-        most = np.asarray(limits, float)
-        if most.shape not in ((), (len(motors),)) or not (most > 0).all():
+        most = numbers(limits, "limits", "'robot', None or numbers")
+        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
+        if not sound or not (most > 0).all():
             raise InputError(
                 f"limits is {limits!r:.60}; expected one number > 0 or {len(motors)}, in N m or N."
             )
@@ -526,116 +542,11 @@ def bounds_of_forces(problem: Problem) -> Bounds:
     return Bounds(-most, most)
 
 
-def holding(problem: Problem, q: Array) -> Array:
-    """Forces or controls that hold positions q, (B, nq), at rest, or nearly; (B, m)."""
-    robot, model, rest = problem.robot, problem.model, np.zeros((len(q), problem.model.n))
-    if model.constraints is None:
-        tau = np.asarray(robot.gravity_forces(q))
-    else:
-        motors = None if problem.controls else [model.dof_names[k] for k in problem.motors]
-        held = remembered(
-            model, ("held", problem.motors), lambda: robot.constrained({}, actuated=motors)
-        )
-        tau = np.nan_to_num(held.inverse_dynamics(q, rest, rest))  # NaN: motors cannot hold it
-    if not problem.controls:
-        return tau[:, list(problem.motors)]
-    # forces are linear in controls that act at once, in steady state
-    steady = [
-        replace(x, dynamics="none", control_range=UNLIMITED, force_range=UNLIMITED)
-        for x in model.actuators
-    ]
-    free = model.replace(actuators=tuple(steady))
-    acts = compiled(
-        lambda q, dq, u: actuate(free, q, dq, u, np.zeros(0)).tau,
-        [Port("q", (model.nq,)), Port("dq", (model.n,)), Port("u", (len(steady),))], "actuators",
-    )  # fmt: skip
-    lasting = np.diag([float(x.dynamics != "integrator") for x in model.actuators])
-    still = acts(q, rest, np.zeros((len(q), len(steady))))
-    T = acts(q[:, None], rest[:, None], lasting) - still[:, None]
-    u = np.einsum("bij,bi->bj", np.linalg.pinv(T), tau - still)
-    bounds = bounds_of_forces(problem)
-    return np.clip(u, bounds.low, bounds.high)
+def numbers_of(problem: Problem, passed: int = 0) -> Array:
+    """The numbers p of all stages of the problem itself, (steps + 1, p); passed: see numbers.py."""
+    return numbers_of_one(problem.transcription, problem.steps, passed)
 
 
-def start_memory(problem: Problem, q: Array | None) -> Array:
-    """z at the start, (B, z), for positions (B, nq); None: check alone."""
-    this, m = problem.transcription, len(problem.motors)
-    B = 1 if q is None else len(q)
-    a = np.zeros(this.activations) if problem.activation is None else problem.activation
-    parts = [np.broadcast_to(checked(a, "activation", (this.activations,)), (B, this.activations))]
-    before = None if problem.before is None else checked(problem.before, "before", (m,))
-    if this.remembers and q is not None:
-        parts.append(holding(problem, q) if before is None else np.broadcast_to(before, (B, m)))
-    return np.concatenate(parts, axis=1)
-
-
-def forces_of_controls(problem: Problem) -> Kernel:
-    """The kernel of the joint forces of a state x and controls u."""
-    this = problem.transcription
-    key = "forces of controls", this.key
-    return remembered(
-        this.model, key, lambda: compiled(lambda x, u: this.acting(x, u)[0], this.ports[:2], "tau")
-    )
-
-
-def numbers_of(problem: Problem) -> Array:
-    """The numbers p of all stages of the problem itself, (steps + 1, p)."""
-    assert isinstance(problem.costs, dict)
-    this, model, N = problem.transcription, problem.model, problem.steps
-    m, layout = len(problem.motors), this.layout
-    p = np.empty((N + 1, layout.size))
-    p[:, 0] = np.arange(N + 1) * problem.dt
-    for name, cost in problem.costs.items():
-        if KINDS[type(cost)].forces and np.asarray(cost.final).any():
-            raise InputError(
-                f"cost {name!r} is one of forces, which the last state does not have; expected no "
-                "final weight."
-            )
-        shapes, aim = ((), (size_of(cost, model, m),)), target_of(cost, model, m)
-        p[:, layout.weights[name]] = weights(cost.weight, f"weight of cost {name!r}", *shapes)
-        p[-1, layout.weights[name]] = weights(cost.final, f"final weight of cost {name!r}", *shapes)
-        if aim.ndim == 2 and len(aim) != N + 1:
-            raise ShapeError(
-                f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
-                "state of the horizon."
-            )
-        p[:, layout.targets[name]] = aim
-    for name, place in layout.data.items():
-        p[:, place] = free_values(model, name).ravel()
-    return p
-
-
-def numbers_of_all(problem: Problem, B: int) -> Array:
+def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
     """The numbers p of all stages of B problems, (steps + 1, B, p)."""
-    assert isinstance(problem.costs, dict)
-    many, model, N = problem.many, problem.model, problem.steps
-    p = np.repeat(numbers_of(problem)[:, None], B, axis=1)
-    if many is None:
-        return p
-    this, m = problem.transcription, len(problem.motors)
-    unknown = {*many.targets, *many.weights, *many.finals} - {*problem.costs}
-    if unknown:
-        raise InputError(
-            f"there is no cost {min(unknown)!r}; expected some of {', '.join(problem.costs)}."
-        )
-    for name, target in many.targets.items():
-        shape = shape_of(problem.costs[name], model, m)
-        aim = checked_target(target, problem.costs[name], model, shape, (1, 2))
-        if aim.shape[:-1] not in ((B,), (B, N + 1)):
-            raise ShapeError(
-                f"targets of cost {name!r} have shape {np.shape(target)}; expected {(B, *shape)}, "
-                f"or {(B, N + 1, *shape)} for targets that move."
-            )
-        p[..., this.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
-    for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
-        for name, value in values.items():
-            size = size_of(problem.costs[name], model, m)
-            w = weights(value, f"weights of cost {name!r}", (B,), (B, size))
-            p[stages, :, this.layout.weights[name]] = w.reshape(B, -1)
-    for port in free_ports(model, tuple(many.data)):
-        x = np.asarray(many.data[port.name], float)
-        if x.shape != (B, *port.shape):
-            raise ShapeError(f"{port.name} has shape {x.shape}; expected {(B, *port.shape)}.")
-        check_free(model, port.name, x)
-        p[..., this.layout.data[port.name]] = x.reshape(B, -1)
-    return p
+    return numbers_of_many(problem.transcription, problem.steps, problem.many, B, passed)

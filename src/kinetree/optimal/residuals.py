@@ -1,7 +1,7 @@
 """Residuals of the costs, over any scalars, and the checks of their numbers."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -10,12 +10,16 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import rest_position
+from kinetree.algorithms.state import quaternions
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.errors import InputError
+from kinetree.base.options import count, numbers
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.law import TracedLaw, traced_law
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.quantity import check_expressed
-from kinetree.optimal.chart import deviation
+from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
 from kinetree.optimal.costs import (
     CenterOfMass,
     Cost,
@@ -34,6 +38,7 @@ from kinetree.optimal.costs import (
     SpeedLimits,
 )
 from kinetree.scalars import absolute, maximum, minimum, where
+from kinetree.spatial.so3 import check_rotation
 
 Costs = dict[str, Cost] | Sequence[Cost]
 
@@ -79,9 +84,9 @@ def place_of(cost: FramePosition, stage: Stage, target: Array) -> Array:
 
 
 def turn_of(cost: FrameRotation, stage: Stage, target: Array) -> Array:
-    """The entries of (R - target) / sqrt(2), whose square is about that of a small angle, (9,)."""
+    """The rotation vector from the target to the frame, (3,)."""
     R = algorithms.pose(stage.model, stage.q, cost.frame)[:3, :3]
-    return (R.ravel() - target) * 0.5**0.5
+    return rotation_vector(quaternion_of(target.reshape(3, 3).T @ R))
 
 
 def near_path(x: Array, points: Array) -> Array:
@@ -112,17 +117,21 @@ def near_path(x: Array, points: Array) -> Array:
 def beyond_limits(cost: JointLimits, stage: Stage, target: Array) -> Array:
     """For each limit of a joint, how far q is beyond the margin before it, or 0."""
     beyond = []
-    for k, low, high in limited(stage.model):
-        q = stage.q[k]
-        beyond += [maximum(target[0] + low - q, 0.0), maximum(target[0] + q - high, 0.0)]
+    for k, side, limit in limited(stage.model):
+        beyond.append(maximum(target[0] + side * (stage.q[k] - limit), 0.0))
     return np.array(beyond)
 
 
-def limited(model: Model) -> list[tuple[int, float, float]]:
-    """The coordinates with limits, and these."""
-    joints = [joint for joint in model.joints if joint.follows is None and len(joint.coords) == 1]
-    limits = [(joint.coords[0], joint.limits.lower, joint.limits.upper) for joint in joints]
-    return [(k, float(low), float(high)) for k, low, high in limits if np.isfinite(high - low)]
+def limited(model: Model) -> list[tuple[int, int, float]]:
+    """The limits: their coordinates, -1 for a lower and 1 for an upper one, and their numbers."""
+    bounds = bounds_of(model)
+    sides = [(-1, bounds.lower), (1, bounds.upper)]
+    return [
+        (int(k), side, float(limits[d]))
+        for d, k in enumerate(bounds.coords)
+        for side, limits in sides
+        if k >= 0 and np.isfinite(limits[d])
+    ]
 
 
 def beyond_speeds(cost: SpeedLimits, stage: Stage, target: Array) -> Array:
@@ -138,8 +147,7 @@ def speeds(model: Model) -> list[tuple[int, float]]:
 
 def of_function(cost: Residual, stage: Stage, target: Array) -> Array:
     """The result of the user's function, (entries,)."""
-    if not callable(cost.function):
-        raise InputError("Residual has no function; expected one of (t, q, dq, tau).")
+    assert callable(cost.function)
     tau = np.zeros(stage.model.n) if stage.tau is None else stage.tau
     arguments: list[Any] = [stage.t, stage.q, stage.dq, tau]
     if cost.frames:
@@ -147,12 +155,43 @@ def of_function(cost: Residual, stage: Stage, target: Array) -> Array:
         arguments.append(np.array(poses))
     if cost.target is not None:
         arguments.append(target)
-    r = np.atleast_1d(np.asarray(cost.function(*arguments)))
-    if r.shape != (cost.entries,):
+    return np.atleast_1d(np.asarray(cost.function(*arguments)))
+
+
+def settled(cost: Cost, model: Model, m: int, name: str) -> Cost:
+    """The cost with copies of its numbers and, where it has a function, with its graph of now."""
+    arrays = {
+        key: np.array(numbers(value, f"{key} of cost {name!r}", "numbers"))
+        for key in ("target", "weight", "final")
+        if (value := getattr(cost, key)) is not None
+    }
+    cost = replace(cost, **arrays)
+    if not isinstance(cost, Residual) or isinstance(cost.function, TracedLaw):
+        return cost
+    if count(cost.entries, f"entries of cost {name!r}") < 1 or not callable(cost.function):
         raise InputError(
-            f"the residual returned shape {r.shape}; expected ({cost.entries},), as `entries` has."
+            f"cost {name!r} has {cost.entries!r} entries and the function {cost.function!r:.60}; "
+            "expected at least one entry, and a function of (t, q, dq, tau)."
         )
-    return r
+    shapes = {"t": (), "q": (model.nq,), "dq": (model.n,), "tau": (model.n,)}
+    shapes |= {"poses": (len(cost.frames), 4, 4)} if cost.frames else {}
+    shapes |= {"target": shape_of(cost, model, m)} if cost.target is not None else {}
+    try:
+        law = traced_law(cost.function, [Port(*each) for each in shapes.items()])
+    except KinetreeError:
+        raise
+    except Exception as problem:  # whatever a function of the user raises
+        raise InputError(
+            f"the function of cost {name!r} could not be traced: {problem}; expected one of "
+            f"({', '.join(shapes)}) that returns {cost.entries} numbers."
+        ) from problem
+    sizes = [port.shape for port in law.graph.outputs]
+    if sizes not in ([(cost.entries,)], [()] if cost.entries == 1 else []):
+        raise InputError(
+            f"the residual of cost {name!r} returned shape {', '.join(map(str, sizes))}; expected "
+            f"({cost.entries},), as `entries` has."
+        )
+    return replace(cost, function=law)
 
 
 def of_dofs(cost: Cost, model: Model, m: int) -> int:
@@ -167,7 +206,7 @@ def entries(count: int) -> Callable[[Any, Model, int], int]:
 
 def path_points(cost: Cost, size: int) -> tuple[int, int]:
     """The shape of the points of a path."""
-    shape = np.shape(cost.target) if cost.target is not None else ()
+    shape = np.asarray(() if cost.target is None else cost.target).shape
     if len(shape) < 2 or shape[-2] < 2 or shape[-1] != size:
         raise InputError(
             f"the target of {type(cost).__name__} has shape {shape}; expected the points of a "
@@ -178,7 +217,7 @@ def path_points(cost: Cost, size: int) -> tuple[int, int]:
 
 KINDS: dict[type[Cost], Kind] = {
     Posture: Kind(
-        lambda cost, at, target: deviation(at.model, target, at.q),
+        lambda cost, at, target: deviation(at.model, target, at.q, far=True),
         of_dofs,
         lambda cost, model: (model.nq,),
         rest_position,
@@ -193,7 +232,7 @@ KINDS: dict[type[Cost], Kind] = {
     ),
     FramePosition: Kind(place_of, entries(3)),
     FrameRotation: Kind(
-        turn_of, entries(9), lambda cost, model: (3, 3), lambda model: np.eye(3).ravel()
+        turn_of, entries(3), lambda cost, model: (3, 3), lambda model: np.eye(3).ravel()
     ),
     FrameTwist: Kind(
         lambda cost, at, target: (
@@ -226,7 +265,7 @@ KINDS: dict[type[Cost], Kind] = {
     ),
     JointLimits: Kind(
         beyond_limits,
-        lambda cost, model, m: 2 * len(limited(model)),
+        lambda cost, model, m: len(limited(model)),
         lambda cost, model: (1,),
         lambda model: np.array([0.05]),
     ),
@@ -257,10 +296,13 @@ def shape_of(cost: Cost, model: Model, m: int) -> tuple[int, ...]:
 
 def key_of(cost: Cost) -> tuple[Hashable, ...]:
     """Everything that decides the graph of the residual, beside the robot."""
-    data = {field.name: getattr(cost, field.name) for field in fields(cost)}
-    targets = data.pop("target"), data.pop("weight"), data.pop("final")
-    counted = KINDS[type(cost)].path or isinstance(cost, Residual)
-    return type(cost), *data.values(), np.shape(targets[0])[-2:] if counted else ()
+    names = [
+        field.name for field in fields(cost) if field.name not in ("target", "weight", "final")
+    ]
+    counted = cost.target is not None and (KINDS[type(cost)].path or isinstance(cost, Residual))
+    shape = np.asarray(cost.target).shape if counted else ()
+    points = shape[-2:] if KINDS[type(cost)].path else shape[-1:]
+    return type(cost), *(getattr(cost, name) for name in names), points
 
 
 def residual_of(cost: Cost, stage: Stage, target: Array) -> Array:
@@ -271,7 +313,8 @@ def residual_of(cost: Cost, stage: Stage, target: Array) -> Array:
 def target_of(cost: Cost, model: Model, m: int) -> Array:
     """The target as numbers, (k,), or (steps + 1, k) for one that moves, for m motors."""
     kind = KINDS[type(cost)]
-    for frame in [cost.frame] if hasattr(cost, "frame") else getattr(cost, "frames", ()):
+    places: dict[str, Any] = {**vars(cost)}
+    for frame in (*places.get("frames", ()), *([places["frame"]] if "frame" in places else [])):
         model.frame(frame)  # an unknown frame names the known ones
     if isinstance(cost, FrameTwist):
         check_expressed(cost.expressed)
@@ -290,7 +333,8 @@ def checked_target(
     target: ArrayLike, cost: Cost, model: Model, shape: tuple[int, ...], axes: tuple[int, ...]
 ) -> Array:
     """Targets as numbers, (k,) or with one of these counts of leading axes."""
-    name, x = type(cost).__name__, np.asarray(target, float)
+    name = type(cost).__name__
+    x = np.array(numbers(target, f"the target of {name}", "numbers"))
     before = x.ndim - len(shape)
     if x.shape[max(before, 0) :] != shape or before not in (0, *axes):
         wanted = ", ".join(map(str, shape))
@@ -300,14 +344,23 @@ def checked_target(
         )
     if not np.isfinite(x).all():
         raise InputError(f"the target of {name} has an entry that is not finite.")
-    if isinstance(cost, FrameRotation) and np.abs(x @ x.swapaxes(-1, -2) - np.eye(3)).max() > 1e-6:
-        raise InputError("the target of FrameRotation is not a rotation matrix, (3, 3).")
+    if isinstance(cost, FrameRotation):
+        for R in x.reshape(-1, 3, 3):
+            check_rotation(R, "the target of FrameRotation")
+    if isinstance(cost, Posture):
+        for entries in quaternions(model):
+            size = np.linalg.norm(x[..., entries], axis=-1)
+            if not (np.abs(size - 1) <= 1e-6).all():
+                raise InputError(
+                    f"the target of Posture has a quaternion of length {np.ravel(size)[0]:.9g}; "
+                    "expected length 1, in the order (w, x, y, z)."
+                )
     return x.reshape(*x.shape[:before], -1)
 
 
 def weights(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
     """Weights of one of these shapes: finite and not negative."""
-    x = np.asarray(value, float)
+    x = numbers(value, name, "numbers")
     if x.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
         raise InputError(f"{name} has shape {x.shape}; expected {wanted}.")
@@ -318,6 +371,8 @@ def weights(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
 
 def named(costs: Costs) -> dict[str, Cost]:
     """Costs by name: the names that were given, or those of their classes."""
+    if isinstance(costs, Cost) or not isinstance(costs, dict | list | tuple):
+        raise InputError(f"costs is a {type(costs).__name__}; expected a list or dict of costs.")
     if not isinstance(costs, dict):
         kinds = [type(cost).__name__.lower() for cost in costs]
         costs = {

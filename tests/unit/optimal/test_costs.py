@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
+from kinetree.optimal.problem import numbers_of
 
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
 CRANK = np.array([1.0, 0.0, 0.0])
@@ -153,8 +154,10 @@ def test_controls_of_actuators_are_planned(method):
     total += 150 * ((q - [0.5, 0.8]) ** 2).sum() + 1.5 * dq @ dq
     assert found.cost == pytest.approx(total, rel=1e-9)
     assert np.abs(found.controls[:, 0]).max() <= 6.0
-    free = problem.sample([0.0, 0.2], samples=64, iterations=2)
-    assert free.cost < problem.sample([0.0, 0.2], iterations=0).cost
+    sampled = problem.sample([0.0, 0.2], noise=[2.0, 0.3], samples=64, iterations=2)
+    assert sampled.cost < problem.sample([0.0, 0.2], noise=1.0, iterations=0).cost
+    with pytest.raises(KinetreeError, match="'second' has no range"):
+        problem.sample([0.0, 0.2])
     inside = problem.with_costs(goal=optimal.Posture(target=[0.2, 0.3], final=3.0))
     found = inside.solve([0.0, 0.2], tolerance=1e-12, iterations=300)
     assert np.abs(found.controls[:, 0]).max() < 6.0
@@ -400,3 +403,144 @@ def test_the_cost_that_is_not_finite_is_named():
     }
     problem = optimal.Problem(kt.robots.planar_2r(), dt=0.02, steps=3, costs=costs)
     assert problem.solve([0.0, 0.0]).reason.endswith("number: ratio")
+
+
+def test_a_function_counts_as_it_is_when_the_problem_is_made():
+    """A captured number that changes later belongs to the next problem, which is compiled anew."""
+    robot, goal = kt.robots.double_pendulum(), {"place": 0.5}
+
+    def off(t, q, dq, tau):
+        return q - goal["place"]
+
+    def planned():
+        costs = [
+            optimal.Residual(function=off, entries=2, final=100.0),
+            optimal.Effort(weight=1e-3),
+        ]
+        return optimal.Problem(robot, dt=0.02, steps=10, costs=costs, limits=None)
+
+    first = planned()
+    before = first.solve([0.0, 0.0]).cost
+    goal["place"] = -0.2
+    second = planned()
+    assert first.solve([0.0, 0.0]).cost == before
+    assert second.solve([0.0, 0.0]).cost < 0.5 * before
+
+
+def test_targets_are_those_of_the_time_the_problem_was_made():
+    target = np.array([0.5, 0.5])
+    costs = [optimal.Posture(target=target, final=10.0)]
+    problem = optimal.Problem(kt.robots.double_pendulum(), dt=0.02, steps=5, costs=costs)
+    before = problem.solve([0.0, 0.0], iterations=0).cost
+    target[:] = 0
+    assert problem.solve([0.0, 0.0], iterations=0).cost == before
+
+
+def test_motors_keep_the_order_of_their_names():
+    robot = kt.robots.double_pendulum()
+    costs = [optimal.Posture(target=[2.0, 1.0], final=1e3), optimal.Effort(weight=1e-4)]
+    options = {"dt": 0.02, "steps": 15, "costs": costs}
+    one = optimal.Problem(robot, **options, actuated=["shoulder", "elbow"], limits=[5.0, 1.0])
+    two = optimal.Problem(robot, **options, actuated=["elbow", "shoulder"], limits=[1.0, 5.0])
+    first, second = one.solve([0.0, 0.0]), two.solve([0.0, 0.0])
+    np.testing.assert_allclose(first.tau, second.tau, atol=1e-6)
+    np.testing.assert_allclose(first.controls, second.controls[:, ::-1], atol=1e-6)
+    assert (np.abs(first.tau).max(0) == [5.0, 1.0]).all()
+
+
+def one_sided():
+    builder = kt.Builder("slide", gravity=(0, 0, 0)).link("base")
+    builder.link("block", m=1.0, I_com=0.1 * np.eye(3))
+    limits = kt.Limits(upper=0.3)
+    builder.joint("slide", "prismatic", "base", "block", axis=(1, 0, 0), limits=limits)
+    return builder.build()
+
+
+def test_a_limit_on_one_side_is_a_limit():
+    robot = one_sided()
+    costs = {"limits": optimal.JointLimits(weight=2.0), "rates": optimal.Rates(weight=1.0)}
+    problem = optimal.Problem(robot, dt=0.02, steps=1, costs=costs)
+    for q, beyond in ((0.4, 0.15), (0.2, 0.0), (-5.0, 0.0)):
+        cost = problem.solve([q], iterations=0).costs["limits"]
+        assert cost == pytest.approx(0.02 * beyond**2)
+
+
+@pytest.mark.parametrize("angle", [1e-6, 0.5, 2.5, 3.08, np.pi])
+def test_turns_cost_the_square_of_their_angle(angle):
+    robot = kt.robots.quadruped()
+    axis = np.array([0.6, 0.0, 0.8])
+    start, q = robot.neutral(), robot.neutral()
+    q[:4] = [np.cos(angle / 2), *(np.sin(angle / 2) * axis)]
+    R = robot.pose(start, "trunk")[:3, :3]
+    costs = {
+        "posture": optimal.Posture(target=start, final=2.0),
+        "turn": optimal.FrameRotation(target=R, final=2.0, frame="trunk"),
+    }
+    problem = optimal.Problem(robot, dt=1e-6, steps=1, costs=costs)
+    found = problem.solve(q, iterations=0).costs
+    assert found["posture"] == pytest.approx(angle**2, rel=1e-5)
+    assert found["turn"] == pytest.approx(angle**2, rel=1e-5)
+
+
+def test_half_a_turn_is_not_an_optimum():
+    arm = kt.robots.planar_2r()
+    turned = arm.pose([0.0, 0.0])[:3, :3] @ np.diag([-1.0, -1.0, 1.0])
+    costs = [optimal.FrameRotation(target=turned, final=100.0), optimal.Effort(weight=1e-6)]
+    problem = optimal.Problem(arm.with_gravity([0, 0, 0]), dt=0.05, steps=20, costs=costs)
+    found = problem.solve([0.0, 0.0], iterations=200)
+    R = arm.pose(found.q[-1])[:3, :3]
+    assert np.trace(turned.T @ R) > 2.99
+
+
+def test_the_deflection_of_an_elastic_joint_has_no_motor():
+    robot = kt.robots.planar_2r().with_elastic_joint("joint1", 5000, motor_inertia=0.2)
+    problem = optimal.Problem(robot, dt=0.01, steps=2, costs=[optimal.Rates(weight=1.0)])
+    assert [robot.model.dof_names[k] for k in problem.motors] == ["joint1", "joint2"]
+
+
+def plain(**changed):
+    options = {"dt": 0.02, "steps": 3, "costs": [optimal.Rates(weight=1.0)], **changed}
+    return optimal.Problem(options.pop("robot", kt.robots.planar_2r()), **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: plain(actuated=[]), "at least one"),
+        (lambda: plain(actuated=["joint1", "joint1"]), "different"),
+        (lambda: plain(actuated="joint1"), "actuated"),
+        (lambda: plain(dt=None), "dt"),
+        (lambda: plain(dt=True), "dt"),
+        (lambda: plain(limits=True), "limits"),
+        (lambda: plain(limits="much"), "limits"),
+        (lambda: plain(limits=["a", "b"]), "limits"),
+        (lambda: plain(costs=None), "list or dict"),
+        (lambda: plain(costs=optimal.Rates(weight=1.0)), "list or dict"),
+        (lambda: plain(costs=[optimal.Rates(weight="much")]), "weight"),
+        (lambda: plain(costs=[optimal.Rates(target="there")]), "target"),
+        (lambda: plain(costs=[optimal.Residual(function=lambda t, q, dq: q, entries=2)]), "traced"),
+        (lambda: plain(costs=[optimal.Residual(function=lambda *x: x[1], entries=-1)]), "entries"),
+        (lambda: plain(costs=[optimal.Residual(function=lambda *x: x[1], entries=2.0)]), "entries"),
+        (lambda: plain(costs=[optimal.Residual(function=lambda *x: x[1], entries=3)]), "shape"),
+        (lambda: plain(costs=[optimal.Residual(entries=3)]), "function"),
+        (lambda: plain().solve("here"), "q0"),
+        (lambda: plain().solve(np.zeros((3, 2)), np.zeros((2, 2))), "same number"),
+        (lambda: plain().batch(mass=[[np.nan, 1.0]]), "finite"),
+        (lambda: plain(costs=[optimal.FrameRotation(target=np.diag([1, 1, -1.0]))]), "rotation"),
+        (lambda: plain(robot=kt.robots.quadruped(),
+                       costs=[optimal.Posture(target=2 * kt.robots.quadruped().neutral())]),
+         "length 2"),
+    ],
+)  # fmt: skip
+def test_input_without_sense_is_refused_in_a_sentence(make, word):
+    with pytest.raises(KinetreeError, match=word):
+        make()
+
+
+def test_numbers_of_a_later_start_are_ahead_in_time():
+    path = np.linspace([0.0, 0.0], [1.0, 0.5], 4)
+    problem = plain(costs={"p": optimal.Posture(target=path, weight=1.0)})
+    now, later = numbers_of(problem), numbers_of(problem, 2)
+    place = problem.transcription.layout.targets["p"]
+    np.testing.assert_allclose(later[:, 0], now[:, 0] + 0.04)
+    np.testing.assert_array_equal(later[:, place], path[[2, 3, 3, 3]])
