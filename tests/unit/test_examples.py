@@ -78,7 +78,7 @@ def test_the_example_runs(path, tmp_path, monkeypatch):
         numbers = [[float(x) for x in re.findall(r"\d+\.\d", text)] for text in (printed, shown)]
         assert re.sub(r"[\d. ]+", " ", printed).endswith(re.sub(r"[\d. ]+", " ", shown))
         last = numbers[0][-len(numbers[1]) :]
-        assert last == pytest.approx(numbers[1], rel=0.03, abs=0.15)
+        assert last == pytest.approx(numbers[1], rel=0.1, abs=0.3)
 
 
 def test_examples_are_numbered_and_explained():
