@@ -4,7 +4,7 @@ A tick that fails (a state that is not a number or that the robot cannot have, a
 finite) never reaches the motors: the last good plan goes on, and its age says so.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -61,7 +61,8 @@ class MPC:
 
     Args:
         problem: a kinetree.optimal.Problem; `mpc.problem = problem.with_costs(...)` changes targets
-            while it runs.
+            while it runs. Its time begins with the tick that it is given to: targets that move are
+            read at the time of each tick, and the last one stays.
         rate: ticks in a second, 1/s; None: 1 / problem.dt.
         iterations: of iLQR in a tick.
         deadline: s; no further iteration begins that would end later. None: no deadline.
@@ -96,7 +97,7 @@ class MPC:
         if self.rate is not None:
             self._period = 1 / positive(self.rate, "rate of an MPC", "1/s")
         self._horizon: Any = None
-        self._age = 0
+        self._age = self._ticks = 0
 
     def __call__(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Joint forces, (n,), for the state q, dq; `self.tick` tells more."""
@@ -104,16 +105,20 @@ class MPC:
         if self._horizon is None:
             self._horizon = problem.horizon()
         horizon = self._horizon
-        if horizon.given is not problem:
+        if horizon.problem is not problem:
             horizon.take(problem)
+            self._ticks = 0
         limit = np.inf if self.deadline is None else self.deadline
-        made = horizon.improve(q, dq, self._later(1), self.iterations, limit)
+        times = self._steps(self._age + 1), self._steps(self._ticks)
+        made = horizon.improve(q, dq, *times, self.iterations, limit)
+        self._ticks += 1
         reason = horizon.reason
         if horizon.good is None:
             raise InputError(f"the first tick has no plan: {reason}.")
         self._age = 0 if made else self._age + 1
-        tau, seconds = horizon.forces(self._later()), perf_counter() - begun
-        if self._later() >= problem.steps:
+        later = self._steps(self._age)
+        tau, seconds = horizon.forces(later), perf_counter() - begun
+        if later >= problem.steps:
             reason = f"{reason}; the last good plan is over, and its last forces are held"
         late = seconds > limit
         if late:
@@ -123,10 +128,9 @@ class MPC:
         )
         return tau
 
-    def _later(self, ticks: int = 0) -> float:
-        """Steps of the problem from the beginning of the good plan to the current tick."""
-        age = self._age + ticks
-        return float(age) if self._period is None else age * self._period / self.problem.dt
+    def _steps(self, ticks: int) -> float:
+        """The time of some ticks in steps of the problem."""
+        return float(ticks) if self._period is None else ticks * self._period / self.problem.dt
 
     def between(self, q: ArrayLike, dq: ArrayLike, after: float = 0.0) -> Array:
         """Joint forces, (n,), between two ticks: those of the plan and its feedback, within limits.
@@ -136,12 +140,13 @@ class MPC:
             dq: rates, shape (n,), rad/s or m/s.
             after: time since the last tick, s.
         """
-        return self._planned().feedback(q, dq, self._later() + after / self.problem.dt)
+        later = self._steps(self._age) + after / self.problem.dt
+        return self._planned().feedback(q, dq, later)
 
     @property
     def gains(self) -> Array:
         """K, (m, 2n), of the current step, for a faster loop around the plan."""
-        return self._planned().at(self._later())[2].copy()
+        return self._planned().at(self._steps(self._age))[2].copy()
 
     @property
     def plan(self) -> Any:
@@ -155,5 +160,15 @@ class MPC:
         return self._horizon
 
     def controller(self) -> Sampled:
-        """The controller for `robot.simulate`, called once a tick; `controller=mpc` is the same."""
-        return Sampled(lambda t, q, dq: self(q, dq), self._period or self.problem.dt)
+        """The controller for `robot.simulate`, called once a tick; `controller=mpc` is the same.
+
+        Every run begins anew, with an MPC of its own; `tick` and `plan` are those of the last run.
+        """
+
+        def law(t: float, q: Array, dq: Array, run: MPC) -> Array:
+            run.problem = self.problem
+            tau = run(q, dq)
+            self.tick, self._horizon, self._age = run.tick, run._horizon, run._age
+            return tau
+
+        return Sampled(law, self._period or self.problem.dt, initial=lambda: replace(self))

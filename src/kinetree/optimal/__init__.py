@@ -18,6 +18,7 @@ from kinetree.optimal.costs import (
     Residual,
     SpeedLimits,
 )
+from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.problem import Problem
 from kinetree.optimal.solution import Solution
@@ -37,6 +38,7 @@ __all__ = [
     "Momentum",
     "Posture",
     "Problem",
+    "Pushes",
     "Rates",
     "Regulator",
     "Residual",

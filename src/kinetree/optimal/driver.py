@@ -19,10 +19,12 @@ LAST_MU = 1e6  # of it, where the solver gives up
 SHORT, LONG = 0.2, 0.3  # lengths below which it grows, and above which it shrinks
 MULTIPLIER = 1.5  # nu, of the largest multiplier
 HIDDEN = 1e3  # of the tolerance: a decrease that rounding may hide
-LEAST_CURVATURE = 1e-12
+OF_FIRST = 1e-6  # of the first cost, which with the cost is what a decrease is measured by
+LEAST_CURVATURE = 1e-300
 
-RECORD = ("status", "mu", "best", "linear", "curved", "limit error", "scale")
+RECORD = ("status", "mu", "first cost", "linear", "curved", "limit error", "scale")
 PLACES = {name: k for k, name in enumerate(RECORD)}
+# a row of the history, behind which are the costs by kind
 HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error")
 FRESH, RUNNING, CONVERGED, STUCK, BAD_START = range(5)
 
@@ -56,7 +58,8 @@ class Driver:
             self.last = w.behind(self.plan, w.times(self.at["stages"], s.row["end"]))
             self.record = w.behind(self.at["records"], w.times(b, len(RECORD)))
             self.costs = w.behind(self.at["costs"], w.times(b, s.kinds))
-            history = w.times(w.times(b, self.at["history_rows"]), len(HISTORY))
+            width = len(HISTORY) + s.kinds
+            history = w.times(w.times(b, self.at["history_rows"]), width)
             for k, name in enumerate(("x", "u", "p")):
                 self.give("stage_args", k, w.behind(self.plan, s.row[name]))
             self.give("stage_args", 3, w.behind(self.plan, s.row["end"]))
@@ -65,7 +68,7 @@ class Driver:
             with w.when(self.at_most(self.get("status"), number(float(RUNNING), DOUBLE))):
                 self.start()
             with w.each(0, self.at["iterations"]) as i, w.when(self.status_is(RUNNING)):
-                row = w.plus(history, w.times(i, len(HISTORY)))
+                row = w.plus(history, w.times(i, width))
                 self.iteration(w.behind(self.at["history"], row))
         head = f'define void @{SYMBOL}(ptr %words) "stackrealign"'
         parts = [f'target triple = "{triple}"\n' if triple else "", Backward(s, PLACES).text()]
@@ -153,9 +156,15 @@ class Driver:
         self.slopes()
         self.copy(w.behind(self.last, s.row["x"]), self.at["state"], s.nx)
         self.kernel("end", "end_one")
-        self.set("best", 0.0)
+        self.keep_end("0")
         with w.when(self.status_is(FRESH)):
             self.first_costs()
+
+    def keep_end(self, i: str) -> None:
+        """Keep the slopes of the last state of a candidate behind those of all candidates."""
+        at, size = self.at["end_blocks"], self.sizes.end["end"]
+        kept = self.w.behind(at, LENGTHS * size)
+        self.copy(self.w.behind(at, self.w.times(i, size)), kept, size)
 
     def first_costs(self) -> None:
         """The costs of the plan to begin with."""
@@ -167,6 +176,7 @@ class Driver:
             end = w.load(w.behind(self.at["end_costs"], c))
             total = w.op("fadd", self.sum(self.at["stages"], of), end)
             w.store(total, w.behind(self.costs, c))
+        self.set("first cost", self.total())
         codes = (number(float(code), DOUBLE) for code in (RUNNING, BAD_START))
         self.set("status", w.pick(self.finite(self.total()), *codes))
 
@@ -184,8 +194,7 @@ class Driver:
         for name in ("linear", "curved", "limit error"):
             self.set(name, 0.0)
         self.set("scale", LEAST_CURVATURE)
-        best = w.let(f"fptosi {DOUBLE} {self.get('best')} to i64")
-        end = w.behind(self.at["end_blocks"], w.times(best, s.end["end"]))
+        end = w.behind(self.at["end_blocks"], LENGTHS * s.end["end"])
         arguments = {**self.at, "table": self.plan, "end": end, "record": self.record}
         given = [f"ptr {arguments[name]}" for name in ARGUMENTS]
         given += [f"i64 {arguments[name]}" for name in COUNTS]
@@ -203,10 +212,11 @@ class Driver:
         expected = w.let(f"fneg {DOUBLE} {expected}")
         v0 = w.behind(self.at["work"], s.work["v"])
         sound = self.finite(w.op("fadd", expected, self.sum(s.n, of(v0))))
-        small = w.op("fmul", self.tolerance, w.op("fadd", ONE, self.size(total)))
+        measure = w.fma(number(OF_FIRST, DOUBLE), self.get("first cost"), total)
+        small = w.op("fmul", self.tolerance, measure)
         closed = self.at_most(open_by, self.tolerance)
         # a sum of squares cannot fall by more than itself: rounding has taken over
-        lost = self.both(closed, w.less(self.scaled(w.op("fadd", ONE, total), 2.0), expected))
+        lost = self.both(closed, w.less(self.scaled(measure, 2.0), expected))
         sound = self.both(sound, w.let(f"xor i1 {lost}, true"))
         settled = self.both(sound, closed)
         done = self.both(settled, self.at_most(expected, small))
@@ -232,6 +242,7 @@ class Driver:
             code = w.pick(stuck, *(number(float(x), DOUBLE) for x in (STUCK, RUNNING)))
             self.set("status", w.pick(hidden, number(float(CONVERGED), DOUBLE), code))
         w.store(self.get("mu"), w.behind(history, HISTORY.index("mu")))
+        self.copy(self.costs, w.behind(history, len(HISTORY)), s.kinds)
 
     def first_mu(self) -> str:
         """The least regularisation but zero."""
@@ -265,7 +276,6 @@ class Driver:
 
         _, best = w.accumulate(DOUBLE, [merit, number(-1.0, DOUBLE)], LENGTHS, body)
         with w.when(self.at_most(ZERO, best)):
-            self.set("best", best)
             i = w.let(f"fptosi {DOUBLE} {best} to i64")
             w.store(w.load(w.behind(at["params"], w.times(i, width))), w.behind(history, 1))
             with w.each(0, at["stages"]) as t:
@@ -276,6 +286,7 @@ class Driver:
                     self.copy(found, w.behind(row, s.row[name]), count)
             last = w.behind(at["state"], w.times(i, state))
             self.copy(last, w.behind(self.last, s.row["x"]), s.nx)
+            self.keep_end(i)
             with w.each(0, s.kinds) as c:
                 w.store(cost(i, c), w.behind(self.costs, c))
             w.store(self.total(), history)

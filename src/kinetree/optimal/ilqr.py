@@ -69,16 +69,21 @@ class Plans:
         """The whole cost of each plan, (B,)."""
         return self.costs.sum(1)
 
+    def some(self, which: Sequence[int]) -> "Plans":
+        """The plans of some of the problems."""
+        b, rows = list(which), list[dict[str, Array]]()
+        for row in self.history:
+            rows.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
+        timed = {name: getattr(self, name)[:, b] for name in ("x", "u", "gaps", "K", "k")}
+        return Plans(
+            **timed, costs=self.costs[b], mu=self.mu[b], reasons=[self.reasons[k] for k in b],
+            history=rows,
+        )  # fmt: skip
+
     def cheapest(self, tries: int) -> "Plans":
         """The cheapest of each group of so many plans."""
         groups = np.nan_to_num(self.cost, nan=np.inf).reshape(-1, tries)
-        best = groups.argmin(1) + tries * np.arange(len(groups))
-        timed = {name: getattr(self, name)[:, best] for name in ("x", "u", "gaps", "K", "k")}
-        rows = [{key: x[best] if x.ndim else x for key, x in row.items()} for row in self.history]
-        return Plans(
-            **timed, costs=self.costs[best], mu=self.mu[best],
-            reasons=[self.reasons[b] for b in best], history=rows,
-        )  # fmt: skip
+        return self.some(groups.argmin(1) + tries * np.arange(len(groups)))
 
 
 class Solver:
@@ -177,8 +182,8 @@ class Solver:
             p: numbers of the stages, (N + 1, B, p).
             bounds: of the forces.
             iterations: at most so many.
-            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost, and
-                of the sum of the gaps.
+            tolerance: of the decrease of the cost that is still expected, relative to the cost and
+                a millionth of the first one, and of the sum of the gaps.
             seconds: at most so long.
             each: called with the number of iterations after some of them.
         """
@@ -217,7 +222,7 @@ class Memory:
         self.solver, s = solver, solver.sizes
         self.plans = np.zeros((B, N + 1, s.row["end"]))
         self.records, self.costs = np.zeros((B, len(driver.RECORD))), np.zeros((B, s.kinds))
-        self.history = np.zeros((B, SLICE, len(driver.HISTORY)))
+        self.history = np.zeros((B, SLICE, len(driver.HISTORY) + s.kinds))
         self.tolerance, self.scratches = np.zeros(1), list[Scratch]()
         self.bounds = Bounds(np.full(s.m, -np.inf), np.full(s.m, np.inf))
 
@@ -271,10 +276,10 @@ class Memory:
             rows[over, t] = rows[over, t - 1]
             rows[over, t, 1] = 0
         moved = np.flatnonzero((rows[:, :, 1] > 0).any(0))
-        history = [
-            {"iteration": np.array(t + 1), **dict(zip(driver.HISTORY, rows[:, t].T, strict=True))}
-            for t in moved
-        ]
+        names, history = driver.HISTORY, list[dict[str, Array]]()
+        for t in moved:
+            row = dict(zip(names, rows[:, t].T, strict=False))
+            history.append({"iteration": np.array(t + 1), **row, "costs": rows[:, t, len(names) :]})
         return Plans(
             taken["x"], taken["u"][:-1], self.costs.copy(), taken["gap"][:-1],
             gains[..., : s.n].copy(), gains[..., s.n].copy(), self.records[:, 1].copy(), reasons,
@@ -300,7 +305,7 @@ class Scratch:
             "history": memory.history, "tolerance": memory.tolerance, "low": memory.bounds.low,
             "high": memory.bounds.high, "scatter": solver.scatter, "work": work,
             "blocks": np.zeros((N, size)), "stage_costs": np.zeros((N, s.kinds)),
-            "end_blocks": np.zeros((L, s.end["end"])), "end_costs": np.zeros((L, s.kinds)),
+            "end_blocks": np.zeros((L + 1, s.end["end"])), "end_costs": np.zeros((L, s.kinds)),
             "forward_words": words, "params": self.params, "state": run.state,
             "states": run.records[0], "forces": run.records[1],
             "stage_dims": np.array([N]), "end_dims": np.array([L]), "end_one": np.array([1]),

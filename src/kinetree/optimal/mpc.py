@@ -52,17 +52,31 @@ class Horizon:
                 "problem.with_costs(...), or a new MPC."
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
-        self.memory.part("p")[:], self.given = self.numbers, problem
+        self.passed = 0.0
         self.memory.limit(self.bounds)
 
+    def _set_time(self, passed: float) -> None:
+        """Write the numbers of the stages so many steps after the problem was given.
+
+        Targets that move are read at the time of their step; the last one stays.
+        """
+        this, N = self.solver.this, self.problem.steps
+        p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + WHOLE), N)
+        p[:] = self.numbers
+        for place in this.layout.targets.values():
+            p[..., place] = self.numbers[rows][..., place]
+        p[..., 0] += passed * this.h
+
     def improve(
-        self, q: ArrayLike, dq: ArrayLike, later: float, iterations: int, seconds: float
-    ) -> bool:
+        self, q: ArrayLike, dq: ArrayLike, later: float, passed: float, iterations: int,
+        seconds: float,
+    ) -> bool:  # fmt: skip
         """Plan from a state.
 
         Args:
             q: position, (nq,). dq: rates, (n,).
-            later: steps, whole or not, since the good plan began.
+            later: steps, whole or not, since the good plan began. passed: since the problem was
+                given.
             iterations: at most so many.
             seconds: no iteration begins that would end later, but the first.
 
@@ -70,6 +84,9 @@ class Horizon:
             True if there is a new good plan.
         """
         begun, memory = perf_counter(), self.memory
+        if np.ndim(q) != 1 or np.ndim(dq) != 1:  # type: ignore[arg-type]
+            shapes = f"{np.shape(q)} and {np.shape(dq)}"  # type: ignore[arg-type]
+            raise ShapeError(f"a tick has q and dq of shapes {shapes}; expected one state.")
         try:
             x0 = self.problem._start(q, dq)[0]
         except ShapeError:
@@ -78,12 +95,16 @@ class Horizon:
             self.reason = str(problem).rstrip(".")
             return False
         x, u = memory.part("x")[:, 0], memory.part("u")[:-1, 0]
+        self._set_time(passed)
         if self.good is None:
-            first, forces = self.problem._guess(None, x0, self.numbers, self.bounds)
+            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
             x[:], u[:] = first[:, 0], forces[:, 0]
         else:
             self._move(later, x, u)
-            x[0] = x0[0]
+            known = self.problem.model.nq + self.problem.model.n
+            x[0, :known] = x0[0, :known]  # activations are those of the plan
+            if self.solver.this.remembers:
+                x[0, -u.shape[1] :] = self.acting
         memory.records[:] = 0
         step = SLICE if seconds == np.inf else 1
         rows, last = [], begun
@@ -130,8 +151,9 @@ class Horizon:
         return state, row[s.row["u"] : s.row["gap"]], gains[:, : s.n]
 
     def forces(self, later: float) -> Array:
-        """Joint forces, (n,), so many steps after the start of the good plan."""
+        """Joint forces, (n,), so many steps after the start of the good plan; they act now."""
         x, u, _ = self.at(later)
+        self.acting = u.copy()
         return self.problem._joint_forces(x, u)
 
     def feedback(self, q: ArrayLike, dq: ArrayLike, later: float) -> Array:

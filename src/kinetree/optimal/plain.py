@@ -22,6 +22,7 @@ def run(memory: Any, b: int, iterations: int, tolerance: float) -> None:
         slopes, last = end(part["x"][-1], part["p"][-1])
         if record["status"] == driver.FRESH:
             costs[:] = first.sum(0) + last
+            record["first cost"] = costs.sum()
             record["status"] = driver.RUNNING if np.isfinite(costs.sum()) else driver.BAD_START
         for row in memory.history[b, :iterations]:
             if record["status"] == driver.RUNNING:
@@ -40,13 +41,14 @@ def iteration(
     part["gap"][:-1] = blocks[:, s.block["gap"] :][:, : s.n]
     expected, v0 = backward(memory, part, blocks, slopes, record)
     open_by = np.abs(part["gap"][:-1]).sum()
-    closed, small = open_by <= tolerance, tolerance * (1 + abs(total))
-    lost = closed and expected > 2 * (1 + total)  # more than a sum of squares can fall by
+    closed, measure = open_by <= tolerance, total + driver.OF_FIRST * record["first cost"]
+    small = tolerance * measure
+    lost = closed and expected > 2 * measure  # more than a sum of squares can fall by
     sound = np.isfinite(expected + v0.sum()) and not lost
     multiplier = max(np.abs(v0).max(), np.abs(slopes[s.end["v"] :]).max())
     penalty = 0.0 if closed else driver.MULTIPLIER * multiplier * open_by
     first_mu = driver.FIRST_MU * record["scale"]
-    row[:] = total, 0, expected, open_by, record["mu"], 0
+    row[:] = total, 0, expected, open_by, record["mu"], 0, *costs
     if sound and closed and expected <= small:
         record["status"] = driver.CONVERGED
         return blocks, slopes
@@ -63,6 +65,7 @@ def iteration(
             elif LENGTHS[best] > driver.LONG:
                 record["mu"] *= 0.1 * (record["mu"] > first_mu / 10)
             row[[0, 1, 4]] = costs.sum(), LENGTHS[best], record["mu"]
+            row[-s.kinds :] = costs
             blocks, _ = solver.slopes(part["x"], part["u"][:-1], part["p"])
             part["gap"][:-1] = blocks[:, s.block["gap"] :][:, : s.n]
             return blocks, ends[best]

@@ -53,6 +53,7 @@ from kinetree.optimal.starts import (
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 
+ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
 
@@ -228,8 +229,8 @@ class Problem:
                 the limits, or a solution to begin at, whose motion may be another one: gaps close
                 by themselves. None: the forces that hold the start against gravity.
             iterations: at most so many, dimensionless.
-            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost,
-                and of the sum of the gaps, dimensionless.
+            tolerance: of the decrease of the cost that is still expected, relative to the cost and
+                a millionth of the first one, and of the sum of the gaps, dimensionless.
             seconds: time after which no iteration begins, s.
             tries: number of guesses, dimensionless: the first, and others with random forces
                 added; the cheapest plan is returned.
@@ -251,7 +252,7 @@ class Problem:
         if tries > 1:
             numbers = np.repeat(numbers, tries, axis=1)
             x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
-        with Progress("solving", iterations, progress) as bar:
+        with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=iterations, **options, each=bar.update
             )
@@ -334,7 +335,7 @@ class Problem:
         p, done = numbers_of_all(self, B), itertools.count(1)
         T = first_noise(self.robot, this, N * self.dt, noise, q)
         runs = sampler(this, p, knots)
-        with Progress("sampling", B * search.iterations, progress) as bar:
+        with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
                     x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))

@@ -217,6 +217,7 @@ class Sampler:
                 "iteration": [number + 1],
                 "cost": plan.cost,
                 "least": [costs[sound].min(initial=np.inf)],
+                "costs": plan.costs,
             }
             history.append({key: np.array(x) for key, x in row.items()})
             each()

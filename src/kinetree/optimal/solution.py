@@ -1,13 +1,16 @@
 """Solution: the plans of a problem, as motions, forces, feedback and costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.figure import Figure
 from kinetree.base.tables import counted
+from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
+from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
 
 
@@ -62,11 +65,11 @@ class Solution:
     @property
     def costs(self) -> dict[str, Any]:
         """The cost by residual."""
-        columns = self.plans.costs.T
-        return {
-            name: float(x[0]) if self.single else x
-            for name, x in zip(map(str, self.problem.costs), columns, strict=True)
-        }
+        return self._by_name(self.plans.costs)
+
+    def _by_name(self, costs: Array) -> dict[str, Any]:
+        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
+        return {name: float(x[0]) if self.single else x for name, x in columns}
 
     @property
     def reason(self) -> Any:
@@ -93,9 +96,10 @@ class Solution:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """What each iteration did: cost, length of the step, decrease that was expected."""
+        """What each iteration did: cost and costs, length of the step, decrease expected."""
         return [
             {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
+            | {"costs": self._by_name(row["costs"])}
             for row in self.plans.history
         ]
 
@@ -110,6 +114,39 @@ class Solution:
             t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
+
+    def __getitem__(self, k: int) -> "Solution":
+        """The plan of one of many starts."""
+        k = range(len(self.plans.reasons))[k]
+        return replace(self, plans=self.plans.some([k]), single=True)
+
+    def plot(self, path: FilePath | None = None) -> Figure:
+        """A figure of states and forces with their limits, and of the costs over the iterations.
+
+        Args:
+            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+
+        Returns:
+            The figure, which a notebook shows; of many starts the median and the range.
+        """
+        effort = np.full(self.problem.model.n, np.inf)
+        if not self.problem.controls:
+            effort[list(self.problem.motors)] = self.problem._data(1)[0].high
+        names = list(map(str, self.problem.costs))
+        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+
+    def explain(self, step: int) -> Pushes:
+        """Which residual pushes which joint at a step; `print` shows a table.
+
+        Args:
+            step: from 0 to steps - 1, dimensionless.
+
+        Returns:
+            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
+            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+        """
+        bounds, numbers = self.problem._data(len(self.plans.reasons))
+        return pushes(self.problem.solver, self.plans, step, numbers[:, 0], bounds.high)
 
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"

@@ -1,5 +1,7 @@
 """MPC in closed loop, and what it does when a tick fails."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,43 @@ def test_one_iteration_a_tick_reaches_the_goal(problem, rate):
     assert mpc.tick.age == 0
     assert mpc.tick.good
     assert mpc.gains.shape == (2, 4)
+    again = robot.simulate([0, 0], controller=mpc, duration=3.0, dt=0.01)
+    np.testing.assert_array_equal(again.q, run.q)  # every run begins anew
+
+
+def test_time_goes_on_from_tick_to_tick():
+    """A target that moves, as a path and as a function of t, is followed."""
+    path = np.linspace(0, 1, 31)[:, None] * [0.3, -0.2]
+    costs = {
+        "path": optimal.Posture(target=path, weight=100.0, final=1.0),
+        "moving": optimal.Residual(
+            function=lambda t, q, dq, tau: q - t * np.array([0.5, -1 / 3]), entries=2, weight=0.0
+        ),
+        "effort": optimal.Effort(weight=1e-6),
+    }
+    robot = kt.robots.double_pendulum()
+    problem = optimal.Problem(robot, dt=0.02, steps=30, costs=costs, limits=None)
+    moving = replace(costs["moving"], weight=100.0)
+    other = problem.with_costs(path=replace(costs["path"], weight=0.0), moving=moving)
+    for one in (problem, other):
+        run = robot.simulate([0, 0], controller=kt.controllers.MPC(one), duration=0.6, dt=0.01)
+        np.testing.assert_allclose(run.q[40], [0.2, -2 / 15], atol=0.02)
+
+
+def test_the_change_of_force_is_that_from_the_last_tick():
+    robot = kt.robots.double_pendulum()
+    costs = [
+        optimal.Posture(target=[0.3, 0.2], weight=100.0),
+        optimal.EffortChange(weight=1e-2),
+        optimal.Effort(weight=1e-4),
+    ]
+    problem = optimal.Problem(robot, dt=0.02, steps=20, costs=costs, limits=None)
+    mpc = kt.controllers.MPC(problem, iterations=50)
+    tau = mpc([0, 0], [0, 0])
+    plan = mpc.plan
+    second = mpc(plan.q[1], plan.dq[1])
+    alone = replace(problem, before=tau).solve(plan.q[1], plan.dq[1], tolerance=1e-12)
+    np.testing.assert_allclose(second, alone.tau[0], rtol=1e-4)
 
 
 def test_ticks_move_the_plan_by_their_time(problem):
@@ -113,6 +152,8 @@ def test_what_makes_no_sense_is_refused(problem):
         mpc([0, 0], [0, 0])
     with pytest.raises(KinetreeError):
         optimal.MPC(problem)([0, 0, 0], [0, 0])
+    with pytest.raises(KinetreeError):
+        optimal.MPC(problem)(np.zeros((3, 2)), np.zeros((3, 2)))
     with pytest.raises(KinetreeError):
         optimal.MPC(problem)([np.nan, 0], [0, 0])
     with pytest.raises(KinetreeError):
