@@ -19,12 +19,14 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import count
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
+from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.motion.trajectory import Trajectory
+from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
@@ -254,6 +256,10 @@ class Problem:
         kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
         key = "optimal", self.dt, self.motors, self.method, limited, kinds
         return remembered(self.model, key, lambda: Solver(this, limited))
+
+    def iteration(self) -> Iteration:
+        """What `kt.export(problem, "c")` writes."""
+        return iteration_of(self.solver, numbers_of(self), bounds_of_forces(self))
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
