@@ -91,7 +91,8 @@ def stored(
     """
     this, N = solver.this, len(p) - 1
     m, eps = len(this.actuated), NOISE * float(np.finfo(dtype).eps)
-    rest = np.concatenate([start_position(this.model), np.zeros(this.model.n)])
+    q = start_position(this.model)
+    rest = np.concatenate([q, np.zeros(this.space.size - len(q))])
 
     def result(x0: Array, p: Array, mu: float) -> tuple[Array, Array, float]:
         numbers, u = p[:, None], np.zeros((N, 1, m))

@@ -178,7 +178,7 @@ def _iteration(
         )
     _check_target(target, "c", dtype, libm=False, driver=False)
     this, facts = problem.iteration(), find_target(target)
-    called = short_name(function_name(this.model.name, "plan"))
+    called = short_name(function_name(this.model.name, "ilqr"))
     called = called if name is None else chosen_name(name, ())
     return write_iteration(this, called, facts, target, dtype or facts.dtypes[0])
 

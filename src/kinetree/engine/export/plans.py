@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from importlib.resources import files
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -244,15 +244,17 @@ def passes_text(this: Iteration, name: str, dtype: str) -> str:
     rows = this.numbers
     if (rows[:-1, 1:] == rows[0, 1:]).all():
         rows = rows[[0, -1]]
-    settings = {word: c_literal(x, dtype) for word, x in this.settings.items() if x != int(x)}
-    whole = {word: str(int(x)) for word, x in this.settings.items() if word not in settings}
-    words = settings | whole | {
+    settings = {
+        word: str(x) if isinstance(x, int) else c_literal(x, dtype)
+        for word, x in this.settings.items()
+    }
+    words = settings | {
         "ROWS": str(len(rows)), "NUMBERS": "\n".join(f"        {{ {row(x)} }}," for x in rows),
         "LOW": row(this.bounds[0]), "HIGH": row(this.bounds[1]),
         "STEP": c_literal(this.dt, dtype), "TOLERANCE": c_literal(TOLERANCE[dtype], dtype),
         "NUMBER": dtype,
     }  # fmt: skip
-    text = Path(__file__).with_name("iterate.c").read_text(encoding="utf-8")
+    text = files(__package__ or "").joinpath("iterate.c").read_text(encoding="utf-8")
     if dtype == FLOAT:
         text = re.sub(r"\b\d+(\.\d+|e-?\d+)\b", r"\g<0>f", text).replace("fabs(", "fabsf(")
     text = re.sub(r"\bNAME_", f"{name}_", text)
