@@ -124,7 +124,7 @@ def test_iterations_are_those_of_the_solver(case, tmp_path):
     for k in range(1, iterations + 1):
         results.append(exported.call("iterate", None)[0])
         plan = problem.solve(q0, dq0, guess=np.tile(u0, (problem.steps, 1)), iterations=k)
-        moved, done = len(plan.history) > done, len(plan.history)
+        moved, done = len(plan.history) > done and plan.history[-1]["length"] > 0, len(plan.history)
         assert results[-1] == (MOVED if moved else CONVERGED if plan.converged else AGAIN)
         pairs = [
             (exported.x, plan.plans.x[:, 0]), (exported.u, plan.plans.u[:, 0]),
