@@ -12,9 +12,18 @@ from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.export.plans import Iteration, Stored
 from kinetree.errors import InputError
+from kinetree.optimal.driver import (
+    FIRST_MU,
+    HIDDEN,
+    LAST_MU,
+    LENGTHS,
+    LONG,
+    MULTIPLIER,
+    SHORT,
+)
 from kinetree.optimal.forward import Bounds
-from kinetree.optimal.ilqr import FIRST_MU, LENGTHS, MOST_MU, MULTIPLIER, Solver
-from kinetree.optimal.riccati import ROUNDS, SWEEPS
+from kinetree.optimal.ilqr import Solver
+from kinetree.optimal.riccati import ROUNDS
 from kinetree.optimal.stages import Transcription, end_slopes, stage_slopes
 
 STARTS = 20  # tried for a self-test
@@ -22,8 +31,8 @@ NOISE = 2**10  # eps of the start and the numbers, which must leave the step as 
 TRIES = 4  # plans with noise
 ALLOWED_EPS = 2**18  # of the largest value of an entry; Panda in float needs 2**14
 SETTINGS = {
-    "FIRST_MU": FIRST_MU, "MOST_MU": MOST_MU, "MULTIPLIER": MULTIPLIER, "ROUNDS": ROUNDS,
-    "SWEEPS": SWEEPS, "LENGTHS": len(LENGTHS),
+    "FIRST_MU": FIRST_MU, "LAST_MU": LAST_MU, "MULTIPLIER": MULTIPLIER, "ROUNDS": ROUNDS,
+    "LENGTHS": LENGTHS, "SHORT": SHORT, "LONG": LONG, "HIDDEN": HIDDEN,
 }  # fmt: skip
 
 
@@ -43,7 +52,7 @@ def graphs_of(this: Transcription) -> dict[str, Graph]:
         return end.hessian.of(values), end.gradient.of(values), np.sum(costs)
 
     def step(x: Array, u: Array, p: Array, shift: Array) -> tuple[Any, ...]:
-        return this.space.plus(this.next_state(x, u), shift), np.sum(this.costs_of(x, u, p))
+        return this.space.plus(this.next_state(x, u, p), shift), np.sum(this.costs_of(x, u, p))
 
     def last(x: Array, p: Array) -> Any:
         return np.sum(this.costs_of(x, None, p))
@@ -65,14 +74,21 @@ def graphs_of(this: Transcription) -> dict[str, Graph]:
 
 def iteration_of(solver: Solver, p: Array, bounds: Bounds) -> Iteration:
     """The iteration of a problem; p: numbers of its stages, (steps + 1, p)."""
-    this, names = solver.this, solver.this.model.dof_names
+    this = solver.this
+    names = this.model.actuator_names if this.controls else this.model.dof_names
     if not this.actuated:
         raise InputError(f"{this.model.name!r} has no motor; expected forces to plan.")
+    if stage_slopes(this).columns is not None:
+        raise InputError(
+            f"the slopes of a step of {this.model.name!r} are too long for C; expected "
+            "method='semi_implicit_euler' and no constraints, or a smaller robot."
+        )
     layout = this.layout
     places = [(slice(0, 1), "time, s")]
     for name in this.costs:
         places.append((layout.weights[name], f"weight of {name}"))
         places.append((layout.targets[name], f"target of {name}"))
+    places += [(at, f"{name} of the robot") for name, at in layout.data.items()]
     return Iteration(
         this.model, graphs_of(this), len(p) - 1, this.h, p, (bounds.low, bounds.high),
         [names[k] for k in this.actuated], places, SETTINGS,

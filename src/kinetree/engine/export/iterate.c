@@ -7,6 +7,7 @@ typedef struct {
     NUMBER gaps;       /* sum of the sizes of all gaps */
     NUMBER expected;   /* decrease of the cost */
     NUMBER multiplier; /* the largest one of a gap */
+    NUMBER scale;      /* the largest diagonal entry of Q_uu, by which mu is measured */
 } NAME_sums;
 
 static bool NAME_finite(const NUMBER *values, int count)
@@ -91,53 +92,88 @@ static NUMBER NAME_clip(NUMBER x, NUMBER low, NUMBER high)
     return (raised > high) ? high : raised;
 }
 
-/* g k + k S k / 2 */
-static NUMBER NAME_height(const NUMBER *S, const NUMBER *g, const NUMBER *k)
+/* how much the gradient pulls force i from its limit; negative: it holds the force there */
+static NUMBER NAME_pull(const NUMBER *S, const NUMBER *g, const NUMBER *k, const NUMBER *low, int i)
 {
-    NUMBER height = 0.0;
-    for (int i = 0; i < NAME_M; ++i) {
-        height += (0.5 * k[i]) * (NAME_slope(S, g, k, i) + g[i]);
-    }
-    return height;
+    const NUMBER slope = NAME_slope(S, g, k, i);
+    return (k[i] <= low[i]) ? -slope : slope;
 }
 
-/* the least k of g k + k S k / 2 within limits, and which of its entries these hold: along
- * coordinates, then by Newton's method among the free ones if that is lower */
-static void NAME_within(const NAME_plan *plan, int t, const NUMBER *S, const NUMBER *g, NUMBER *k,
+/* If k is outside: the least k of g k + k S k / 2 within limits, and which entries these hold. By
+ * active sets: Newton's step among the free forces, as far as the first limit, which then holds its
+ * force; after a whole step the force is released that the gradient pulls inside the most. */
+static bool NAME_within(const NAME_plan *plan, int t, const NUMBER *S, const NUMBER *g, NUMBER *k,
     bool *held, NUMBER *L, NUMBER *D)
 {
     NUMBER low[NAME_M];
     NUMBER high[NAME_M];
-    NUMBER moved[NAME_M];
+    NUMBER step[NAME_M];
+    bool outside = false;
     for (int i = 0; i < NAME_M; ++i) {
         low[i] = plan->low[i] - plan->u[t][i];
         high[i] = plan->high[i] - plan->u[t][i];
-        k[i] = NAME_clip(0.0, low[i], high[i]);
+        outside = outside || (k[i] < low[i]) || (k[i] > high[i]);
+        k[i] = NAME_clip(k[i], low[i], high[i]);
     }
-    for (int pass = 0; pass <= ROUNDS; ++pass) {
-        for (int sweep = 0; (sweep < SWEEPS) && (pass < ROUNDS); ++sweep) {
-            for (int i = 0; i < NAME_M; ++i) {
-                const NUMBER step = NAME_slope(S, g, k, i) / S[(i * NAME_M) + i];
-                k[i] = NAME_clip(k[i] - step, low[i], high[i]);
+    for (int i = 0; i < NAME_M; ++i) {
+        held[i] = ((k[i] <= low[i]) || (k[i] >= high[i])) && (NAME_pull(S, g, k, low, i) < 0.0);
+    }
+    bool again = outside;
+    for (int turn = 0; (turn < (ROUNDS * NAME_M)) && again; ++turn) {
+        for (int i = 0; i < NAME_M; ++i) {
+            step[i] = held[i] ? 0.0 : -NAME_slope(S, g, k, i);
+        }
+        (void)NAME_factor(S, held, L, D);
+        NAME_solve(L, D, step, 1);
+        NUMBER length = 1.0;
+        int chosen = -1;
+        for (int i = 0; i < NAME_M; ++i) {
+            const NUMBER room = ((step[i] < 0.0) ? low[i] : high[i]) - k[i];
+            if ((step[i] != 0.0) && ((room / step[i]) < length)) {
+                length = room / step[i];
+                chosen = i;
             }
         }
         for (int i = 0; i < NAME_M; ++i) {
-            const NUMBER slope = NAME_slope(S, g, k, i);
-            held[i] = ((k[i] <= low[i]) && (slope > 0.0)) || ((k[i] >= high[i]) && (slope < 0.0));
-            moved[i] = held[i] ? 0.0 : -slope;
+            k[i] = NAME_clip(k[i] + (length * step[i]), low[i], high[i]);
         }
-        if ((pass < ROUNDS) && NAME_factor(S, held, L, D)) {
-            NAME_solve(L, D, moved, 1);
+        if (chosen >= 0) {
+            k[chosen] = (step[chosen] < 0.0) ? low[chosen] : high[chosen];
+            held[chosen] = true;
+        } else {
+            NUMBER most = LEAST_PULL * NAME_largest(g, NAME_M, 0.0);
             for (int i = 0; i < NAME_M; ++i) {
-                moved[i] = NAME_clip(k[i] + moved[i], low[i], high[i]);
+                const NUMBER pull = NAME_pull(S, g, k, low, i);
+                if (held[i] && (pull > most)) {
+                    most = pull;
+                    chosen = i;
+                }
             }
-            if (NAME_height(S, g, moved) < NAME_height(S, g, k)) {
-                NAME_copy(k, moved, NAME_M);
+            again = chosen >= 0;
+            if (again) {
+                held[chosen] = false;
             }
         }
     }
+    return outside;
 }
 #endif
+
+/* X = (K, k) of the forces that are not held; false if these have no least cost */
+static bool NAME_gains(const NUMBER *Q, const NUMBER *g, const NUMBER *S, const bool *held,
+    NUMBER *L, NUMBER *D, NUMBER *X)
+{
+    const bool sound = NAME_factor(S, held, L, D);
+    for (int i = 0; i < NAME_M; ++i) {
+        NUMBER *row = &X[i * (NAME_D + 1)];
+        for (int j = 0; j < NAME_D; ++j) {
+            row[j] = held[i] ? 0.0 : -Q[((NAME_D + i) * NAME_Z) + j];
+        }
+        row[NAME_D] = held[i] ? 0.0 : -g[NAME_D + i];
+    }
+    NAME_solve(L, D, X, NAME_D + 1);
+    return sound;
+}
 
 /* K and k of all stages from the last to the first; false if a stage has no least cost */
 static bool NAME_backward(NAME_plan *plan, NAME_sums *sums)
@@ -155,9 +191,9 @@ static bool NAME_backward(NAME_plan *plan, NAME_sums *sums)
     NUMBER k[NAME_M];
     bool held[NAME_M];
     NUMBER part;
-    const bool measured = plan->scale > 0.0;
     NAME_end(plan->x[NAME_N], plan->p[NAME_N], V, v, &sums->cost);
     sums->gaps = 0.0;
+    sums->scale = 1e-12;
     sums->expected = 0.0;
     sums->multiplier = NAME_largest(v, NAME_D, 0.0);
     bool sound = true;
@@ -166,10 +202,6 @@ static bool NAME_backward(NAME_plan *plan, NAME_sums *sums)
         sums->cost += part;
         for (int i = 0; i < NAME_D; ++i) {
             sums->gaps += fabs(plan->gap[t][i]);
-        }
-        for (int i = 0; (i < NAME_M) && !measured; ++i) {
-            const int at = (NAME_D + i) * (NAME_Z + 1);
-            plan->scale = NAME_largest(&Q[at], 1, (plan->scale > 1e-12) ? plan->scale : 1e-12);
         }
         if (!sound) {
             continue; /* the cost and the gaps are those of all stages */
@@ -204,24 +236,17 @@ static bool NAME_backward(NAME_plan *plan, NAME_sums *sums)
             for (int j = 0; j < NAME_M; ++j) {
                 S[(i * NAME_M) + j] = Q[((NAME_D + i) * NAME_Z) + NAME_D + j];
             }
-            S[(i * NAME_M) + i] += plan->mu;
+            sums->scale = (S[i * (NAME_M + 1)] > sums->scale) ? S[i * (NAME_M + 1)] : sums->scale;
+            S[i * (NAME_M + 1)] += plan->mu;
             held[i] = false;
         }
-#if NAME_LIMITED
-        NAME_within(plan, t, S, &g[NAME_D], k, held, L, D);
-#endif
-        sound = NAME_factor(S, held, L, D);
-        for (int i = 0; i < NAME_M; ++i) {
-            NUMBER *row = &X[i * (NAME_D + 1)];
-            for (int j = 0; j < NAME_D; ++j) {
-                row[j] = held[i] ? 0.0 : -Q[((NAME_D + i) * NAME_Z) + j];
-            }
-            row[NAME_D] = held[i] ? 0.0 : -g[NAME_D + i];
-        }
-        NAME_solve(L, D, X, NAME_D + 1);
-#if !NAME_LIMITED
+        sound = NAME_gains(Q, g, S, held, L, D, X);
         for (int i = 0; i < NAME_M; ++i) {
             k[i] = X[(i * (NAME_D + 1)) + NAME_D];
+        }
+#if NAME_LIMITED
+        if (sound && NAME_within(plan, t, S, &g[NAME_D], k, held, L, D)) {
+            sound = NAME_gains(Q, g, S, held, L, D, X);
         }
 #endif
         sound = sound && NAME_finite(X, NAME_M * (NAME_D + 1)) && NAME_finite(k, NAME_M);
@@ -330,7 +355,6 @@ NUMBERS
         }
     }
     plan->mu = 0.0;
-    plan->scale = 0.0;
     plan->tolerance = TOLERANCE;
     plan->length = 0.0;
     plan->expected = 0.0;
@@ -353,19 +377,22 @@ int NAME_iterate(NAME_plan *plan, const NUMBER *x0)
     }
 #endif
     NAME_sums sums;
-    const bool sound = NAME_backward(plan, &sums);
+    const bool solved = NAME_backward(plan, &sums);
     plan->cost = sums.cost;
     plan->expected = sums.expected;
     plan->length = 0.0;
     if (!NAME_finite(&sums.cost, 1)) {
         return NAME_BAD_COST;
     }
-    const bool closed = sound && (sums.gaps <= plan->tolerance);
+    const bool still = sums.gaps <= plan->tolerance;
+    /* a sum of squares cannot fall by more than itself: rounding has taken over */
+    const bool sound = solved && !(still && (sums.expected > (2.0 * (1.0 + sums.cost))));
+    const bool closed = sound && still;
     const NUMBER small = plan->tolerance * (1.0 + fabs(sums.cost));
     if (closed && (sums.expected <= small)) {
         return NAME_CONVERGED;
     }
-    const NUMBER penalty = (MULTIPLIER * sums.multiplier) * sums.gaps;
+    const NUMBER penalty = still ? 0.0 : ((MULTIPLIER * sums.multiplier) * sums.gaps);
     NUMBER best = sums.cost + penalty;
     NUMBER a = 1.0;
     for (int i = 0; (i < LENGTHS) && sound; ++i) {
@@ -376,18 +403,19 @@ int NAME_iterate(NAME_plan *plan, const NUMBER *x0)
         }
         a *= 0.5;
     }
+    const NUMBER first = FIRST_MU * sums.scale;
+    const NUMBER more = ((10.0 * plan->mu) > first) ? (10.0 * plan->mu) : first;
+    const NUMBER less = ((0.1 * plan->mu) > (0.01 * first)) ? (0.1 * plan->mu) : 0.0;
     if (plan->length > 0.0) {
         plan->cost = NAME_forward(plan, plan->length, true);
-        plan->mu /= 10.0;
-        plan->mu = (plan->mu > ((FIRST_MU * plan->scale) / 100.0)) ? plan->mu : 0.0;
+        plan->mu = (plan->length < SHORT) ? more : ((plan->length > LONG) ? less : plan->mu);
         return NAME_MOVED;
     }
-    if (closed && (sums.expected <= (1e3 * small))) {
+    plan->mu = more;
+    if (closed && (sums.expected <= (HIDDEN * small))) {
         return NAME_CONVERGED; /* rounding hides what is still expected */
     }
-    const NUMBER more = 10.0 * plan->mu;
-    plan->mu = (more > (FIRST_MU * plan->scale)) ? more : (FIRST_MU * plan->scale);
-    return (plan->mu > (MOST_MU * plan->scale)) ? NAME_STUCK : NAME_AGAIN;
+    return (more > (LAST_MU * sums.scale)) ? NAME_STUCK : NAME_AGAIN;
 }
 
 void NAME_shift(NAME_plan *plan)
@@ -402,7 +430,6 @@ void NAME_shift(NAME_plan *plan)
         }
     }
     plan->mu = 0.0;
-    plan->scale = 0.0;
 }
 
 int NAME_control(const NAME_plan *plan, const NUMBER *x, NUMBER *u)

@@ -37,6 +37,8 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 
 TOLERANCE = {"double": 1e-9, "float": 1e-4}  # of a plan that has converged, at the start
+# pull that releases a force from its limit, of the largest gradient
+LEAST_PULL = {"double": 1e-13, "float": 1e-6}
 # bytes of memory of microcontrollers with such a processor that are sold
 MEMORY = {"cortex-m4f": 640 * 1024, "cortex-m7": 1024 * 1024}
 FRAMES = 400  # bytes of the stack for registers and single variables of the passes
@@ -61,7 +63,6 @@ typedef struct {{
     {kind} high[{name}_M];
 #endif
     {kind} mu; /* regularisation */
-    {kind} scale; /* by which mu is measured; 0: not known yet */
     {kind} tolerance; /* of the expected decrease, relative to 1 + cost, and of all gaps */
     {kind} cost;
     {kind} expected; /* decrease of the cost in the last iteration */
@@ -150,7 +151,7 @@ class Iteration:
     def plan(self) -> int:
         """Numbers in a plan."""
         N, X, D, M, P, limited = self.sizes.values()
-        return (N + 1) * (X + P) + N * (2 * M + D + M * D) + 2 * M * limited + 6
+        return (N + 1) * (X + P) + N * (2 * M + D + M * D) + 2 * M * limited + 5
 
     @property
     def work(self) -> int:
@@ -252,6 +253,7 @@ def passes_text(this: Iteration, name: str, dtype: str) -> str:
         "ROWS": str(len(rows)), "NUMBERS": "\n".join(f"        {{ {row(x)} }}," for x in rows),
         "LOW": row(this.bounds[0]), "HIGH": row(this.bounds[1]),
         "STEP": c_literal(this.dt, dtype), "TOLERANCE": c_literal(TOLERANCE[dtype], dtype),
+        "LEAST_PULL": c_literal(LEAST_PULL[dtype], dtype),
         "NUMBER": dtype,
     }  # fmt: skip
     text = files(__package__ or "").joinpath("iterate.c").read_text(encoding="utf-8")
@@ -279,7 +281,8 @@ def comment(this: Iteration, name: str) -> Iterator[str]:
     yield f"{name}: one iteration of iLQR on a plan of {this.steps} steps of {this.dt:g} s"
     yield f'Robot "{plain(this.model.name)}", exported by kinetree {__version__}.'
     yield ""
-    yield "SI units, radians. x = (q, dq); dx has the tangent vector of q, then dq."
+    yield "SI units, radians. x = (q, dq), then activations or the last u where a problem has them;"
+    yield "dx has the tangent vector of q in its place."
     arguments = Graph((), (Port("q", ()), Port("dq", ())), (), ())
     yield from joint_table(this.model, arguments, 0)
     yield f"Entries of u: {', '.join(map(plain, this.motors))}"

@@ -67,7 +67,7 @@ class Exported:
         number = DTYPES[dtype]
         fields = {"x": (N + 1, X), "u": (N, M), "K": (N, M, D), "k": (N, M), "gap": (N, D)}
         fields |= {"p": (N + 1, P)} | ({"low": (M,), "high": (M,)} if limited else {})
-        fields |= dict.fromkeys(("mu", "scale", "tolerance", "cost", "expected", "length"), (1,))
+        fields |= dict.fromkeys(("mu", "tolerance", "cost", "expected", "length"), (1,))
         size = sum(map(np.prod, fields.values()))
         assert f"{size * ctypes.sizeof(number)} bytes, which belong to the caller" in code.header
         self.plan, at = np.full(size, np.nan, number), 0
