@@ -18,11 +18,13 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
+from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
@@ -367,6 +369,10 @@ class Problem:
     def _memory(self, q: Array) -> Array:
         """Activations and forces before the start, (B, z), for positions (B, nq)."""
         return start_memory(self.robot, self.transcription, q, self.activation, self.before)
+
+    def iteration(self) -> Iteration:
+        """What `kt.export(problem, "c")` writes."""
+        return iteration_of(self.solver, numbers_of(self), bounds_of_forces(self))
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
