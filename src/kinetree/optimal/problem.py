@@ -40,6 +40,8 @@ from kinetree.optimal.residuals import (
 from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.robot import Robot
+from kinetree.simulate.core.run import TARGETS
+from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 
@@ -137,6 +139,7 @@ class Problem:
         tolerance: float = 1e-9,
         seconds: float = np.inf,
         progress: bool | None = None,
+        target: str = "cpu",
     ) -> "Solution":
         """Find the motion of least cost by iLQR, for one start or for many at once.
 
@@ -152,21 +155,29 @@ class Problem:
                 dimensionless.
             seconds: time after which no iteration begins, s.
             progress: show a bar; None: on a terminal, when it takes long.
+            target: "cpu" or "cuda", which solves all problems at once on a GPU; the arrays of the
+                solution stay there if q0 is there.
 
         Returns:
             The solution; `solution.reason` says why it ended.
         """
-        x0, single = self._start(q0, dq0)
-        B, solver, bounds = len(x0), self.solver, bounds_of_forces(self)
+        x0, single = self._start_of(q0, dq0, target)
+        B, bounds, options = len(x0), bounds_of_forces(self), {}
+        if target == "cpu":
+            solver: Any = self.solver
+        else:
+            from kinetree.optimal.cuda_ilqr import CudaSolver
+
+            solver, options = self._solver(CudaSolver), {"stay": is_on_gpu(q0)}
         numbers = np.broadcast_to(
             numbers_of(self)[:, None], (self.steps + 1, B, solver.this.layout.size)
         )
-        x, u = self._guess(guess, x0, numbers, bounds)
+        x, u = self._guess(guess, x0, numbers, bounds, solver)
         with Progress("solving", iterations, progress) as bar:
             plans = solver.solve(
                 x, u, numbers, bounds, iterations=count(iterations, "iterations"),
                 tolerance=float(tolerance), seconds=float(seconds),
-                each=lambda plans: bar.update(len(plans.history)),
+                each=lambda plans: bar.update(len(plans.history)), **options,
             )  # fmt: skip
         return Solution(self, plans, single)
 
@@ -185,6 +196,7 @@ class Problem:
         seed: int = 0,
         guess: "Solution | ArrayLike | None" = None,
         progress: bool | None = None,
+        target: str = "cpu",
     ) -> "Solution":
         """Search a motion of little cost by random forces, which needs no slopes.
 
@@ -210,20 +222,21 @@ class Problem:
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
             progress: show a bar; None: on a terminal, when it takes long.
+            target: "cpu" or "cuda", which runs the samples on a GPU, in float32 if q0 is.
 
         Returns:
             The cheapest of the guess and of the plans of all iterations; its gains are zero. It is
             a good guess for `solve`.
         """
         assert isinstance(self.costs, dict)
-        x0, single = self._start(q0, dq0)
+        x0, single = self._start_of(q0, dq0, target)
         B, N, motors, bounds = len(x0), self.steps, list(self.motors), bounds_of_forces(self)
         m, q = len(motors), x0[:, : self.model.nq]
         search = Search(method, samples, iterations, temperature, elites, smooth, seed)
         if guess is None:
             u = np.broadcast_to(np.asarray(self.robot.gravity_forces(q))[:, motors], (N, B, m))
         else:
-            forces = guess.plans.u if isinstance(guess, Solution) else guess
+            forces = on_cpu(guess.plans.u if isinstance(guess, Solution) else guess)
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
         if noise is None:
@@ -236,6 +249,12 @@ class Problem:
         spread = np.broadcast_to(spread, (B, m))
         this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
         runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
+        if target == "cuda":
+            from kinetree.optimal.cuda_sampling import cuda_sampler
+
+            runs = cuda_sampler(
+                runs, "float32" if getattr(q0, "dtype", "") == "float32" else "float64"
+            )
         with Progress("sampling", B * search.iterations, progress) as bar:
             plans = [
                 runs.search(
@@ -248,12 +267,29 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
+        return self._solver(Solver)
+
+    def _solver(self, make: Any) -> Any:
+        """A solver of this kind, made at the first request."""
         assert isinstance(self.costs, dict)
         this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
         limited = bounds_of_forces(self).any
         kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
-        key = "optimal", self.dt, self.motors, self.method, limited, kinds
-        return remembered(self.model, key, lambda: Solver(this, limited))
+        key = make.__name__, self.dt, self.motors, self.method, limited, kinds
+        return remembered(self.model, key, lambda: make(this, limited))
+
+    def _start_of(
+        self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
+    ) -> tuple[Array, bool]:
+        """The same as `_start` of arrays that may be on the GPU."""
+        if target not in TARGETS:
+            raise InputError(f"target is {target!r:.60}; expected 'cpu' or 'cuda'.")
+        for name, x in (("q0", q0), ("dq0", dq0)):
+            if is_on_gpu(x) and target == "cpu":
+                raise InputError(
+                    f"{name} is on the GPU; expected target='cuda', or cupy.asnumpy(...) of it."
+                )
+        return self._start(on_cpu(q0), on_cpu(dq0))
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -272,11 +308,13 @@ class Problem:
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
         return np.concatenate(parts, axis=1), single
 
-    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
+    def _guess(
+        self, guess: Any, x0: Array, numbers: Array, bounds: Bounds, solver: Any
+    ) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
-            x, u = (np.array(a) for a in (guess.plans.x, guess.plans.u))
+            x, u = (np.array(on_cpu(a)) for a in (guess.plans.x, guess.plans.u))
             if u.shape != (N, B, m) or x.shape[-1] != x0.shape[-1]:
                 raise ShapeError(
                     f"the guess has {u.shape[0]} steps of {counted(u.shape[1], 'problem')}; "
@@ -288,12 +326,12 @@ class Problem:
             tau = np.asarray(self.robot.gravity_forces(x0[:, : self.model.nq]))
             u = np.broadcast_to(tau[:, list(self.motors)], (N, B, m))
         else:
-            u = np.asarray(guess, float)
+            u = np.asarray(on_cpu(guess), float)
             if u.shape not in ((N, m), (N, B, m)):
                 raise ShapeError(f"guess has shape {u.shape}; expected forces ({N}, {m}).")
             u = np.broadcast_to(u if u.ndim == 3 else u[:, None], (N, B, m))
         u = np.clip(u, bounds.low, bounds.high)
-        return self.solver.rollout(x0, u, numbers, bounds), u
+        return solver.rollout(x0, u, numbers, bounds), u
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +365,7 @@ class Solution:
     def tau(self) -> Array:
         """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
         u = self.plans.u
-        tau = np.zeros((*u.shape[:2], self.problem.model.n))
+        tau = np.zeros_like(u, shape=(*u.shape[:2], self.problem.model.n))
         tau[..., list(self.problem.motors)] = u
         return self._shown(tau)
 
@@ -364,7 +402,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """The largest entry by which a step misses the next state; 0 for a motion."""
-        return float(np.abs(self.plans.gaps).max(initial=0))
+        return float(np.abs(self.plans.gaps).max())
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -377,12 +415,11 @@ class Solution:
     @property
     def trajectory(self) -> Trajectory:
         """The motion; the forces of the last sample are those of the last step."""
-        tau = self.tau
+        q, rates, tau = (on_cpu(x) for x in (self.q, self.dq, self.tau))
         t = np.arange(self.problem.steps + 1) * self.problem.dt
-        rates = self.dq
         ddq = np.diff(rates, axis=0) / self.problem.dt
         return Trajectory(
-            t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
+            t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
 
