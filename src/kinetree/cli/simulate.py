@@ -107,7 +107,16 @@ def simulate(
         float | None, number_argument("Step of the results, s; 0.01 if left out.")
     ] = None,
     method: Annotated[
-        Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"],
+        Literal[
+            "dop853",
+            "radau",
+            "auto",
+            "rk4",
+            "semi_implicit_euler",
+            "implicit",
+            "implicitfast",
+            "euler",
+        ],
         Parameter(help="Integrator."),
     ] = "dop853",
     tau: Force = None,
