@@ -10,7 +10,7 @@ Backward, all forces are free at first. Only where the result is beyond a limit,
 with projections finds the forces at their limits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -47,9 +47,9 @@ from kinetree.optimal.stages import Pattern, Transcription, end_slopes, product,
 REASONS = (ITERATIONS, CONVERGED, STUCK, BAD_START)  # by the status of a problem; 0 is active
 FACTS = ("expected", "limit error", "gap", "multiplier", "sound")
 HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error", "moved")
-ROUNDS = 32  # that find the forces at their limits; few stages need more than four
+ROUNDS = 64  # that find the forces at their limits; few stages need more than four
+STAGE_BYTES = 4096  # of shared memory for a stage; measured: half the time of the usual 1792
 UNSEEN = 4  # iterations between looks at the status: those of ended problems do nothing
-Part = tuple[Pattern, int, int]  # a pattern, where it begins in shared memory, numbers in a row
 
 
 class CudaSolver:
@@ -59,103 +59,118 @@ class CudaSolver:
         self.this, self.limited = this, limited
         self.nx, self.n, self.m = this.space.size, this.space.rates, len(this.actuated)
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
-        self.stage = CudaKernel(self.slopes.graph, "stage of a plan")
         self.last = CudaKernel(self.end.graph, "end of a plan")
         self._known: dict[tuple[int, ...], Work] = {}
 
     @property
-    def rows(self) -> int:
-        """Rows of tiles of the largest symmetric matrix."""
-        return max(size // divisor(size) for size in (self.n, self.n + self.m))
-
-    @property
     def places(self) -> dict[str, int]:
         """Where the matrices of the backward pass begin in shared memory, and where they end."""
-        n, m = self.n, self.m
-        wide, columns = n + m, n + m + 1
+        n, m, pitch = self.n, self.m, self.pitch
         sizes = {
-            "F": n * wide, "H": wide * wide, "l": wide, "gap": n, "V": n * n, "v": n, "vt": n,
-            "W": n * wide, "Q": wide * wide, "g": wide, "X": m * columns, "M": m * m, "K": m * n,
-            "k": m, "low": m, "high": m, "free": m, "slope": m, "moved": m, "sums": 5 * WARP,
-            "raw": self.slopes.size, "corners": self.rows * (self.rows + 1) // 4 + 1,
+            "F": n * pitch, "W": n * pitch, "U": m * pitch, "V": n * n, "v": n, "now": m,
+            "both": 8 * m, "sums": 4, "raw": self.raw + len(self.tables[0]),
         }  # fmt: skip
         ends = np.cumsum([0, *sizes.values()])
         return {name: int(x) for name, x in zip([*sizes, "end"], ends, strict=True)}
 
     @property
-    def parts(self) -> tuple[list[Part], list[Part]]:
-        """The patterns of a stage and of the end in shared memory."""
-        at, n, wide, s = self.places, self.n, self.n + self.m, self.slopes
-        stage = [
-            (s.A, at["F"], wide), (s.B, at["F"] + n, wide), (s.hessian, at["H"], wide),
-            (s.gradient, at["l"], 1), (s.gap, at["gap"], 1),
-        ]  # fmt: skip
-        return stage, [(self.end.hessian, at["V"], n), (self.end.gradient, at["v"], 1)]
+    def pitch(self) -> int:
+        """Distance of rows of F, in pairs of numbers."""
+        return -(-(self.n + self.m + 1) // 2) * 2
+
+    @property
+    def raw(self) -> int:
+        """Room for the slopes of a stage or of the end, behind which are numbers."""
+        return max(self.slopes.size, self.end.graph.outputs[0].size)
+
+    @property
+    def tables(self) -> tuple[Array, Array, Array]:
+        """Entries of matrices that never change, and places of all entries of stage and end.
+
+        Those of a stage are (A, B, gap) above (H, l), those of the end (V, v).
+        """
+        s, end = self.slopes, self.end
+        grids = [[s.A, s.B, s.gap], [s.hessian, s.gradient]], [[end.hessian, end.gradient]]
+
+        def block(grid: list[list[Pattern]], name: str) -> Array:
+            rows = [[getattr(x, name) for x in row] for row in grid]
+            return np.block([[x.reshape(len(x), -1) for x in row] for row in rows])
+
+        numbers = np.unique(np.concatenate([block(grid, "numbers").ravel() for grid in grids]))
+        tables = []
+        for grid in grids:
+            known = self.raw + np.searchsorted(numbers, block(grid, "numbers"))
+            places = block(grid, "places")
+            tables.append(np.where(places < 0, known, places).astype("uint16"))
+        return numbers, *tables
 
     @property
     def tile(self) -> dict[str, int]:
         """Numbers of a stage for the forward pass, by array."""
-        n, m = self.n, self.m
-        return {"at": self.nx, "u": m, "K": m * n, "k": m, "gap": n, "p": self.this.layout.size}
+        return {"at": self.nx, "u": self.m, "K": self.m * self.n, "k": self.m, "gap": self.n}
 
-    def source(self) -> str:
-        """The kernels `kt_backward`, `kt_forward` and `kt_pick` as CUDA C++."""
-        this, at, sizes = self.this, self.places, self.tile
-        step, end = self._step(), self._end_costs()
-        constants = Constants("kt_constants", "float64")
-        groups, starts = WARP // len(LENGTHS), np.cumsum([0, *sizes.values()])
-        names = {"a": "length", "x": "x", "low": "lowest", "high": "highest"}
-        for (name, size), start in zip(sizes.items(), starts, strict=False):
-            names[name] = f"(now + {groups * start} + group * {size})"
+    def source(self, warps: int) -> str:
+        """The kernels as CUDA C++; a problem has so many warps backward in time."""
+        this, at, m, sizes = self.this, self.places, self.m, self.tile
+        costs = optimise(trace(lambda *x: np.array(this.costs_of(*x)), this.ports))
+        end = optimise(trace(lambda x, p: np.array(this.costs_of(x, None, p)), this.ports[::2]))
+        step, constants = self._step(), Constants("kt_constants", "float64")
+        starts = np.cumsum([0, *sizes.values()])
+        names = {"a": "length", "x": "x", "low": "limits", "high": f"(limits + {m})"}
+        names |= {name: f"(now + {k})" for name, k in zip(sizes, starts, strict=False)}
+        state = {"x": "x", "u": "force", "p": "now"}
         parts = {
-            "STEP": written(step, constants, names, ["next", "force", "here"], 8),
-            "END": written(end, constants, {"x": "x", "p": "final"}, ["here"], 4),
+            "STEP": written(step, constants, names, ["next", "force"], 8),
+            "COSTS": written(costs, constants, state, ["here"], 4),
+            "END": written(end, constants, state, ["here"], 4),
             "POINTERS": (f"    real *{name} = tile + {at[name]};" for name in [*at][:-1]),
         }
         text = BACKWARD + FORWARD + PICK
         for name, lines in parts.items():
             text = text.replace(f"@{name}@", "\n".join(lines))
         numbers = {
-            "N": self.n, "M": self.m, "NX": self.nx, "KINDS": len(this.costs),
-            "S": self.slopes.size, "P": this.layout.size, "LENGTHS": len(LENGTHS),
-            "LIMITED": int(self.limited), "TN": divisor(self.n), "TW": divisor(self.n + self.m),
-            "ROWS": self.rows, "HALF": groups * int(starts[-1]), "ROUNDS": ROUNDS,
+            "N": self.n, "M": m, "NX": self.nx, "KINDS": len(this.costs), "S": self.slopes.size,
+            "P": this.layout.size, "LENGTHS": len(LENGTHS), "LIMITED": int(self.limited),
+            "PITCH": self.pitch, "RAW": self.raw, "NUMBERS": len(self.tables[0]),
+            "END_S": self.end.graph.outputs[0].size, "TILE": int(starts[-1]),
+            "GROUP": 2 * int(starts[-1]) + 2 * m, "ROUNDS": ROUNDS, "WARPS": warps,
+            "THREADS": WARP * warps, "X_ROWS": -(-self.n // warps), "U_ROWS": -(-m // warps),
             "FIRST_MU": FIRST_MU, "MOST_MU": MOST_MU, "MULTIPLIER": MULTIPLIER,
-            "FACTS": len(FACTS), "HISTORY": len(HISTORY), "END_S": self.end.graph.outputs[0].size,
-            "PAIRS": len(scattered(self.parts[0], at["V"])[1]),
-            "END_PAIRS": len(scattered(self.parts[1], at["vt"])[1]),
+            "FACTS": len(FACTS), "HISTORY": len(HISTORY),
         }  # fmt: skip
         defined = "\n".join(f"#define KT_{name} {value!r}" for name, value in numbers.items())
-        return f"{prelude('float64', step, end)}\n{constants.text()}{defined}\n{text}"
+        head = prelude("float64", step, costs, end)
+        return f"{head}\n{constants.text()}{defined}\n{text}"
 
     def _step(self) -> Any:
-        """The graph of a stage of the forward pass: next state, forces and costs."""
+        """The graph of a stage of the forward pass: next state and forces."""
         this, n, m = self.this, self.n, self.m
 
         def step(
-            at: Array, u: Array, K: Array, k: Array, gap: Array, p: Array, x: Array, a: Any,
-            low: Array, high: Array,
+            at: Array, u: Array, K: Array, k: Array, gap: Array, x: Array, a: Any, low: Array,
+            high: Array,
         ) -> tuple[Array, ...]:  # fmt: skip
             u = u + k * a + product(K.reshape(m, n), this.deviation(at, x)[:, None])[:, 0]
             if self.limited:
                 u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
-            reached = this.space.plus(this.next_state(x, u), gap * (a - 1.0))
-            return reached, u, np.array(this.costs_of(x, u, p))
+            return this.space.plus(this.next_state(x, u), gap * (a - 1.0)), u
 
         ports = [Port(name, (size,)) for name, size in self.tile.items()]
         ports += [Port("x", (self.nx,)), Port("a", ()), Port("low", (m,)), Port("high", (m,))]
         return optimise(trace(step, ports))
 
-    def _end_costs(self) -> Any:
-        ports = self.this.ports[::2]
-        return optimise(trace(lambda x, p: np.array(self.this.costs_of(x, None, p)), ports))
-
-    def launches(self) -> dict[str, Any]:
-        """The three kernels on the current GPU."""
-        shared = {"kt_backward": self.places["end"], "kt_pick": 0}
-        shared["kt_forward"] = 2 * WARP // len(LENGTHS) * sum(self.tile.values())
-        source = self.source()
-        return {name: load_narrow(source, name, 8 * size) for name, size in shared.items()}
+    def launches(self, warps: int) -> dict[str, Any]:
+        """The kernels on the current GPU, with so many warps for a problem backward in time."""
+        source, L = self.source(warps), len(LENGTHS)
+        numbers = {
+            "kt_backward": self.places["end"], "kt_costs": 0, "kt_pick": L * len(self.this.costs),
+            "kt_forward": WARP // L * 2 * (sum(self.tile.values()) + self.m),
+        }  # fmt: skip
+        widths = {"kt_backward": warps}
+        return {
+            name: load_narrow(source, name, 8 * count, widths.get(name, 1))
+            for name, count in numbers.items()
+        }
 
     def work(self, N: int, B: int) -> "Work":
         """The arrays for problems of this number and length; those of one size are kept."""
@@ -219,17 +234,16 @@ class Work:
         self.status, self.which, self.turn = (cp.zeros(B, "int32") for _ in range(3))
         self.tried = {
             "x": cp.empty((N + 1, L * B, nx)), "u": cp.empty((N, L * B, m)),
-            "costs": cp.empty((L * B, kinds)),
+            "costs": cp.empty((N + 1, L * B, kinds)),
         }  # fmt: skip
         self.history = cp.zeros((UNSEEN, len(HISTORY), B))
         self.tolerance = cp.empty(1)
-        at = s.places
-        parts = zip(s.parts, (0, at["V"]), (at["V"], at["vt"]), strict=True)
-        tables = [scattered(part, end, begin) for part, begin, end in parts]
-        self.tables = [cp.asarray(x) for pair in tables for x in pair]
-        self.stage = s.stage.launch("float64", N * B)
+        self.tables = [cp.asarray(x) for x in s.tables]
+        stage = CudaKernel(s.slopes.graph, "stage of a plan", budget=stage_bytes())
+        self.stage = stage.launch("float64", N * B)
         self.last = s.last.launch("float64", B)
-        self.launches = s.launches()
+        self.warps = warps_of(B)
+        self.launches = s.launches(self.warps)
         self.replay: Callable[[], None] = captured(cp, self.enqueue)
 
     def begin(self, x: Array, u: Array, p: Array, bounds: Bounds, mu: Array | None) -> None:
@@ -248,17 +262,21 @@ class Work:
         """Slopes of all stages and of the ends."""
         x, p = self.x, self.p
         arrays = [x[:-1], self.u, p[:-1], x[1:], self.slopes, self.stage_costs]
-        self.stage(self.N * self.B, arrays)
-        self.last(self.B, [x[-1], p[-1], self.end, self.end_costs])
+        beside(
+            lambda: self.stage(self.N * self.B, arrays),
+            lambda: self.last(self.B, [x[-1], p[-1], self.end, self.end_costs]),
+        )
 
     def forward(self) -> None:
         """All lengths of all problems."""
-        B, L, tried = self.B, len(LENGTHS), self.tried
+        B, N, tries, tried = np.int32(self.B), np.int32(self.N), self.B * len(LENGTHS), self.tried
         arrays = [
-            np.int32(B), np.int32(self.N), self.x, self.u, self.K, self.k, self.gaps, self.p,
-            self.low, self.high, self.status, self.which, tried["x"], tried["u"], tried["costs"],
+            B, N, self.x, self.u, self.K, self.k, self.gaps, self.low, self.high, self.status,
+            self.which, tried["x"], tried["u"],
         ]  # fmt: skip
-        self.launches["kt_forward"](B * L, arrays)
+        self.launches["kt_forward"](tries, arrays)
+        arrays = [B, N, self.status, self.p, *tried.values()]
+        self.launches["kt_costs"]((self.N + 1) * tries, arrays)
 
     def enqueue(self) -> None:
         """One iteration of all problems that are active."""
@@ -268,7 +286,7 @@ class Work:
             B, N, self.slopes, self.end, *self.tables, self.u, self.low, self.high, self.mu,
             self.status, self.which, self.K, self.k, self.gaps, self.facts,
         ]  # fmt: skip
-        self.launches["kt_backward"](self.B * WARP, arrays)
+        self.launches["kt_backward"](self.B * WARP * self.warps, arrays)
         self.forward()
         arrays = [
             B, N, self.tolerance, self.facts, tried["x"], tried["u"], tried["costs"], self.scale,
@@ -312,31 +330,42 @@ class Work:
         }  # fmt: skip
 
 
-def divisor(size: int) -> int:
-    """The size of tiles that cover a matrix of so many rows."""
-    return next(k for k in (3, 2, 1) if size % k == 0)
+def shared_bytes() -> int:
+    """Shared memory that a block may have on the current GPU."""
+    return require_device().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
 
 
-def scattered(parts: Sequence[Part], end: int, begin: int = 0) -> tuple[Array, Array]:
-    """Numbers from `begin` to `end` that never change, and (slope, place) pairs of the others."""
-    numbers, pairs = np.zeros(end - begin), [np.empty((0, 2), int)]
-    for pattern, start, width in parts:
-        places = pattern.places.reshape(len(pattern.places), -1)
-        at = start + np.arange(len(places))[:, None] * width + np.arange(places.shape[1])
-        numbers[at - begin] = pattern.numbers.reshape(places.shape)
-        pairs.append(np.stack([places[places >= 0], at[places >= 0]], axis=1))
-    return numbers, np.concatenate(pairs).astype("int32")
+def stage_bytes() -> int:
+    """Shared memory for a stage: most have room for all slopes, which are then written as rows."""
+    return min(STAGE_BYTES, shared_bytes() // WARP)
 
 
-def load_narrow(source: str, name: str, shared: int) -> Launch:
-    """A kernel in blocks of one warp, which spread over the GPU; `shared`: bytes of each."""
-    most = require_device().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-    if shared > most:
+def warps_of(problems: int) -> int:
+    """Warps for a problem backward in time: several where the GPU has room for them."""
+    count = require_device().cuda.Device().attributes["MultiProcessorCount"]
+    return 2 if problems <= 2 * count else 1
+
+
+def beside(first: Callable[[], None], second: Callable[[], None]) -> None:
+    """Launch both, the second on a stream of its own; the current stream waits for it."""
+    cp = require_device()
+    current, other = cp.cuda.get_current_stream(), cp.cuda.Stream(non_blocking=True)
+    other.wait_event(current.record())
+    first()
+    with other:
+        second()
+    current.wait_event(other.record())
+
+
+def load_narrow(source: str, name: str, shared: int, warps: int) -> Launch:
+    """A kernel in small blocks, which spread over the GPU; `shared`: bytes of each block."""
+    if shared > shared_bytes():
         raise CompileError(
-            f"a problem takes {shared} bytes of shared memory of the GPU, which has {most}; "
-            "expected a smaller robot. Solve with target='cpu'."
+            f"a problem takes {shared} bytes of shared memory of the GPU, which has "
+            f"{shared_bytes()}; expected a smaller robot. Solve with target='cpu'."
         )
-    return replace(load_with(source, name, shared, 0), threads=WARP)
+    each = -(-shared // warps)
+    return replace(load_with(source, name, each, 0), threads=WARP * warps)
 
 
 def captured(cp: Any, enqueue: Callable[[], None]) -> Callable[[], None]:

@@ -33,6 +33,30 @@ extern "C" void run_{name}(long long *a, long long bytes) {{
 """
 
 
+BLOCK = """
+#define __syncthreads() __syncwarp()
+#define __popc __builtin_popcount
+#define __clz __builtin_clz
+template <typename T> static T __shfl_sync(unsigned, T x, int lane) {
+    static T all[32];
+    all[threadIdx.x] = x;
+    __syncwarp();
+    x = all[lane];
+    __syncwarp();
+    return x;
+}
+static unsigned __ballot_sync(unsigned, bool x) {
+    unsigned all = 0;
+    static bool lanes[32];
+    lanes[threadIdx.x] = x;
+    __syncwarp();
+    for (int lane = 0; lane < 32; lane++) all |= (unsigned)lanes[lane] << lane;
+    __syncwarp();
+    return all;
+}
+"""  # a block has one warp
+
+
 class HostLaunch:
     """A kernel of emitted text, in blocks of one warp."""
 
@@ -47,7 +71,7 @@ class HostLaunch:
         kinds = [re.sub(r"(__restrict__ ?)?\w+$", "", x.strip()) for x in head[1].split(",")]
         arguments = ", ".join(f"({kind})a[{k}]" for k, kind in enumerate(kinds))
         path = self.folder / f"{name}{abs(hash(source))}.cpp"
-        path.write_text(WARP + source + CALL.format(name=name, arguments=arguments))
+        path.write_text(WARP + BLOCK + source + CALL.format(name=name, arguments=arguments))
         made, header = path.with_suffix(".so"), library_header(compiler)
         command = [compiler, *FLAGS, "-include", str(header), "-shared", str(path), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -86,4 +110,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for module in (cuda_ilqr, cuda_sampling):
         monkeypatch.setattr(module, "require_device", lambda: cp)
     monkeypatch.setattr(cuda_ilqr, "load_narrow", HostLaunch)
+    monkeypatch.setattr(cuda_ilqr, "shared_bytes", lambda: 99 << 10)
+    monkeypatch.setattr(cuda_ilqr, "warps_of", lambda problems: 1)
+    monkeypatch.setattr(cuda_ilqr, "beside", lambda *calls: [call() for call in calls])
     monkeypatch.setattr(cuda_ilqr, "captured", lambda cp, enqueue: enqueue)
