@@ -59,6 +59,11 @@ class CudaSolver:
         self.this, self.limited = this, limited
         self.nx, self.n, self.m = this.space.size, this.space.rates, len(this.actuated)
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
+        if self.slopes.columns is not None or self.m > WARP:
+            raise CompileError(
+                f"{this.model.name!r} has {self.m} motors and steps of many operations; a GPU "
+                f"takes at most {WARP} motors and shorter steps. Solve with target='cpu'."
+            )
         self.last = CudaKernel(self.end.graph, "end of a plan")
         self._known: dict[tuple[int, ...], Work] = {}
 
@@ -107,7 +112,8 @@ class CudaSolver:
     @property
     def tile(self) -> dict[str, int]:
         """Numbers of a stage for the forward pass, by array."""
-        return {"at": self.nx, "u": self.m, "K": self.m * self.n, "k": self.m, "gap": self.n}
+        sizes = {"at": self.nx, "u": self.m, "K": self.m * self.n, "k": self.m, "gap": self.n}
+        return sizes | ({"p": self.this.layout.size} if self.this.free else {})
 
     def source(self, warps: int) -> str:
         """The kernels as CUDA C++; a problem has so many warps backward in time."""
@@ -131,6 +137,7 @@ class CudaSolver:
         numbers = {
             "N": self.n, "M": m, "NX": self.nx, "KINDS": len(this.costs), "S": self.slopes.size,
             "P": this.layout.size, "LENGTHS": len(LENGTHS), "LIMITED": int(self.limited),
+            "FREE": int(bool(this.free)),
             "PITCH": self.pitch, "RAW": self.raw, "NUMBERS": len(self.tables[0]),
             "END_S": self.end.graph.outputs[0].size, "TILE": int(starts[-1]),
             "GROUP": 2 * int(starts[-1]) + 2 * m, "ROUNDS": ROUNDS, "WARPS": warps,
@@ -147,13 +154,13 @@ class CudaSolver:
         this, n, m = self.this, self.n, self.m
 
         def step(
-            at: Array, u: Array, K: Array, k: Array, gap: Array, x: Array, a: Any, low: Array,
-            high: Array,
-        ) -> tuple[Array, ...]:  # fmt: skip
+            at: Array, u: Array, K: Array, k: Array, gap: Array, *others: Any
+        ) -> tuple[Array, ...]:
+            *p, x, a, low, high = others
             u = u + k * a + product(K.reshape(m, n), this.deviation(at, x)[:, None])[:, 0]
             if self.limited:
                 u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
-            return this.space.plus(this.next_state(x, u), gap * (a - 1.0)), u
+            return this.space.plus(this.next_state(x, u, *p), gap * (a - 1.0)), u
 
         ports = [Port(name, (size,)) for name, size in self.tile.items()]
         ports += [Port("x", (self.nx,)), Port("a", ()), Port("low", (m,)), Port("high", (m,))]
@@ -206,7 +213,7 @@ class CudaSolver:
             rows = work.iterate(min(UNSEEN, iterations - first))
             status = cp.asnumpy(work.status)
             for k, row in enumerate(rows):
-                facts = dict(zip(HISTORY, row, strict=True))
+                facts = dict(zip(HISTORY, row, strict=False)) | {"costs": row[len(HISTORY) :].T}
                 if facts.pop("moved").any():
                     plans.history.append({"iteration": np.array(first + k + 1), **facts})
                 if each is not None:
@@ -236,7 +243,7 @@ class Work:
             "x": cp.empty((N + 1, L * B, nx)), "u": cp.empty((N, L * B, m)),
             "costs": cp.empty((N + 1, L * B, kinds)),
         }  # fmt: skip
-        self.history = cp.zeros((UNSEEN, len(HISTORY), B))
+        self.history = cp.zeros((UNSEEN, len(HISTORY) + kinds, B))
         self.tolerance = cp.empty(1)
         self.tables = [cp.asarray(x) for x in s.tables]
         stage = CudaKernel(s.slopes.graph, "stage of a plan", budget=stage_bytes())
@@ -271,8 +278,8 @@ class Work:
         """All lengths of all problems."""
         B, N, tries, tried = np.int32(self.B), np.int32(self.N), self.B * len(LENGTHS), self.tried
         arrays = [
-            B, N, self.x, self.u, self.K, self.k, self.gaps, self.low, self.high, self.status,
-            self.which, tried["x"], tried["u"],
+            B, N, self.x, self.u, self.K, self.k, self.gaps, self.p, self.low, self.high,
+            self.status, self.which, tried["x"], tried["u"],
         ]  # fmt: skip
         self.launches["kt_forward"](tries, arrays)
         arrays = [B, N, self.status, self.p, *tried.values()]
@@ -343,7 +350,7 @@ def stage_bytes() -> int:
 def warps_of(problems: int) -> int:
     """Warps for a problem backward in time: several where the GPU has room for them."""
     count = require_device().cuda.Device().attributes["MultiProcessorCount"]
-    return 2 if problems <= 2 * count else 1
+    return 4 if problems <= count else 2 if problems <= 2 * count else 1
 
 
 def beside(first: Callable[[], None], second: Callable[[], None]) -> None:

@@ -1,44 +1,48 @@
-"""Plans by sampling on a GPU: a thread runs a sample, draws its noise and sums up its costs.
+"""Samples on a GPU: a thread draws the knots of a sample, runs it and sums up its costs.
 
-The graphs are those of the CPU, and so are the random numbers: in float64 every sample has the cost
-of the CPU, bit by bit. Noise is not stored: the second kernel draws that of the samples that count
-again, and adds them up in groups of `GROUP` samples. CuPy adds the groups. This order differs from
-that of the CPU, so plans agree to rounding; one GPU repeats its bits.
+Graphs and random numbers are those of the CPU. In float64 a sample has the cost of the CPU bit by
+bit, unless an angle exceeds 131,072 rad, whose sines are CUDA's. The normal numbers of the samples
+that count are drawn again, for products of matrices by cuBLAS, of whole numbers as on the CPU. The
+temperature is that of the first `WEIGHED` samples; up to so many, plans agree with those of the CPU
+to rounding. In float32, sines and normal numbers are those of CUDA.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
 from kinetree.engine.cuda.body import Constants, statements
 from kinetree.engine.cuda.emit import ITEMSIZE, bounds
 from kinetree.engine.cuda.kernel import CudaKernel
-from kinetree.engine.cuda.launch import load, require_device
+from kinetree.engine.cuda.launch import load, load_with, require_device
 from kinetree.engine.cuda.layout import WARP
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.kernels.memo import remembered
-from kinetree.optimal.forward import Bounds
-from kinetree.optimal.ilqr import ITERATIONS, Plans
+from kinetree.optimal.forward import Bounds, clipped
 from kinetree.optimal.sampling import (
     BLOCK,
-    ELITES,
-    LOST,
+    HALVINGS,
+    L_GRID,
     METHODS,
-    SMALLEST_WEIGHT,
+    W_GRID,
+    Z_GRID,
+    Drawing,
     Sampler,
     Search,
     box_muller,
     exponential,
-    filtered,
-    unfiltered,
 )
 
 NORMALS = 2 * BLOCK  # normal numbers that a thread draws at once
-GROUP = 256  # neighbouring samples that one thread adds up
+WEIGHED = 4096  # samples that decide the temperature
+FINEST = 4  # whole weights of a sample that counts, at least, on average
+THREADS = 1024  # that find the temperature
 
 # Philox 4x64-10 as in NumPy: the first counter of a stream is one more than where it begins
 PHILOX = """
@@ -67,210 +71,249 @@ KT_FUNCTION void kt_normals(
         const real whole[2] = {(real)(unsigned)c[word], (real)(unsigned)(c[word] >> 32)};
         real pair[2];
 @PAIR@
-        numbers[2 * word * step] = pair[0], numbers[(2 * word + 1) * step] = pair[1];
+        numbers[2 * word * step] = rint(pair[0] * (real)@Z_GRID@);
+        numbers[(2 * word + 1) * step] = rint(pair[1] * (real)@Z_GRID@);
     }
 }
-"""
-# thread of a block of numbers of a group of samples; centre: squares of the distance from it
-MEAN = """
-KT_ENTRY(128, 1) kt_mean(
-    long long count, long long samples, int size, const double *weights, const real *mean,
-    const real *spread, const double *centre, unsigned long long seed,
-    unsigned long long iteration, double *sums) {
+
+// thread of some numbers of a sample that counts
+KT_ENTRY(128, 1) kt_draw(
+    long long count, const long long *samples, unsigned long long seed,
+    unsigned long long iteration, double *numbers) {
     const long long me = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (me >= count) return;
-    const int blocks = (size + @NORMALS@ - 1) / @NORMALS@, first = me % blocks * @NORMALS@;
-    const long long begin = me / blocks * @GROUP@;
-    const long long end = begin + @GROUP@ < samples ? begin + @GROUP@ : samples;
-    double sum[@NORMALS@] = {};
-    for (long long s = begin; s < end; s++) {
-        const double weight = weights[s];
-        if (!(weight > @SMALLEST@)) continue;
-        real drawn[@NORMALS@];
-        kt_normals(s * blocks + me % blocks, seed, iteration, drawn, 1);
-#pragma unroll
-        for (int e = 0; e < @NORMALS@; e++) {
-            if (first + e >= size) continue;
-            const real noise = s ? drawn[e] * spread[first + e] : 0;
-            const double v = noise + mean[first + e];
-            const double away = centre ? v - centre[first + e] : 0;
-            sum[e] += weight * (centre ? away * away : v);
-        }
-    }
-    for (int e = 0; e < @NORMALS@; e++)
-        if (first + e < size) sums[me / blocks * size + first + e] = sum[e];
+    const long long sample = samples[me / @BLOCKS@];
+    real drawn[@NORMALS@];
+    kt_normals(sample * @BLOCKS@ + me % @BLOCKS@, seed, iteration, drawn, 1);
+    for (int e = 0; e < @NORMALS@; e++) numbers[me * @NORMALS@ + e] = sample ? drawn[e] : 0;
 }
 """
-ARGUMENTS = """
+# in float32, faster than those with the bits of the CPU, which are computed in float64
+QUICK = """
+KT_FUNCTION kt_pair kt_quick(real angle) {
+    kt_pair pair;
+    sincosf(angle, &pair.s, &pair.c);
+    return pair;
+}
+#define kt_near kt_quick
+#define kt_far(angle, pair)
+#define kt_fn_exp expf
+#define kt_fn_log logf
+#define kt_fn_tanh tanhf
+#define kt_fn_atan2 atan2f
+"""
+QUICK_PAIR = """
+    const real r = sqrtf(-2 * logf((whole[0] + 0.5f) * 0x1p-32f));
+    sincosf(whole[1] * 1.4629180792671596e-09f, &pair[1], &pair[0]);
+    pair[0] *= r, pair[1] *= r;
+"""
+SAMPLE = """ kt_sample(
     long long count, int steps, const real *__restrict__ begin, const real *__restrict__ params,
-    const real *__restrict__ table, const real *__restrict__ spread,
-    const real *__restrict__ times, const real *__restrict__ last, unsigned long long seed,
-    unsigned long long iteration, double *costs"""
+    const real *__restrict__ L, const real *__restrict__ table, const real *__restrict__ times,
+    const real *__restrict__ last, unsigned long long seed, unsigned long long iteration,
+    double *costs) {
+    KT_SHARED(memory);
+    const long long me = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (me >= count) return;
+    real *y = (real *)memory + threadIdx.x / KT_WARP * (@BLOCKS@ * @NORMALS@ * KT_WARP)
+        + threadIdx.x % KT_WARP;
+#pragma unroll 1
+    for (int b = 0; b < @BLOCKS@; b++)
+        kt_normals(me * @BLOCKS@ + b, seed, iteration, y + b * (@NORMALS@ * KT_WARP), KT_WARP);
+    {
+        real z[@SIZE@];
+#pragma unroll
+        for (int j = 0; j < @SIZE@; j++) z[j] = me ? y[j * KT_WARP] : 0;
+#pragma unroll 1
+        for (int i = 0; i < @SIZE@; i++) {
+            real sum = 0;
+#pragma unroll
+            for (int j = 0; j < @SIZE@; j++) sum = kt_fma(L[i * @WIDTH@ + j], z[j], sum);
+            y[i * KT_WARP] = sum * L[i * @WIDTH@ + @SIZE@ + 1] + L[i * @WIDTH@ + @SIZE@];
+        }
+    }
+    real x[@STATE@];
+#pragma unroll
+    for (int j = 0; j < @STATE@; j++) x[j] = j < @NX@ ? begin[j] : 0;
+#pragma unroll 1
+    for (int e = 0; e < steps; e++) {
+        const real *row = table + e * @ROW@, *knot = y + (int)row[0] * (@M@ * KT_WARP);
+        const real now = times[e], *moving = row + 3 + @M@;
+        real u[@M@], next[@STATE@];
+#pragma unroll
+        for (int j = 0; j < @M@; j++)
+            u[j] = row[3 + j]
+                + kt_fma(row[2], knot[(@M@ + j) * KT_WARP], row[1] * knot[j * KT_WARP]);
+@STEP@
+#pragma unroll
+        for (int j = 0; j < @STATE@; j++) x[j] = next[j];
+    }
+    real ends[@KINDS@], total = 0;
+@END@
+#pragma unroll
+    for (int j = 0; j < @KINDS@; j++) total += x[@NX@ + j] + ends[j];
+    costs[me] = kt_is_finite(total) ? (double)total : (double)kt_bits(0x7ffull << 52);
+}
+"""
+TEMPERATURE = """
+KT_ENTRY(1024, 1) kt_temperature(
+    long long count, int samples, const double *costs, const double *least,
+    unsigned long long share, double *temperature) {
+    KT_SHARED(memory);
+    double *sums = (double *)memory, lower = 1e-12, upper = 1e12, middle = 1, over[@EACH@];
+    const int me = threadIdx.x, warps = blockDim.x / KT_WARP;
+    int finite = 0;  // costs are in order
+    for (int high = samples; finite < high;) {
+        const int s = (finite + high) / 2;
+        kt_is_finite(costs[s]) ? finite = s + 1 : high = s;
+    }
+    double scale = finite ? costs[finite / 2] - *least : 1;
+    if (scale == 0) scale = costs[finite - 1] - *least;
+    if (scale == 0) scale = 1;
+    const double few = kt_bits(share) * finite, counting = few < 1 ? 1 : few;
+#pragma unroll
+    for (int e = 0; e < @EACH@; e++) {
+        const int s = e * blockDim.x + me;
+        over[e] = s < finite ? costs[s] - *least : kt_bits(0x7ffull << 52);
+    }
+#pragma unroll 1
+    for (int k = 0; k < @HALVINGS@; k++) {
+        double once = 0, twice = 0;
+        middle = kt_sqrt(lower * upper);
+#pragma unroll
+        for (int e = 0; e < @EACH@; e++) {
+            const double i = -over[e] / (scale * middle);
+            double w[1];
+@EXP@
+            once += w[0], twice += w[0] * w[0];
+        }
+        for (int far = KT_WARP / 2; far; far /= 2) {
+            once += __shfl_sync(0xffffffffu, once, me % KT_WARP ^ far);
+            twice += __shfl_sync(0xffffffffu, twice, me % KT_WARP ^ far);
+        }
+        if (me % KT_WARP == 0) sums[me / KT_WARP * 2] = once, sums[me / KT_WARP * 2 + 1] = twice;
+        __syncthreads();
+        once = twice = 0;
+        for (int j = 0; j < warps; j++) once += sums[2 * j], twice += sums[2 * j + 1];
+        __syncthreads();
+        (once * once < counting * twice ? lower : upper) = middle;
+    }
+    if (me == 0) *temperature = scale * middle;
+}
+"""
 
 
 class CudaSampler:
-    """Searches on the current GPU, with the graphs of a sampler. It can be made without one."""
+    """Draws samples on the current GPU by the graphs of a sampler. It can be made without one."""
 
     def __init__(self, runs: Sampler, dtype: str = "float64") -> None:
-        self.runs, self.dtype = runs, dtype
-        self.waiting = 1 << (runs.m + NORMALS - 1).bit_length()  # normal numbers of a thread
+        self.runs, self.dtype, self.size = runs, dtype, runs.knots * runs.m
+        self.blocks = -(-self.size // NORMALS)
         self._known: dict[int, dict[str, Any]] = {}
         self.exponential = CudaKernel(exponential().graph, "exp")
 
     def source(self) -> str:
-        """The kernels `kt_sample` and `kt_mean` as CUDA C++."""
-        rate, end, noise = self.runs.loop.stepping.rate, self.runs.end.graph, box_muller().graph
-        constants = Constants("kt_constants", self.dtype)
+        """The kernels `kt_sample` and `kt_draw` as CUDA C++."""
+        runs, noise, quick = self.runs, box_muller().graph, self.dtype == "float32"
+        step, end, constants = self._step(), runs.end.graph, Constants("kt_constants", self.dtype)
+        names = {"t": "now", "x": "x", "u": "u", "p": "params", "s": "moving"}
         pair = written(noise, constants, {"i": "whole"}, ["pair"], 8)
-        body = "\n".join(f"    {line}" for line in self._sample(rate, end, constants))
-        drawing = (PHILOX + MEAN).replace("@PAIR@", "\n".join(pair))
-        for name, value in (("NORMALS", NORMALS), ("GROUP", GROUP), ("SMALLEST", SMALLEST_WEIGHT)):
-            drawing = drawing.replace(f"@{name}@", repr(value))
-        return (
-            f"{prelude(self.dtype, rate, end, noise)}\n{constants.text()}{drawing}\n"
-            f"{bounds()} kt_sample({ARGUMENTS}) {{\n{body}\n}}\n"
-        )
+        parts: dict[str, Any] = {
+            "PAIR": QUICK_PAIR if quick else "\n".join(pair),
+            "STEP": "\n".join(written(step, constants, names, ["next"], 8)),
+            "END": "\n".join(written(end, constants, {"x": "x", "p": "last"}, ["ends"], 4)),
+            "M": runs.m, "NX": runs.nx, "KINDS": runs.kinds, "STATE": runs.nx + runs.kinds,
+            "SIZE": self.size, "WIDTH": self.size + 2, "BLOCKS": self.blocks, "NORMALS": NORMALS,
+            "ROW": 3 + runs.m + len(runs.varying), "Z_GRID": Z_GRID,
+        }  # fmt: skip
+        text = f"{QUICK if quick else ''}{PHILOX}\n{bounds()}{SAMPLE}"
+        for name, value in parts.items():
+            text = text.replace(f"@{name}@", str(value))
+        return f"{prelude(self.dtype, step, end, noise)}\n{constants.text()}{text}"
 
-    def _sample(self, rate: Graph, end: Graph, constants: Constants) -> Iterator[str]:
-        """The body of `kt_sample`: costs of one sample; the first one is the plan itself."""
-        m, nx, kinds = self.runs.m, self.runs.nx, self.runs.kinds
-        x, width, mask = nx + kinds + m, m + len(self.runs.varying), self.waiting - 1
-        yield "KT_SHARED(memory);"
-        yield "const long long me = (long long)blockIdx.x * blockDim.x + threadIdx.x;"
-        yield "if (me >= count) return;"
-        yield f"real *ring = (real *)memory + threadIdx.x / KT_WARP * {self.waiting * WARP}"
-        yield "    + threadIdx.x % KT_WARP;"
-        yield f"unsigned long long counter = me * ((steps * {m} + {NORMALS - 1}) / {NORMALS});"
-        yield f"real x[{x}];"
-        yield from (f"x[{j}] = {f'begin[{j}]' if j < nx else '0'};" for j in range(x))
-        yield "int drawn = 0, used = 0;"
-        yield "#pragma unroll 1"
-        yield "for (int e = 0; e < steps; e++) {"
-        yield f"while (drawn < used + {m}) {{"
-        yield f"    kt_normals(counter++, seed, iteration, ring + (drawn & {mask}) * KT_WARP,"
-        yield "        KT_WARP);"
-        yield f"    drawn += {NORMALS};"
-        yield "}"
-        yield f"const real *row = table + (long long)e * {width};"
-        yield "[[maybe_unused]] const real now = times[e];"
-        yield f"real signals[{width}], next[{x}];"
-        yield f"[[maybe_unused]] real y[{m}];"
-        for j in range(m):
-            noise = f"ring[((used + {j}) & {mask}) * KT_WARP] * spread[e * {m} + {j}]"
-            yield f"signals[{j}] = (me ? {noise} : 0) + row[{j}];"
-        yield from (f"signals[{j}] = row[{j}];" for j in range(m, width))
-        yield f"used += {m};"
-        names = {"x": "x", "p": "params", "s": "signals", "t": "now"}
-        yield from written(rate, constants, names, ["next", "y"])
-        yield from (f"x[{j}] = next[{j}];" for j in range(x))
-        yield "}"
-        yield f"real ends[{kinds}], total = 0;"
-        yield from written(end, constants, {"x": "x", "p": "last"}, ["ends"])
-        yield from (f"total += x[{nx + j}] + ends[{j}];" for j in range(kinds))
-        yield "costs[me] = kt_is_finite(total) ? (double)total : (double)kt_bits(0x7ffull << 52);"
+    def temperature_source(self) -> str:
+        """The kernel `kt_temperature`."""
+        graph, constants = exponential().graph, Constants("kt_constants", "float64")
+        lines = "\n".join(written(graph, constants, {"x": "i"}, ["w"], 12))
+        text = TEMPERATURE.replace("@EXP@", lines).replace("@HALVINGS@", str(HALVINGS))
+        text = text.replace("@EACH@", str(WEIGHED // THREADS))
+        return f"{prelude('float64', graph)}\n{constants.text()}{text}"
 
-    def search(
-        self, x0: Array, u: Array, noise: Array, p: Array, bounds: Bounds, search: Search,
-        each: Callable[[], None],
-    ) -> Plans:  # fmt: skip
-        """The same as `Sampler.search`; plans themselves run on the CPU."""
-        runs, history = self.runs, list[dict[str, Array]]()
-        a = float(exponential()(-runs.this.h / search.smooth)) if search.smooth else 0.0
-        spread = np.tile(noise, (len(u), 1))
-        spread[1:] *= np.sqrt(1 - a * a)
-        best, begin = runs.plan(x0, u, p, bounds), self.prepared(x0, p, bounds, a)
-        for number in range(search.iterations):
-            around = unfiltered(u, a), spread
-            costs = self.costs(begin, around, search, number)
-            least = float(costs.min())
-            if np.isfinite(least):
-                mean, spread = self.moved(costs, around, search, number)
-                u = np.clip(filtered(mean, a), bounds.low, bounds.high)
-            plan = runs.plan(x0, u, p, bounds)
-            if plan.cost < best.cost or not np.isfinite(best.cost):
-                best = plan
-            row = {"iteration": [number + 1], "cost": plan.cost, "least": [least]}
-            history.append({key: np.array(x) for key, x in row.items()})
-            each()
-        reason = ITERATIONS if np.isfinite(best.cost) else LOST
-        return replace(best, reasons=[reason], history=history)
+    def _step(self) -> Graph:
+        """The graph of a step: the next state and the sums of costs."""
+        runs, this = self.runs, self.runs.this
 
-    def prepared(self, x0: Array, p: Array, bounds: Bounds, a: float) -> dict[str, Any]:
-        """The arrays of a search that stay, on the GPU."""
-        runs, cp = self.runs, require_device()
-        params = np.concatenate([[a], bounds.low, bounds.high, p[0, runs.constant]])
-        arrays = {"begin": x0, "params": params, "times": p[:-1, 0], "last": p[-1]}
-        arrays["paths"] = p[:-1, runs.varying]
-        return {name: cp.ascontiguousarray(cp.asarray(x, self.dtype)) for name, x in arrays.items()}
+        def step(t: Any, x: Array, u: Array, p: Array, *moving: Array) -> Array:
+            low, high, constant = np.split(p, [runs.m, 2 * runs.m])
+            here = np.empty(this.layout.size, object)
+            here[0], here[runs.constant] = t, constant
+            here[runs.varying] = moving[0] if moving else 0
+            u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
+            costs = x[runs.nx :] + this.costs_of(x[: runs.nx], u, here)
+            return np.concatenate([this.next_state(x[: runs.nx], u, here), costs])
 
-    def costs(
-        self, begin: dict[str, Any], around: tuple[Array, Array], search: Search, number: int
-    ) -> Any:
-        """Costs of all samples around a mean with a spread, (N, m) each; infinite where not finite.
+        sizes = {"x": runs.nx + runs.kinds, "u": runs.m, "p": 2 * runs.m + len(runs.constant)}
+        sizes |= {"s": len(runs.varying)} if runs.varying else {}
+        ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
+        return optimise(trace(step, ports))
 
-        The result, (S,), is on the GPU and in float64.
-        """
-        cp, (mean, spread) = require_device(), around
-        table = cp.concatenate([cp.asarray(mean, self.dtype), begin["paths"]], axis=1)
-        costs = cp.empty(search.samples, "float64")
-        arrays = [
-            np.int32(len(mean)), begin["begin"], begin["params"], cp.ascontiguousarray(table),
-            cp.asarray(spread, self.dtype), begin["times"], begin["last"],
-            np.uint64(search.seed), np.uint64(number), costs,
-        ]  # fmt: skip
-        self.launches["kt_sample"](search.samples, arrays)
-        return costs
+    def draw(self, x0: Array, table: Array, p: Array, bounds: Bounds, search: Search) -> Drawing:
+        """The same as `Sampler.draw`."""
+        runs, cp, launches = self.runs, require_device(), self.launches
+        S, size, knots = search.samples, self.size, self.runs.knots
+        hats, others = np.split(table, [knots], axis=1)
+        first, all_steps = np.minimum((hats > 0).argmax(1), knots - 2), np.arange(len(table))
+        ends = [hats[all_steps, first], hats[all_steps, first + 1]]
+        rows = np.concatenate([np.stack([first, *ends], axis=1), others], axis=1)
+        params = np.concatenate([bounds.low, bounds.high, p[0, runs.constant]])
+        arrays = [x0, params, None, rows, p[:-1, 0], p[-1]]
+        arrays = [x if x is None else self._moved(x) for x in arrays]
+        seed, share = np.uint64(search.seed), np.float64(search.share).view("uint64")
+        grid = max(W_GRID, FINEST * search.share * S)
 
-    def moved(
-        self, costs: Any, around: tuple[Array, Array], search: Search, number: int
-    ) -> tuple[Array, Array]:
-        """Mean and spread of v, (N, m), for the next samples."""
+        def weighed(mean: Array, L: Array, number: int) -> tuple[float, Array, Array]:
+            unit = np.abs(L).max() / L_GRID
+            scale = np.full(size, unit / Z_GRID)
+            arrays[2] = self._moved(np.column_stack([np.rint(L / unit), mean, scale]))
+            costs, turn = cp.empty(S, "float64"), np.uint64(number)
+            launches["kt_sample"](S, [np.int32(len(table)), *arrays, seed, turn, costs])
+            least = costs.min(keepdims=True)
+            if search.method == METHODS[0]:
+                T, few = cp.empty(1), np.int32(min(S, WEIGHED))
+                launches["kt_temperature"](THREADS, [few, cp.sort(costs[:few]), least, share, T])
+                w = self.exponential((least - costs) / T)
+            else:
+                count = max(1, int(search.share * int(cp.isfinite(costs).sum())))
+                w = cp.zeros(S)
+                w[cp.argsort(costs)[:count]] = 1.0
+            w = cp.rint(w * (grid / w.sum()))
+            counted = cp.flatnonzero(w)
+            z = cp.empty((len(counted), self.blocks * NORMALS))
+            launches["kt_draw"](len(counted) * self.blocks, [counted, seed, turn, z])
+            z = z[:, :size]
+            weighted = z * w[counted, None]
+            step, spread = weighted.sum(0) / (grid * Z_GRID), weighted.T @ z / (grid * Z_GRID**2)
+            return float(least[0]), cp.asnumpy(step), cp.asnumpy(spread)
+
+        return weighed
+
+    def _moved(self, x: Array) -> Any:
         cp = require_device()
-        order = costs.view("int64")  # costs are not negative: their bits have the same order
-        if search.method == METHODS[0]:
-            costs_in_order = cp.sort(order).view("float64")
-            finite, least = cp.isfinite(costs).sum(), costs_in_order[0]
-            middle = costs_in_order.take(cp.stack([(finite - 1) // 2, finite // 2])).sum() / 2
-            scale = search.temperature * (middle - least)
-            weights = self.exponential((least - costs) / cp.where(scale == 0, 1.0, scale))
-            counted = cp.where(weights > SMALLEST_WEIGHT, weights, 0.0)
-            mean = cp.asnumpy(self.sums(counted, around, search, number) / counted.sum())
-            return mean, around[1]
-        elites = search.elites or max(2, search.samples // ELITES)
-        elites = min(elites, int(cp.isfinite(costs).sum()))
-        weights = cp.zeros(len(costs))
-        weights[cp.argsort(order)[:elites]] = 1.0
-        mean = self.sums(weights, around, search, number) / elites
-        if elites == 1:
-            return cp.asnumpy(mean), around[1]
-        squares = self.sums(weights, around, search, number, mean)
-        return cp.asnumpy(mean), cp.asnumpy(cp.sqrt(squares / elites))
-
-    def sums(
-        self, weights: Any, around: tuple[Array, Array], search: Search, number: int,
-        centre: Any = None,
-    ) -> Any:  # fmt: skip
-        """Weighted sums of v, (N, m), on the GPU; with a centre those of (v - centre)^2."""
-        cp, shape = require_device(), around[0].shape
-        size, groups = around[0].size, -(-search.samples // GROUP)
-        made = cp.empty((groups, size), "float64")
-        arrays = [
-            np.int64(search.samples), np.int32(size), weights,
-            *(cp.asarray(x, self.dtype) for x in around),
-            np.uint64(0) if centre is None else centre,
-            np.uint64(search.seed), np.uint64(number), made,
-        ]  # fmt: skip
-        self.launches["kt_mean"](groups * -(-size // NORMALS), arrays)
-        return made.sum(0).reshape(shape)
+        return cp.ascontiguousarray(cp.asarray(x, self.dtype))
 
     @property
     def launches(self) -> dict[str, Any]:
         """The kernels on the current GPU, compiled at the first request."""
         device = require_device().cuda.Device().id
         if device not in self._known:
-            source, waiting = self.source(), self.waiting * WARP * ITEMSIZE[self.dtype]
-            shared = {"kt_sample": waiting, "kt_mean": 0}
-            self._known[device] = {name: load(source, name, x) for name, x in shared.items()}
+            source, waiting = self.source(), self.blocks * NORMALS * WARP * ITEMSIZE[self.dtype]
+            # a block of `load_with` has at most four warps
+            temperature = load_with(self.temperature_source(), "kt_temperature", THREADS // 8, 0)
+            self._known[device] = {
+                "kt_sample": load(source, "kt_sample", waiting),
+                "kt_draw": load(source, "kt_draw", 0),
+                "kt_temperature": replace(temperature, threads=THREADS, shared=16),
+            }
         return self._known[device]
 
 

@@ -1,7 +1,7 @@
 """CUDA C++ of iLQR around the graphs of a problem; sizes are defined before this text."""
 
 # Matrices have a column for each of x and u, and a last one: gap, v and g. A lane has one column
-# (of large robots several), a warp of a problem its share of the rows. F and V are in shared memory,
+# (of large robots several), a warp of a problem its share of the rows. F, V are in shared memory,
 # from where all lanes read the same number at a time. Forces find their limits by principal pivots
 # (Judice and Pires 1994): a free force beyond a limit is held there, a held one whose slope leads
 # away from its limit becomes free, all at once. Where that does not help, one at a time.
@@ -109,7 +109,8 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
     const auto fetch = [&](int t) {
         const long long row = (long long)t * problems + b;
 #pragma unroll 4
-        for (int e = me; e < KT_S; e += KT_THREADS) kt_fetch<real>(raw + e, slopes + row * KT_S + e);
+        for (int e = me; e < KT_S; e += KT_THREADS)
+            kt_fetch<real>(raw + e, slopes + row * KT_S + e);
         if (me < KT_M) kt_fetch<real>(now + me, u + row * KT_M + me);
     };
     const auto column = [&](int g) {  // the last one in lanes beyond it
@@ -236,11 +237,10 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
         top = kt_larger(top, kt_fabs(v[i]));
         if (last_part) curved += v[i] * 0;  // NaN where v is not finite
     }
+    const auto other = [&](real x, int far) { return __shfl_sync(KT_ALL, x, lane ^ far); };
     for (int far = KT_WARP / 2; far; far /= 2) {
-        linear += __shfl_sync(KT_ALL, linear, lane ^ far), curved += __shfl_sync(KT_ALL, curved, lane ^ far);
-        open += __shfl_sync(KT_ALL, open, lane ^ far);
-        worst = kt_larger(worst, __shfl_sync(KT_ALL, worst, lane ^ far));
-        top = kt_larger(top, __shfl_sync(KT_ALL, top, lane ^ far));
+        linear += other(linear, far), curved += other(curved, far), open += other(open, far);
+        worst = kt_larger(worst, other(worst, far)), top = kt_larger(top, other(top, far));
     }
     if (lane == 0) sums[part] = open;
     __syncthreads();
@@ -256,8 +256,8 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
 FORWARD = """
 KT_ENTRY(KT_WARP, 1) kt_forward(
     long long count, int problems, int stages, const real *states, const real *forces,
-    const real *gains, const real *changes, const real *gaps, const real *lows, const real *highs,
-    const int *status, const int *which, real *tried_x, real *tried_u) {
+    const real *gains, const real *changes, const real *gaps, const real *p, const real *lows,
+    const real *highs, const int *status, const int *which, real *tried_x, real *tried_u) {
     KT_SHARED(memory);
     const long long first = (long long)blockIdx.x * KT_WARP + threadIdx.x;
     const long long me = first < count ? first : count - 1, b = me / KT_LENGTHS;
@@ -282,7 +282,8 @@ KT_ENTRY(KT_WARP, 1) kt_forward(
         into = copy(into, forces + row * KT_M, KT_M);
         into = copy(into, gains + at * KT_M * KT_N, KT_M * KT_N);
         into = copy(into, changes + at * KT_M, KT_M);
-        copy(into, gaps + row * KT_N, KT_N);
+        into = copy(into, gaps + row * KT_N, KT_N);
+        if (KT_FREE) copy(into, p + row * KT_P, KT_P);
     };
     copy(copy(limits, lows + b * KT_M, KT_M), highs + b * KT_M, KT_M);
     real x[KT_NX];
@@ -385,7 +386,8 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
     mus[b] = mu;
     turns[b] = turn + 1;
     const real values[KT_HISTORY] = {total, length, expected, open, mu, fact[1], (real)moved};
-    for (int j = 0; j < KT_HISTORY; j++)
-        history[((long long)turn * KT_HISTORY + j) * problems + b] = values[j];
+    for (int j = 0; j < KT_HISTORY + KT_KINDS; j++)
+        history[((long long)turn * (KT_HISTORY + KT_KINDS) + j) * problems + b] =
+            j < KT_HISTORY ? values[j] : costs[b * KT_KINDS + j - KT_HISTORY];
 }
 """

@@ -62,6 +62,17 @@ class Plans:
             else:
                 getattr(self, name)[:, which] = x[:, which]
 
+    def one(self, k: int) -> "Plans":
+        """The plan of one problem."""
+        b, history = slice(k, k + 1), list[dict[str, Array]]()
+        for row in self.history:
+            history.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
+        arrays = {key: getattr(self, key)[:, b] for key in ("x", "u", "gaps", "K", "k")}
+        return replace(
+            self, **arrays, costs=self.costs[b], mu=self.mu[b], reasons=self.reasons[b],
+            history=history,
+        )  # fmt: skip
+
     def moved_to(self, x: Array, u: Array) -> "Plans":
         """The same with other states and forces, to begin with."""
         return replace(self, x=x, u=u, history=[])
@@ -73,7 +84,7 @@ class Solver:
     def __init__(self, this: Transcription, limited: bool) -> None:
         self.this = this
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
-        self.stage = Kernel(self.slopes.graph, "stage of a plan", dtypes=("float64",))
+        self.stage = self.slopes.kernel()
         self.last = Kernel(self.end.graph, "end of a plan", dtypes=("float64",))
         self.backward = Riccati(self.slopes, this.space.rates, len(this.actuated), limited)
         self.forward = Forward(this, limited)
@@ -176,7 +187,7 @@ class Solver:
                 {
                     "iteration": np.array(number + 1), "cost": plans.cost, "length": length,
                     "expected": expected, "gap": open_by, "mu": plans.mu.copy(),
-                    "limit error": sums[:, 2],
+                    "limit error": sums[:, 2], "costs": plans.costs.copy(),
                 }
             )  # fmt: skip
         return bool(moved.any())

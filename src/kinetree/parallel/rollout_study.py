@@ -56,8 +56,8 @@ def rollouts(
         dq0: rates at the start, a number or shape (n,), rad/s or m/s, or a distribution such as
             `Normal`.
         duration, dt: of the motion and of its steps, s.
-        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853" with
-            results dt apart.
+        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or with
+            results dt apart "dop853", "radau" or "auto".
         tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
             distribution such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: none.
         F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N, or a distribution

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
-    from kinetree.simulate.core.run import Law, LimitsChoice, MethodName, SimulationOptions
+    from kinetree.simulate.core.run import (
+        Differentiable,
+        Law,
+        LimitsChoice,
+        MethodName,
+        SimulationOptions,
+    )
     from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
@@ -315,7 +321,7 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: MethodName = "rk4",
+        method: Differentiable = "rk4",
         wrt: str | Sequence[str] = ("q0", "dq0"),
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,

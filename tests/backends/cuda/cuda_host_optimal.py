@@ -106,7 +106,10 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(HostLaunch, "folder", folder, raising=False)
     monkeypatch.setattr(CudaKernel, "launch", launch)
     monkeypatch.setattr(CudaKernel, "__call__", lambda self, *x: Kernel(self.graph, "host")(*x))
-    monkeypatch.setattr(cuda_sampling, "load", HostLaunch)
+    for name in ("load", "load_with"):
+        monkeypatch.setattr(cuda_sampling, name, HostLaunch)
+    monkeypatch.setattr(cuda_sampling, "replace", lambda launch, **_: launch)
+    monkeypatch.setattr(cuda_sampling, "THREADS", 32)
     for module in (cuda_ilqr, cuda_sampling):
         monkeypatch.setattr(module, "require_device", lambda: cp)
     monkeypatch.setattr(cuda_ilqr, "load_narrow", HostLaunch)

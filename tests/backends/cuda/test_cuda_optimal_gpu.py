@@ -21,7 +21,7 @@ def test_one_problem_takes_the_best_length_until_it_has_converged():
 
 def test_an_arm_of_seven_joints_and_a_robot_with_a_free_base():
     problem, q0 = bent_arm(steps=8)
-    agree(problem, q0, iterations=2)
+    agree(problem, q0[:3], iterations=2)
     problem, q0 = hopping()
     agree(problem, q0, iterations=1)
 
@@ -39,10 +39,10 @@ def test_arrays_on_the_gpu_stay_there(cp):
 
 
 @pytest.mark.parametrize("method", ["mppi", "cross-entropy"])
-@pytest.mark.parametrize("samples", [300, 70000])
+@pytest.mark.parametrize("samples", [300, 4096])
 def test_samples_have_the_costs_of_the_cpu(cp, method, samples):
     options = {"samples": samples, "iterations": 2, "seed": 2**40 + 7, "method": method}
-    options |= {"smooth": 0.05, "noise": [3.0, 2.0]}
+    options |= {"noise": [3.0, 2.0]}
     found, expected = (arm().sample([0.2, 0.1], target=x, **options) for x in ("cuda", "cpu"))
     # the CPU may take NumPy's sines here, which differ in the last bit
     least = [x.history[0]["least"] for x in (found, expected)]

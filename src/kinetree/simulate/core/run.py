@@ -40,9 +40,10 @@ ADAPTIVE_METHODS = (ADAPTIVE, "radau", "auto")
 LIMITS = ("stop", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-MethodName = Literal[
-    "dop853", "radau", "auto", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"
+Differentiable = Literal[
+    "dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"
 ]
+MethodName = Literal[Differentiable, "radau", "auto"]
 LimitsChoice = Literal["stop", "record", "ignore"]
 
 

@@ -26,9 +26,9 @@ from kinetree.simulate.core.laws import shifted
 from kinetree.simulate.core.run import (
     ADAPTIVE,
     ADAPTIVE_METHODS,
+    Differentiable,
     Law,
     LimitsChoice,
-    MethodName,
     Run,
     checked,
 )
@@ -57,7 +57,7 @@ def sensitivities(
     *,
     duration: float,
     dt: float | None = None,
-    method: MethodName = "rk4",
+    method: Differentiable = "rk4",
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
