@@ -1,13 +1,11 @@
-"""iLQR of many problems on a GPU: five launches an iteration, and no word to the CPU in between.
+"""iLQR of many problems on a GPU: six launches an iteration, and no word to the CPU in between.
 
-Slopes of all stages and of the ends have a thread each. Backward in time a problem has a warp, with
-its matrices in shared memory. Forward in time each of the eight lengths of each problem has a
-thread; the numbers of the next stage arrive while one is computed. Last, a warp for each problem
-takes a length and sets the regularisation. The steps are those of `ilqr.py`: a batch takes the
-first length that is better, a single problem the best one.
-
-Backward, all forces are free at first. Only where the result is beyond a limit, Newton's method
-with projections finds the forces at their limits.
+Slopes of all stages and of the ends have a thread each, at the same time. Backward in time a
+problem has some warps. Forward in time each of the eight lengths of each problem has a thread, which
+computes states and forces; the numbers of the next stage arrive while one is computed. Costs of all
+lengths and stages have a thread each. Last, a warp for each problem takes a length and sets the
+regularisation. The steps are those of `ilqr.py`: a batch takes the first length that is better, a
+single problem the best one.
 """
 
 from collections.abc import Callable
@@ -249,7 +247,7 @@ class Work:
         stage = CudaKernel(s.slopes.graph, "stage of a plan", budget=stage_bytes())
         self.stage = stage.launch("float64", N * B)
         self.last = s.last.launch("float64", B)
-        self.warps = warps_of(B)
+        self.warps = warps_of(B, n + m + 1)
         self.launches = s.launches(self.warps)
         self.replay: Callable[[], None] = captured(cp, self.enqueue)
 
@@ -347,10 +345,10 @@ def stage_bytes() -> int:
     return min(STAGE_BYTES, shared_bytes() // WARP)
 
 
-def warps_of(problems: int) -> int:
-    """Warps for a problem backward in time: several where the GPU has room for them."""
+def warps_of(problems: int, columns: int) -> int:
+    """Warps of a problem backward in time: several for few problems, and for large robots."""
     count = require_device().cuda.Device().attributes["MultiProcessorCount"]
-    return 4 if problems <= count else 2 if problems <= 2 * count else 1
+    return 4 if problems <= count or columns > WARP else 2 if problems <= 2 * count else 1
 
 
 def beside(first: Callable[[], None], second: Callable[[], None]) -> None:

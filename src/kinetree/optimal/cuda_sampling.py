@@ -40,7 +40,7 @@ from kinetree.optimal.sampling import (
 )
 
 NORMALS = 2 * BLOCK  # normal numbers that a thread draws at once
-WEIGHED = 4096  # samples that decide the temperature
+WEIGHED = 2048  # samples that decide the temperature
 FINEST = 4  # whole weights of a sample that counts, at least, on average
 THREADS = 1024  # that find the temperature
 
@@ -78,14 +78,17 @@ KT_FUNCTION void kt_normals(
 
 // thread of some numbers of a sample that counts
 KT_ENTRY(128, 1) kt_draw(
-    long long count, const long long *samples, unsigned long long seed,
-    unsigned long long iteration, double *numbers) {
+    long long count, const long long *samples, const double *weights, unsigned long long seed,
+    unsigned long long iteration, double *numbers, double *weighted) {
     const long long me = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (me >= count) return;
     const long long sample = samples[me / @BLOCKS@];
     real drawn[@NORMALS@];
     kt_normals(sample * @BLOCKS@ + me % @BLOCKS@, seed, iteration, drawn, 1);
-    for (int e = 0; e < @NORMALS@; e++) numbers[me * @NORMALS@ + e] = sample ? drawn[e] : 0;
+    for (int e = 0; e < @NORMALS@; e++) {
+        const double z = sample ? drawn[e] : 0;
+        numbers[me * @NORMALS@ + e] = z, weighted[me * @NORMALS@ + e] = z * weights[sample];
+    }
 }
 """
 # in float32, faster than those with the bits of the CPU, which are computed in float64
@@ -160,21 +163,16 @@ KT_ENTRY(1024, 1) kt_temperature(
     long long count, int samples, const double *costs, const double *least,
     unsigned long long share, double *temperature) {
     KT_SHARED(memory);
-    double *sums = (double *)memory, lower = 1e-12, upper = 1e12, middle = 1, over[@EACH@];
+    double *sums = (double *)memory, lower = 1e-30, upper = 1e30, middle = 1, over[@EACH@];
     const int me = threadIdx.x, warps = blockDim.x / KT_WARP;
-    int finite = 0;  // costs are in order
-    for (int high = samples; finite < high;) {
-        const int s = (finite + high) / 2;
-        kt_is_finite(costs[s]) ? finite = s + 1 : high = s;
-    }
-    double scale = finite ? costs[finite / 2] - *least : 1;
-    if (scale == 0) scale = costs[finite - 1] - *least;
-    if (scale == 0) scale = 1;
+    int finite = 0;
+    for (int s = 0; s < samples; s += blockDim.x)
+        finite += __syncthreads_count(s + me < samples && kt_is_finite(costs[s + me]));
     const double few = kt_bits(share) * finite, counting = few < 1 ? 1 : few;
 #pragma unroll
     for (int e = 0; e < @EACH@; e++) {
         const int s = e * blockDim.x + me;
-        over[e] = s < finite ? costs[s] - *least : kt_bits(0x7ffull << 52);
+        over[e] = s < samples ? costs[s] - *least : kt_bits(0x7ffull << 52);
     }
 #pragma unroll 1
     for (int k = 0; k < @HALVINGS@; k++) {
@@ -182,7 +180,7 @@ KT_ENTRY(1024, 1) kt_temperature(
         middle = kt_sqrt(lower * upper);
 #pragma unroll
         for (int e = 0; e < @EACH@; e++) {
-            const double i = -over[e] / (scale * middle);
+            const double i = -over[e] / middle;
             double w[1];
 @EXP@
             once += w[0], twice += w[0] * w[0];
@@ -198,7 +196,7 @@ KT_ENTRY(1024, 1) kt_temperature(
         __syncthreads();
         (once * once < counting * twice ? lower : upper) = middle;
     }
-    if (me == 0) *temperature = scale * middle;
+    if (me == 0) *temperature = middle;
 }
 """
 
@@ -280,7 +278,7 @@ class CudaSampler:
             least = costs.min(keepdims=True)
             if search.method == METHODS[0]:
                 T, few = cp.empty(1), np.int32(min(S, WEIGHED))
-                launches["kt_temperature"](THREADS, [few, cp.sort(costs[:few]), least, share, T])
+                launches["kt_temperature"](THREADS, [few, costs, least, share, T])
                 w = self.exponential((least - costs) / T)
             else:
                 count = max(1, int(search.share * int(cp.isfinite(costs).sum())))
@@ -288,12 +286,12 @@ class CudaSampler:
                 w[cp.argsort(costs)[:count]] = 1.0
             w = cp.rint(w * (grid / w.sum()))
             counted = cp.flatnonzero(w)
-            z = cp.empty((len(counted), self.blocks * NORMALS))
-            launches["kt_draw"](len(counted) * self.blocks, [counted, seed, turn, z])
-            z = z[:, :size]
-            weighted = z * w[counted, None]
-            step, spread = weighted.sum(0) / (grid * Z_GRID), weighted.T @ z / (grid * Z_GRID**2)
-            return float(least[0]), cp.asnumpy(step), cp.asnumpy(spread)
+            z, weighted = cp.empty((2, len(counted), self.blocks * NORMALS))
+            arguments = [counted, w, seed, turn, z, weighted]
+            launches["kt_draw"](len(counted) * self.blocks, arguments)
+            step = w[counted] @ z / (grid * Z_GRID)
+            spread = weighted.T @ z / (grid * Z_GRID**2)
+            return float(least[0]), cp.asnumpy(step)[:size], cp.asnumpy(spread)[:size, :size]
 
         return weighed
 

@@ -233,11 +233,12 @@ class Problem:
         """
         x0, single = self._start_of(q0, dq0, target)
         bounds, numbers = bounds_of_forces(self), numbers_of_all(self, len(x0))
-        solver, options = self.solver, dict[str, Any]()
+        make, options = Solver, {}
         if target != "cpu":
             from kinetree.optimal.cuda_ilqr import CudaSolver
 
-            solver, options = self._solver(CudaSolver), {"stay": is_on_gpu(q0)}
+            make, options = CudaSolver, {"stay": is_on_gpu(q0)}
+        solver = self._solver(make)
         x, u = self._guess(guess, x0, numbers, bounds, solver)
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(

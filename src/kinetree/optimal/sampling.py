@@ -44,7 +44,7 @@ BLOCK = 4  # words of 64 bits that Philox makes at once, each for two normal num
 KNOTS = 8  # where no number is given, but fewer than steps, and with all motors at most
 COORDINATES = 96  # of a sample, for which some thousand samples suffice
 LEARNED = 0.8  # share of the new spread; 0.5 needs a third more iterations for Panda, 1 is unsteady
-HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 24 decades
+HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 60 decades
 ROWS = 16  # samples in one product of matrices, which BLAS then takes to no other threads
 Z_GRID, L_GRID, W_GRID = 2.0**16, 2.0**24, 2.0**14  # |z| < 8: products and sums are below 2^53
 
@@ -252,11 +252,10 @@ def weights_of(costs: Array, search: Search) -> Array:
         w[np.argsort(costs, kind="stable")[: int(counting)]] = 1.0
     else:
         over = costs - costs.min()
-        scale = np.sort(over)[len(over) // 2] or over.max() or 1.0  # few samples may cost 1e100
-        interval = np.array([1e-12, 1e12])  # of the temperature, of this scale
+        interval = np.array([1e-30, 1e30])  # of the temperature; samples that explode cost 1e100
         for _ in range(HALVINGS):
             middle = np.sqrt(interval[0] * interval[1])
-            w = exponential()(-over / (scale * middle))
+            w = exponential()(-over / middle)
             few = np.add.accumulate(w)[-1] ** 2 < counting * np.add.accumulate(w * w)[-1]
             interval[0 if few else 1] = middle
     return np.rint(w * (W_GRID / np.add.accumulate(w)[-1]))

@@ -54,6 +54,7 @@ static unsigned __ballot_sync(unsigned, bool x) {
     __syncwarp();
     return all;
 }
+static int __syncthreads_count(bool x) { return __popc(__ballot_sync(0, x)); }
 """  # a block has one warp
 
 
@@ -114,6 +115,6 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         monkeypatch.setattr(module, "require_device", lambda: cp)
     monkeypatch.setattr(cuda_ilqr, "load_narrow", HostLaunch)
     monkeypatch.setattr(cuda_ilqr, "shared_bytes", lambda: 99 << 10)
-    monkeypatch.setattr(cuda_ilqr, "warps_of", lambda problems: 1)
+    monkeypatch.setattr(cuda_ilqr, "warps_of", lambda *_: 1)
     monkeypatch.setattr(cuda_ilqr, "beside", lambda *calls: [call() for call in calls])
     monkeypatch.setattr(cuda_ilqr, "captured", lambda cp, enqueue: enqueue)
