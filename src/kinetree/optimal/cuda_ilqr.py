@@ -1,11 +1,10 @@
 """iLQR of many problems on a GPU: six launches an iteration, and no word to the CPU in between.
 
 Slopes of all stages and of the ends have a thread each, at the same time. Backward in time a
-problem has some warps. Forward in time each of the eight lengths of each problem has a thread, which
-computes states and forces; the numbers of the next stage arrive while one is computed. Costs of all
-lengths and stages have a thread each. Last, a warp for each problem takes a length and sets the
-regularisation. The steps are those of `ilqr.py`: a batch takes the first length that is better, a
-single problem the best one.
+problem has some warps. Forward in time each of the eight lengths of each problem has a thread that
+computes states and forces; the numbers of the next stage arrive while one is computed. Costs of
+all lengths and stages have a thread each. Last, a warp for each problem takes the best length and
+sets the regularisation, by the rules of `driver.py`.
 """
 
 from collections.abc import Callable
@@ -27,24 +26,24 @@ from kinetree.engine.cuda.prelude import prelude
 from kinetree.errors import CompileError
 from kinetree.optimal.cuda_sampling import written
 from kinetree.optimal.cuda_text import BACKWARD, FORWARD, PICK
-from kinetree.optimal.forward import Bounds, clipped
-from kinetree.optimal.ilqr import (
-    BAD_START,
-    CONVERGED,
+from kinetree.optimal.driver import (
     FIRST_MU,
-    ITERATIONS,
-    LENGTHS,
-    MOST_MU,
+    HIDDEN,
+    HISTORY,
+    LAST_MU,
+    LEAST_CURVATURE,
+    LONG,
     MULTIPLIER,
-    STUCK,
-    TIME,
-    Plans,
+    OF_FIRST,
+    SHORT,
 )
+from kinetree.optimal.forward import Bounds, clipped
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, ITERATIONS, STUCK, TIME, Plans
+from kinetree.optimal.plain import LENGTHS
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, product, stage_slopes
 
 REASONS = (ITERATIONS, CONVERGED, STUCK, BAD_START)  # by the status of a problem; 0 is active
-FACTS = ("expected", "limit error", "gap", "multiplier", "sound")
-HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error", "moved")
+FACTS = ("expected", "limit error", "gap", "multiplier", "sound", "scale")
 ROUNDS = 64  # that find the forces at their limits; few stages need more than four
 STAGE_BYTES = 4096  # of shared memory for a stage; measured: half the time of the usual 1792
 UNSEEN = 4  # iterations between looks at the status: those of ended problems do nothing
@@ -84,7 +83,7 @@ class CudaSolver:
     @property
     def raw(self) -> int:
         """Room for the slopes of a stage or of the end, behind which are numbers."""
-        return max(self.slopes.size, self.end.graph.outputs[0].size)
+        return max(self.slopes.graph.outputs[0].size, self.end.graph.outputs[0].size)
 
     @property
     def tables(self) -> tuple[Array, Array, Array]:
@@ -133,15 +132,18 @@ class CudaSolver:
         for name, lines in parts.items():
             text = text.replace(f"@{name}@", "\n".join(lines))
         numbers = {
-            "N": self.n, "M": m, "NX": self.nx, "KINDS": len(this.costs), "S": self.slopes.size,
+            "N": self.n, "M": m, "NX": self.nx, "KINDS": len(this.costs),
+            "S": self.slopes.graph.outputs[0].size,
             "P": this.layout.size, "LENGTHS": len(LENGTHS), "LIMITED": int(self.limited),
             "FREE": int(bool(this.free)),
             "PITCH": self.pitch, "RAW": self.raw, "NUMBERS": len(self.tables[0]),
             "END_S": self.end.graph.outputs[0].size, "TILE": int(starts[-1]),
             "GROUP": 2 * int(starts[-1]) + 2 * m, "ROUNDS": ROUNDS, "WARPS": warps,
             "THREADS": WARP * warps, "X_ROWS": -(-self.n // warps), "U_ROWS": -(-m // warps),
-            "FIRST_MU": FIRST_MU, "MOST_MU": MOST_MU, "MULTIPLIER": MULTIPLIER,
-            "FACTS": len(FACTS), "HISTORY": len(HISTORY),
+            "FIRST_MU": FIRST_MU, "LAST_MU": LAST_MU,
+            "MULTIPLIER": MULTIPLIER, "SHORT": SHORT, "LONG": LONG, "HIDDEN": HIDDEN,
+            "OF_FIRST": OF_FIRST, "LEAST_CURVATURE": LEAST_CURVATURE,
+            "FACTS": len(FACTS), "HISTORY": len(HISTORY) + 1,
         }  # fmt: skip
         defined = "\n".join(f"#define KT_{name} {value!r}" for name, value in numbers.items())
         head = prelude("float64", step, costs, end)
@@ -187,38 +189,37 @@ class CudaSolver:
     def rollout(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Any:
         """States (N + 1, B, nx), NumPy's, of the motions from x0, (B, nx), under the forces u."""
         work = self.work(*u.shape[:2])
-        work.begin(np.broadcast_to(x0, (len(u) + 1, *x0.shape)), u, p, bounds, None)
+        work.begin(np.broadcast_to(x0, (len(u) + 1, *x0.shape)), u, p, bounds)
         work.forward()
         work.x[1:] = work.tried["x"][1:, :: len(LENGTHS)]
         return require_device().asnumpy(work.x)
 
     def solve(
         self, x: Array, u: Array, p: Array, bounds: Bounds, *, iterations: int, tolerance: float,
-        seconds: float = np.inf, mu: Array | None = None,
-        each: Callable[[Plans], None] | None = None, stay: bool = False,
+        seconds: float = np.inf, each: Callable[[int], None] | None = None, stay: bool = False,
     ) -> Plans:  # fmt: skip
         """Improve plans, as `Solver.solve`; `stay`: its arrays are CuPy's and stay on the GPU."""
         begun, (N, B, _), cp = perf_counter(), u.shape, require_device()
         work = self.work(N, B)
-        work.begin(x, np.clip(u, bounds.low, bounds.high), p, bounds, mu)
+        work.begin(x, np.clip(u, bounds.low, bounds.high), p, bounds)
         work.measure(tolerance)
-        plans = Plans(*(np.zeros(0),) * 7, reasons=[])
-        status, timely = cp.asnumpy(work.status), True
+        status, timely, history = cp.asnumpy(work.status), True, list[dict[str, Array]]()
         for first in range(0, iterations, UNSEEN):
             timely = perf_counter() - begun <= seconds
             if not timely or status.all():
                 break
             rows = work.iterate(min(UNSEEN, iterations - first))
             status = cp.asnumpy(work.status)
-            for k, row in enumerate(rows):
-                facts = dict(zip(HISTORY, row, strict=False)) | {"costs": row[len(HISTORY) :].T}
-                if facts.pop("moved").any():
-                    plans.history.append({"iteration": np.array(first + k + 1), **facts})
-                if each is not None:
-                    each(plans)
+            for k, (*facts, moved) in enumerate(rows[:, : len(HISTORY) + 1], first + 1):
+                if moved.any():
+                    costs = rows[k - first - 1, len(HISTORY) + 1 :].T
+                    row = {"iteration": np.array(k), **dict(zip(HISTORY, facts, strict=True))}
+                    history.append({**row, "costs": costs})
+            if each is not None:
+                each(first + len(rows))
         reasons = [REASONS[k] if timely or k else TIME for k in status]
         arrays = {key: v if stay else cp.asnumpy(v) for key, v in work.results().items()}
-        return replace(plans, **arrays, reasons=reasons)
+        return Plans(**arrays, reasons=reasons, history=history)
 
 
 class Work:
@@ -230,18 +231,21 @@ class Work:
         n, m, nx, kinds = s.n, s.m, s.nx, len(s.this.costs)
         self.x, self.u = cp.empty((N + 1, B, nx)), cp.empty((N, B, m))
         self.p = cp.empty((N + 1, B, s.this.layout.size))
-        self.slopes, self.stage_costs = cp.empty((N, B, s.slopes.size)), cp.empty((N, B, kinds))
+        self.slopes, self.stage_costs = (
+            cp.empty((N, B, s.slopes.graph.outputs[0].size)),
+            cp.empty((N, B, kinds)),
+        )
         self.end, self.end_costs = cp.empty((B, s.end.graph.outputs[0].size)), cp.empty((B, kinds))
         self.K, self.k = cp.empty((2, N, B, m * n)), cp.empty((2, N, B, m))
         self.gaps, self.facts = cp.empty((N, B, n)), cp.zeros((B, len(FACTS)))
         self.low, self.high = cp.empty((B, m)), cp.empty((B, m))
-        self.costs, self.mu, self.scale = cp.empty((B, kinds)), cp.empty(B), cp.empty(B)
+        self.costs, self.mu, self.first_cost = cp.empty((B, kinds)), cp.empty(B), cp.empty(B)
         self.status, self.which, self.turn = (cp.zeros(B, "int32") for _ in range(3))
         self.tried = {
             "x": cp.empty((N + 1, L * B, nx)), "u": cp.empty((N, L * B, m)),
             "costs": cp.empty((N + 1, L * B, kinds)),
         }  # fmt: skip
-        self.history = cp.zeros((UNSEEN, len(HISTORY) + kinds, B))
+        self.history = cp.zeros((UNSEEN, len(HISTORY) + 1 + kinds, B))
         self.tolerance = cp.empty(1)
         self.tables = [cp.asarray(x) for x in s.tables]
         stage = CudaKernel(s.slopes.graph, "stage of a plan", budget=stage_bytes())
@@ -251,16 +255,16 @@ class Work:
         self.launches = s.launches(self.warps)
         self.replay: Callable[[], None] = captured(cp, self.enqueue)
 
-    def begin(self, x: Array, u: Array, p: Array, bounds: Bounds, mu: Array | None) -> None:
+    def begin(self, x: Array, u: Array, p: Array, bounds: Bounds) -> None:
         """Set plans to begin with; their feedback is zero."""
         cp = self.cp
         shared = p.strides[1] == 0  # the same numbers for all problems travel once
         for target, source in (
             (self.x, x), (self.u, u), (self.p, p[:, :1] if shared else p),
-            (self.low, bounds.low), (self.high, bounds.high), (self.mu, 0.0 if mu is None else mu),
+            (self.low, bounds.low), (self.high, bounds.high),
         ):  # fmt: skip
             target[...] = cp.asarray(source)
-        for zeroed in (self.K, self.k, self.gaps, self.status, self.which, self.turn):
+        for zeroed in (self.K, self.k, self.gaps, self.mu, self.status, self.which, self.turn):
             zeroed[...] = 0
 
     def linearise(self) -> None:
@@ -294,22 +298,19 @@ class Work:
         self.launches["kt_backward"](self.B * WARP * self.warps, arrays)
         self.forward()
         arrays = [
-            B, N, self.tolerance, self.facts, tried["x"], tried["u"], tried["costs"], self.scale,
+            B, N, self.tolerance, self.facts, tried["x"], tried["u"], tried["costs"],
+            self.first_cost,
             self.x, self.u, self.costs, self.mu, self.status, self.which, self.turn, self.history,
         ]  # fmt: skip
         self.launches["kt_pick"](self.B * WARP, arrays)
 
     def measure(self, tolerance: float) -> None:
-        """Costs and curvature of the plans to begin with."""
-        cp, n = self.cp, self.solver.n
+        """Costs of the plans to begin with."""
         self.tolerance[...] = tolerance
         self.linearise()
         self.costs[...] = self.stage_costs.sum(0) + self.end_costs
-        H = self.solver.slopes.hessian
-        by_force = Pattern(np.diag(H.places)[n:], np.diag(H.numbers)[n:])
-        largest = self.filled(by_force).max(2).max(0)
-        self.scale[...] = cp.maximum(largest, 1e-12)
-        self.status[~cp.isfinite(self.costs.sum(1))] = REASONS.index(BAD_START)
+        self.first_cost[...] = self.costs.sum(1)
+        self.status[~self.cp.isfinite(self.first_cost)] = REASONS.index(BAD_START)
 
     def iterate(self, count: int) -> Array:
         """So many iterations; their `HISTORY`, (count, columns, B)."""

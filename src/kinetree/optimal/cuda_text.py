@@ -120,7 +120,9 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
     real *value = both + 2 * part * KT_M, *limit = value + KT_M;
     const real lowest = lane < KT_M ? lows[(long long)b * KT_M + lane] : 0;
     const real highest = lane < KT_M ? highs[(long long)b * KT_M + lane] : 0;
+    const real mu = mus[b];
     real low = 0, high = 0, linear = 0, curved = 0, worst = 0, open = 0, top = 0;
+    real scale = KT_LEAST_CURVATURE;
     const auto measure = [&](long long at) {  // of the stage before
         if (lane >= KT_M) return;
         const real *M = U + lane * KT_PITCH + KT_N, slope = M[KT_M], x = value[lane];
@@ -130,9 +132,8 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
         linear = kt_fma(x, slope, linear);
         curved = kt_fma(0.5 * x, steep - slope, curved);
         const real better = kt_clip(x - steep * kt_guess(M[lane]), low, high);
-        worst = kt_larger(worst, kt_fabs(x - better));
+        worst = kt_larger(worst, kt_fabs(x - better)), scale = kt_larger(scale, M[lane] - mu);
     };
-    const real mu = mus[b];
     const long long chosen = (long long)(1 - which[b]) * stages;
     const int x0 = part * KT_X_ROWS, u0 = KT_N + part * KT_U_ROWS;  // first rows of this warp
     const bool last_part = part == KT_WARPS - 1;
@@ -241,6 +242,7 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
     for (int far = KT_WARP / 2; far; far /= 2) {
         linear += other(linear, far), curved += other(curved, far), open += other(open, far);
         worst = kt_larger(worst, other(worst, far)), top = kt_larger(top, other(top, far));
+        scale = kt_larger(scale, other(scale, far));
     }
     if (lane == 0) sums[part] = open;
     __syncthreads();
@@ -249,6 +251,7 @@ KT_ENTRY(KT_THREADS, 1) kt_backward(
     real *fact = facts + (long long)b * KT_FACTS;
     fact[0] = -(linear + curved), fact[1] = KT_LIMITED ? worst : 0, fact[2] = open;
     fact[3] = KT_MULTIPLIER * top, fact[4] = kt_is_finite(linear) && kt_is_finite(curved);
+    fact[5] = scale;
 }
 """
 
@@ -324,7 +327,7 @@ KT_ENTRY(KT_WARP, 1) kt_costs(
 PICK = """
 KT_ENTRY(KT_WARP, 1) kt_pick(
     long long count, int problems, int stages, const real *tolerances, const real *facts,
-    const real *tried_x, const real *tried_u, const real *tried_costs, const real *scales,
+    const real *tried_x, const real *tried_u, const real *tried_costs, const real *first_costs,
     real *states, real *forces, real *costs, real *mus, int *status, int *which, int *turns,
     real *history) {
     KT_SHARED(memory);
@@ -332,9 +335,10 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
     const int lane = threadIdx.x, turn = turns[blockIdx.x];
     const long long b = blockIdx.x, tries = (long long)problems * KT_LENGTHS;
     const real *fact = facts + b * KT_FACTS;
-    const real expected = fact[0], open = fact[2], penalty = open > 0 ? fact[3] * open : 0;
-    const bool active = status[b] == 0, sound = fact[4] != 0;
-    real total = 0, mu = mus[b], scale = scales[b], length = 0;
+    const real expected = fact[0], open = fact[2], scale = fact[5];
+    const bool active = status[b] == 0, closed = open <= tolerances[0];
+    const real penalty = closed ? 0 : fact[3] * open, first_mu = KT_FIRST_MU * scale;
+    real total = 0, mu = mus[b], length = 0;
     for (int e = lane; active && e < KT_LENGTHS * KT_KINDS; e += KT_WARP) {
         real sum = 0;
 #pragma unroll 8
@@ -344,8 +348,9 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
     }
     __syncwarp();
     for (int j = 0; j < KT_KINDS; j++) total += costs[b * KT_KINDS + j];
-    const real small = tolerances[0] * (1 + kt_fabs(total));
-    const bool closed = open <= tolerances[0];
+    const real measure = total + KT_OF_FIRST * first_costs[b], small = tolerances[0] * measure;
+    // no sum of squares falls by more than itself
+    const bool sound = fact[4] != 0 && !(closed && expected > 2 * measure);
     const bool done = active && sound && closed && expected <= small;
     real least = total + penalty;
     int taken = -1;
@@ -353,8 +358,7 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
         real cost = 0, a = 1.0 / (1 << k);
         for (int j = 0; j < KT_KINDS; j++) cost += sums[k * KT_KINDS + j];
         const real merit = cost + (1 - a) * penalty;
-        if (merit < least && (taken < 0 || problems == 1))
-            taken = k, least = merit, length = a, total = cost;
+        if (merit < least) taken = k, least = merit, length = a, total = cost;
     }
     __syncwarp();
     const bool moved = taken >= 0;
@@ -374,12 +378,13 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
     if (lane) return;
     if (moved) {
         for (int j = 0; j < KT_KINDS; j++) costs[b * KT_KINDS + j] = sums[taken * KT_KINDS + j];
-        mu = mu / 10 > KT_FIRST_MU * scale / 100 ? mu / 10 : 0;
+        if (length < KT_SHORT) mu = kt_larger(10 * mu, first_mu);
+        else if (length > KT_LONG) mu = mu > first_mu / 10 ? 0.1 * mu : 0;
     } else if (active && !done) {
+        mu = kt_larger(10 * mu, first_mu);
         // rounding hides a decrease that is still expected but tiny
-        if (sound && closed && expected <= 1e3 * small) status[b] = 1;
-        else mu = kt_larger(10 * mu, KT_FIRST_MU * scale);
-        if (mu > KT_MOST_MU * scale) status[b] = 2;
+        if (sound && closed && expected <= KT_HIDDEN * small) status[b] = 1;
+        else if (mu > KT_LAST_MU * scale) status[b] = 2;
     }
     if (done) status[b] = 1;
     if (moved || done) which[b] = 1 - which[b];

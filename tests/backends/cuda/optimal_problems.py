@@ -51,5 +51,5 @@ def agree(problem: optimal.Problem, q0: Any, **options: Any) -> None:
     for name in ("q", "dq", "tau", "gains", "cost"):
         x, y = np.asarray(getattr(found, name)), np.asarray(getattr(expected, name))
         np.testing.assert_allclose(x, y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
-    np.testing.assert_array_equal(found.plans.mu, expected.plans.mu)
+    np.testing.assert_allclose(found.plans.mu, expected.plans.mu, rtol=CLOSE)
     assert found.gap < CLOSE
