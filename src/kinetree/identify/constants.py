@@ -104,7 +104,7 @@ KERNEL_REACH = 2.0  # half length of the kernel, times 1 / cutoff
 KAISER_SHAPE = 6.0  # of the Kaiser window: 60 dB beyond 1.5 times the cutoff
 ROW_SPACING = 0.5  # of rows, times 1 / cutoff: the noise of rows is close to white
 ROW_GROUP = 48  # rows that are computed by one product of matrices
-FORCE_BAND = 5.0  # cutoff of joint forces over that of the motion
+FORCE_BAND, WIDEST_FORCES = 5.0, 50.0  # cutoff of joint forces over that of the motion; Hz
 FINEST_CUTOFF = 0.2  # cutoff, in periods per sample, from which every sample is a row
 STRETCH_GAP = 1.5  # times the median step: longer steps separate stretches
 
@@ -120,7 +120,7 @@ REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 LONGEST_LAG = 0.5  # tried in both directions, times the robot's own time of about 0.3 s, or
 LAG_SHARE = 0.05  # of the longest stretch
 LAG_GRID = 41  # lags that are tried first
-LAG_STEPS = 8
+LAG_STEPS, LAG_SETTLED = 8, 0.03  # steps; standard errors by which the last one may move a lag
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
 LARGER_LAG = 0.1  # rows by which reversals of filtered rates may make a lag too small
@@ -163,7 +163,7 @@ LAW_SAMPLES, LAW_ROWS = 60_000, 12_000
 LAW_STRETCHES = 8  # of a longer recording
 
 # Friction: search of shapes
-THIN_SAMPLES = 800  # samples of the grid and of the first steps
+THIN_SAMPLES, SHAPE_ROWS = 800, 2000  # samples, or rows of a low-pass, of grid and first steps
 GRID_SWEEPS, GRID_SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
 SHAPE_STEPS, SHAPE_TRIES = 40, 12
 # first damping, in terms of squares of the derivatives; its changes
@@ -181,6 +181,7 @@ FAINTEST_COLUMN = 1e-5  # smaller additions of a column would be known with 100,
 
 # Fit: least squares
 HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
+CLIPPED_SLOPE = 1e-9  # of psi where it is clipped: a parameter of clipped rows alone has an error
 FIT_ROUNDS = 50
 FIT_SETTLED = 1e-9, 1e-3  # standard errors by which the last round may change beta, if rows are
 MANY_ROWS = 100_000  # at most so many, or more

@@ -92,8 +92,9 @@ class Rows:
 
     def forces(self, motion: Motion) -> Array:
         """Joint forces of the fit at each sample of another motion, (T, n), without shapes."""
-        beta, sought = self.solution[0][: len(self.linear)], self.result.sought
-        return in_blocks(lambda *x: sought.regressor(*x)[..., self.linear] @ beta, *motion)
+        x = np.zeros(len(self.result.sought.names))
+        x[self.linear] = self.solution[0][: len(self.linear)]
+        return in_blocks(lambda *some: self.result.sought.linear_forces(*some, x), *motion)
 
     def low_passed(self, samples: Array) -> Array:
         """Rows of samples of `data`, (T, ...), in the band of W and y."""

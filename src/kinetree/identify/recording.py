@@ -157,6 +157,15 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
     )
 
 
+def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
+    """The recording, or stretches of it that have at most so many samples together."""
+    if len(data) <= most:
+        return [data]
+    length = most // const.LAW_STRETCHES
+    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
+    return [data.part(slice(a, a + length)) for a in starts.tolist()]
+
+
 @typed
 def make_recording(
     robot: Robot,

@@ -31,7 +31,7 @@ from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import silent_columns
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
-from kinetree.identify.recording import Recording
+from kinetree.identify.recording import Recording, some_parts
 from kinetree.identify.trials import (
     CANDIDATES,
     Candidate,
@@ -121,15 +121,6 @@ def _most_samples(data: Recording, cutoff: float | None) -> int:
     first = data.part(slice(0, const.LAW_SAMPLES))
     rows = sum(band.rows for band in bands_of(first, cutoff))
     return min(const.LAW_SAMPLES, const.LAW_ROWS * len(first) // rows)
-
-
-def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
-    """The recording, or stretches of it that have at most so many samples together."""
-    if len(data) <= most:
-        return [data]
-    length = most // const.LAW_STRETCHES
-    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
-    return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
 def _kept_friction(robot: Robot, state: tuple[Array, Array, Array]) -> dict[str, Array]:
