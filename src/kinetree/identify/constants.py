@@ -116,6 +116,12 @@ PIECES_TOGETHER = 4  # pieces of a long recording that take as much memory toget
 # Rows: regressors
 REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 
+# Plain least squares, a rival
+PLAIN_CUTOFF = 10.0  # Hz
+PLAIN_BLOCKS, PLAIN_FOLDS = 20, 4  # blocks of rows, and folds of blocks spread over them
+PLAIN_SAMPLES = 20_000  # of a recording that are used, in stretches
+AGAIN_SAMPLES = 200_000  # of a recording that is kept to be filtered again
+
 # Lag of joint forces
 LONGEST_LAG = 0.5  # tried in both directions, times the robot's own time of about 0.3 s, or
 LAG_SHARE = 0.05  # of the longest stretch
@@ -123,6 +129,7 @@ LAG_GRID = 41  # lags that are tried first
 LAG_STEPS, LAG_SETTLED = 8, 0.03  # steps; standard errors by which the last one may move a lag
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
+SURE_STICKING = 10.0  # the same of friction that is late, and of no filter's reversals
 LARGER_LAG = 0.1  # rows by which reversals of filtered rates may make a lag too small
 LAG_SAMPLES, LAG_ROWS = 60_000, 10_000  # that are used
 # time constants of a low-pass, and what the delay beside it is more than the rest, times the lag
@@ -265,11 +272,16 @@ FINEST_ERROR = 3e-4  # of a joint's force: smaller errors, as those of filters, 
 PHI_STEP = 1e-4  # of phi, for derivatives
 PHI_STEPS, LONGEST_PHI_STEP = 6, 0.3  # of Gauss and Newton, and the longest step of phi
 SINGULAR_VALUE = 1e-7  # relative size of singular values that count as zero: far above rounding
+COUPLED_JOINTS = 2  # joints from one to another whose motor may turn with it
 TOP_FORCE = 0.97  # quantile of a joint's force beyond which saturation is sought
 # shares of the duration after which a payload may change
 CHANGE_TIMES = np.linspace(0.15, 0.85, 15)
 POOR_FIT = 0.1  # error over joint force from which exchanged columns of q are tried
 CLOCK_RANGE = 0.7, 1.4  # factors of rates that a wrong clock may have
+
+HIDDEN_MISFIT = 2.5  # held-out error over that of the fit
+LITTLE_EXPLAINED = 0.5  # error over joint force
+DEGREES_INERTIA = 0.1  # of the described one: less is that of angles in degrees
 
 # Verdict: simulated twins
 HYPOTHESIS_TWINS = 400

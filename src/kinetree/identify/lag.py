@@ -165,6 +165,15 @@ def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
     return Lag(value, error, const.LEAST_LAG * data.dt), z
 
 
+def is_sticking(sought: Unknowns, data: Recording) -> bool:
+    """Whether friction of a joint changes its sign long after the motion does."""
+    problem = _problem(sought, data, None)
+    if problem is None:
+        return False
+    _, z = _lag_of(_with_late_friction(problem, sought), sought)
+    return bool(np.any(z > const.SURE_STICKING))
+
+
 def _with_late_friction(problem: _Problem, sought: Unknowns) -> _Problem:
     """The problem with one more column for each joint that reverses: friction that is late.
 
