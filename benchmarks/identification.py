@@ -130,7 +130,7 @@ def compared(word: str) -> list[Any]:
             at_times(found.prior.inverse_dynamics(r.q, r.dq, r.ddq), r.t, even), W @ x,
             *(predicted(found, r, even, physical) for physical in (False, True)),
         )  # fmt: skip
-        seen = np.isfinite(np.stack(forces)).all(axis=2).all(axis=0)
+        seen = np.asarray(np.isfinite(np.stack(forces)).all(axis=(0, 2)))
         own = slice(int(seen.argmax()), len(seen) - int(seen[::-1].argmax()))
         soft = [low_pass(np.nan_to_num(z[own]), dt) for z in forces]
         soft[1] = forces[1][own]  # which is below the cutoff already
