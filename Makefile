@@ -55,6 +55,12 @@ $(VENV)/.bench: $(VENV)/.test
 	$(PIP) -e '.[test,bench]' -c requirements/pins.txt
 	@touch $@
 
+# peers whose versions exclude those of the others
+$(VENV)-solvers/.bench: pyproject.toml benchmarks/solvers.txt
+	$(PYTHON) -m venv $(VENV)-solvers
+	$(VENV)-solvers/bin/python -m pip --disable-pip-version-check install --quiet -e . -r benchmarks/solvers.txt
+	@touch $@
+
 demo: $(VENV)/.core
 	@$(BIN)/kinetree demo
 
@@ -99,6 +105,7 @@ docs: $(VENV)/.docs
 	@echo "build/docs/index.html"
 
 bench: $(VENV)/.bench
+	$(MAKE) $(VENV)-solvers/.bench || echo "Crocoddyl cannot be installed here: it is left out"
 	$(BIN)/python -m benchmarks.run
 
 fuzz: $(VENV)/.test

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
-from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP
+from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP, SOLVERS
 from benchmarks.questions import (
     OWN_ROBOTS,
     calls,
     constrained,
     growth,
+    optimal,
     step,
     task_space,
     time_optimal,
@@ -231,6 +232,22 @@ OF_ONE += [
      faster(time_optimal.TITLE, path, time_optimal.TOPPRA, inverse=True))
     for robot in time_optimal.ROBOTS
     for path in map(time_optimal.quantity, time_optimal.WAYPOINTS)
+]  # fmt: skip
+OF_ONE += [
+    (robot, f"an iteration of iLQR, N = {optimal.ROBOTS[robot][0]}, vs {who}", AT_LEAST, bound, "x",
+     faster(optimal.ITERATION, optimal.horizon(robot), who))
+    for robot, bound in (("panda", 8), ("talos", 4))
+    for who in SOLVERS
+]  # fmt: skip
+OF_PANDA += [
+    ("an iteration of iLQR, N = 32", AT_MOST, 150e3, " ns",
+     value(optimal.ITERATION, optimal.horizon("panda"), "kinetree")),
+    (f"an iteration of MPPI, {optimal.RUNS}, vs {optimal.ROLLOUT}", AT_LEAST, 40, "x",
+     faster(optimal.SAMPLING, optimal.RUNS, optimal.ROLLOUT)),
+    ("a tick of an MPC at 1 kHz, 99.9th percentile", AT_MOST, 500e3, " ns",
+     value(optimal.TICKS, optimal.percentile(99.9), "kinetree")),
+    ("ticks of an MPC at 1 kHz, missed deadlines", AT_MOST, 0, "",
+     value(optimal.TICKS, optimal.LATE, "kinetree")),
 ]  # fmt: skip
 # mechanisms of 8 to 1,024 joints
 OF_ONE += [

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import machine
-from benchmarks.questions import OF_NO_ROBOT, OWN_ROBOTS, QUESTIONS
+from benchmarks.questions import ENVIRONMENTS, OF_NO_ROBOT, OWN_ROBOTS, QUESTIONS
 from benchmarks.record import Record, title
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Answer
@@ -75,9 +75,15 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def python(question: str) -> str:
+    """The Python of a question's own environment beside this one, where `make bench` made it."""
+    other = Path(sys.prefix + ENVIRONMENTS.get(question, ""), "bin", "python")
+    return str(other) if question in ENVIRONMENTS and other.exists() else sys.executable
+
+
 def ask(question: str, robot: str, quick: bool, limit: float = LIMIT) -> Answer:
     """The answer of a process of its own; a crash or a hang becomes a note."""
-    command = [sys.executable, "-m", "benchmarks.ask", question, *([robot] if robot else [])]
+    command = [python(question), "-m", "benchmarks.ask", question, *([robot] if robot else [])]
     name = f"{question} {title(robot)}".strip()
     try:
         done = subprocess.run(

@@ -55,11 +55,34 @@ def servo_model_of(case: Case, kp: float, kd: float) -> tuple[Any, Any, np.ndarr
     acting = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     model.opt.disableflags = plain.opt.disableflags & ~acting
     model.jnt_actfrclimited[:] = 0  # the limits of the URDF, which a step does not apply
+    put_bodies(model, plain)
+    return model, mujoco.MjData(model), columns
+
+
+@functools.cache
+def posed_model_of(case: Case, body: str, dt: float) -> tuple[Any, np.ndarray]:
+    """MuJoCo's model for steps of dt with sensors of a body's position and quaternion."""
+    plain, _, columns = model_of(case)
+    spec = mujoco.MjSpec.from_string(case.text.replace("</robot>", f"{HEADER}</robot>"))
+    for kind in ("FRAMEPOS", "FRAMEQUAT"):
+        spec.add_sensor(
+            type=getattr(mujoco.mjtSensor, f"mjSENS_{kind}"),
+            objtype=mujoco.mjtObj.mjOBJ_XBODY,
+            objname=body,
+        )
+    model = spec.compile()
+    sensing = int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
+    model.opt.disableflags = plain.opt.disableflags & ~sensing
+    model.opt.timestep = dt
+    put_bodies(model, plain)
+    return model, columns
+
+
+def put_bodies(model: Any, plain: Any) -> None:
+    """The inertias of a model that has the same bodies."""
     for name in ("mass", "ipos", "iquat", "inertia", "sameframe"):
         getattr(model, f"body_{name}")[:] = getattr(plain, f"body_{name}")
-    data = mujoco.MjData(model)
-    mujoco.mj_setConst(model, data)
-    return model, data, columns
+    mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
 def put_body(model: Any, body: int, case: Case, i: int) -> None:

@@ -22,8 +22,11 @@ QUESTIONS = (
     "derivatives",
     "task_space",
     "time_optimal",
+    "optimal",
     "tensors",
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
 OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
+# questions whose peers need other versions: the ending of the environment's folder
+ENVIRONMENTS = {"optimal": "-solvers"}

@@ -346,6 +346,23 @@ def test_presets_run_and_two_runs_are_compared(benches, screenshots):
     assert changed.count() == 0
 
 
+def test_a_plan_from_a_file_has_a_faint_trace(benches, screenshots, tmp_path):
+    bench = benches("planar_2r", fresh=True)
+    motion = kt.motion.quintic([0, 0], [1, 0.5], 1.0, 0.1, robot=bench.robot)
+    motion.to_csv(tmp_path / "plan.csv")
+    bench.page.set_input_files("#robot-files", tmp_path / "plan.csv")
+    trace = "window.kinetree.runs.get(window.kinetree.bench.scene.run)?.trace"
+    until(bench.page, f"!!({trace})")
+    parts = bench.page.evaluate(trace)
+    starts = np.array([np.reshape(part["A"], (4, 4))[:3, 3] for part in parts])
+    wanted = np.array([np.asarray(bench.robot.pose(q))[:3, 3] for q in motion.q])
+    np.testing.assert_allclose(starts[-1], wanted[-2], atol=1e-3)
+    apart = np.linalg.norm(starts[:, None] - wanted, axis=2).min(1)
+    assert len(parts) >= 8 and apart.max() < 1e-5
+    assert all(part["alpha"] < 0.5 for part in parts)
+    bench.page.screenshot(path=screenshots / "workbench_trace.png")
+
+
 def test_uploads_errors_and_scene_files(benches):
     bench = benches("quadruped")
     page = bench.page

@@ -1,6 +1,6 @@
 """The Tree in the frames of the model, where the source of the robot put them."""
 
-from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.model import Model
@@ -24,7 +24,7 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     loaded = F_ext is not None or F_tip is not None
     loads = link_wrenches(model, F_ext, F_tip) if loaded else None
     links = [book_link(model, q, i, None if loads is None else Load(loads[i])) for i in model.links]
-    springs = joint_spring_forces(model, q) if model.springs else None
+    springs = Springs(model, q) if model.springs else None
     return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
 
 

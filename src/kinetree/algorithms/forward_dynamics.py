@@ -135,7 +135,7 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     alpha = {i: motion.alpha for i, motion in motions.items()}
     driving = load_of(model, dq, tau - friction_forces(model, dq))
     driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
-    forces = driving if tree.springs is None else driving - tree.springs
+    forces = driving if tree.springs is None else driving - tree.springs.at(dq)
     return solve_tree(tree, groups, own, forces)
 
 

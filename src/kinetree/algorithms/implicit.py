@@ -31,7 +31,7 @@ from kinetree.algorithms.joints.friction import (
 )
 from kinetree.algorithms.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.algorithms.joints.rotors import armature_turning
-from kinetree.algorithms.joints.springs import spring_stiffness
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.stiction import (
     DryLevels,
     dry_levels,
@@ -84,7 +84,9 @@ def implicit_accelerations(
     dry = dry_levels(model, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
     shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
-    slopes = StepSlopes.of(model, dq, gains, positions=positions, shares=shares)
+    slopes = StepSlopes.of(
+        model, dq, gains, positions=positions, shares=shares, springs=tree.springs
+    )
     A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
     if not dry.slide:
         return solve_equations(model, A, ahead), solve_equations(model, M, b)
@@ -114,16 +116,21 @@ class StepSlopes:
         *,
         positions: bool,
         shares: Array | None = None,
+        springs: Springs | None = None,
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 
-        shares: d load/d tau of each degree of freedom, (n,), with load friction; None: 1.
+        shares: d load/d tau of each degree of freedom, (n,), with load friction; None: 1. springs:
+        those of the robot at its position; the change of their arms is left out.
         """
         n = model.n
         damping = np.array(implicit_damping(model, dq), dtype=object)
         damping = damping if shares is None else damping * shares
         by_rate, turning = diagonal(damping), _turning(model, damping, dq)
-        by_position = spring_stiffness(model) if positions else no_gains(n)
+        by_position = springs.stiffness() if positions and springs else no_gains(n)
+        by_rate = (
+            sum_of_slopes(by_rate, springs.damping()) if springs and springs.damped else by_rate
+        )
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
         gains = gains if shares is None else gains.shared(shares)

@@ -111,10 +111,10 @@ def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     drives = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
     friction = friction_forces(tree.model, dq)
     if load_coefficients(tree.model):
-        load = tau + drives if tree.springs is None else tau + drives + tree.springs
+        load = tau + drives if tree.springs is None else tau + drives + tree.springs.at(dq)
         friction = friction + load_friction_forces(tree.model, dq, load)
     tau = tau + drives + friction
-    return tau if tree.springs is None else tau + tree.springs
+    return tau if tree.springs is None else tau + tree.springs.at(dq)
 
 
 def tree_bias_forces(tree: Tree, dq: Array) -> Array:

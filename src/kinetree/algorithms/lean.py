@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean_frames import Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric, times
@@ -86,7 +86,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
         load = None if F_ext is None else Load(F_ext[i], link.place.X.astype(float))
         to = _step(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
-    springs = joint_spring_forces(lean.model, q) if lean.model.springs else None
+    springs = Springs(lean.model, q) if lean.model.springs else None
     return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model), springs)
 
 

@@ -87,6 +87,7 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
     for spring in model.springs:
         pairs = zip(spring.coords, spring.arms, strict=True)
         reach = [abs(float(arm)) * (l if units.positions[k] else 1.0) for k, arm in pairs]
+        reach = [l] if spring.points else reach
         x, energy = max(reach) or 1.0, m * l * l / t**2
         entries += [energy / (x * x), energy / x]
     return np.array(entries)

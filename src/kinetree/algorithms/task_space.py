@@ -239,7 +239,7 @@ def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:
     c = tree_inverse_dynamics(weightless(tree), dq, rest)
     g = tree_inverse_dynamics(replace(tree, model=smooth, springs=None), rest, rest)
     friction = friction_forces(without_load_friction(tree.model), dq)
-    return c, g, friction if tree.springs is None else tree.springs + friction
+    return c, g, friction if tree.springs is None else tree.springs.at(dq) + friction
 
 
 def full_rank(J: Array, tolerance: Scalar) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.algorithms.joints.springs import without_passive_forces
+from kinetree.algorithms.joints.springs import Springs, without_passive_forces
 from kinetree.base.arrays import Array
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
@@ -177,15 +177,15 @@ class Tree:
     """The links, parents before children, and the drives.
 
     The joints of `model` have friction and armature; each rotor has its axis s in the frame of the
-    link that carries it. springs: joint forces of the springs of `model` at this position, (n,);
-    None if it has none. Positions, masses and gravity of `model` itself are not used.
+    link that carries it. springs: those of `model` at this position; None if it has
+    none. Positions, masses and gravity of `model` itself are not used.
     """
 
     model: Model
     links: tuple[TreeLink, ...]
     rotors: tuple[JointRotor, ...]
     base: BaseMotion
-    springs: Array | None = None
+    springs: Springs | None = None
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""

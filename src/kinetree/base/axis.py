@@ -2,8 +2,10 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from kinetree.errors import InputError
@@ -30,6 +32,14 @@ class Axis:
     robot: str = ""
     whole: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     following: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def entries(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+        """The entries of a dict in the order of the names; KeyError if one is missing."""
+        return itemgetter(*self.names) if len(self.names) > 1 else self._one_or_none
+
+    def _one_or_none(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(values[name] for name in self.names)
 
     @property
     def owner(self) -> str:

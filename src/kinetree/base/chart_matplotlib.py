@@ -48,7 +48,7 @@ def new_figure(width: float, height: float) -> "MatplotlibFigure":
 def matplotlib_figure(
     title: str, charts: Sequence[Chart], *, window: bool = False
 ) -> "MatplotlibFigure":
-    """The charts as one figure with a common horizontal axis.
+    """The charts as one figure; those over the same quantity have a common horizontal axis.
 
     Args:
         title: above the charts.
@@ -61,19 +61,26 @@ def matplotlib_figure(
         drawn = pyplot.figure(figsize=(9, 0.8 + 2.1 * count), layout="constrained")
     else:
         drawn = new_figure(9, 0.8 + 2.1 * count)
-    axes = np.atleast_1d(drawn.subplots(count, 1, sharex=True))
+    axes = np.atleast_1d(drawn.subplots(count, 1))
     for axis, chart in zip(axes, charts, strict=True):
         draw_chart(axis, chart)
-    axes[-1].set_xlabel("time, s" if charts[-1].axes[0].words == "t, s"
-                        else charts[-1].axes[0].words)  # fmt: skip
+    for words in dict.fromkeys(chart.axes[0].words for chart in charts):
+        over = [k for k, chart in enumerate(charts) if chart.axes[0].words == words]
+        for k in over[1:]:
+            axes[k].sharex(axes[over[0]])
+        for k in over[:-1]:
+            axes[k].tick_params(labelbottom=False)
+        axes[over[-1]].set_xlabel("time, s" if words == "t, s" else words)
+        lines = charts[over[0]].series
+        if all(one.x is lines[0].x for one in lines) and lines[0].x[-1] > lines[0].x[0]:
+            axes[over[0]].set_xlim(lines[0].x[0], lines[0].x[-1])
     first = charts[0]
-    if all(one.x is first.series[0].x for one in first.series):
-        axes[-1].set_xlim(first.series[0].x[0], first.series[0].x[-1])
     _legend(drawn, first)
     for axis, chart in zip(axes, charts, strict=True):
         if {one.name for one in chart.series}.isdisjoint(one.name for one in first.series):
-            low, high = axis.get_ylim()
-            axis.set_ylim(low, high + 0.2 * (high - low))  # room for a legend of its own
+            low, high = axis.get_ylim()  # and room for a legend of its own
+            log = chart.axes[1].log
+            axis.set_ylim(low, high * (high / low) ** 0.2 if log else high + 0.2 * (high - low))
             axis.legend(loc="upper left", ncols=4, fontsize=8, frameon=False)
     drawn.suptitle(literal(title))
     return drawn
@@ -94,7 +101,7 @@ def draw_chart(axis: "Axes", chart: Chart) -> None:
         axis.plot(one.x, one.y, style, color=colour, lw=1.6, ms=3, label=literal(one.name))
         if one.reference is not None:
             axis.plot(*one.reference, ":", color=colour, lw=1.6)
-    axis.set_ylabel(f"{chart.title}, {chart.axes[1].words}")
+    axis.set_ylabel(", ".join(filter(None, (chart.title, chart.axes[1].words))))
     axis.grid(True, color=GRID, lw=0.6)
     axis.set_ylim(*(10**y if chart.axes[1].log else y for y in chart.range()))
     for at, set_scale in zip(chart.axes, (axis.set_xscale, axis.set_yscale), strict=True):

@@ -136,6 +136,28 @@ def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:
     return Axis(cast("tuple[str, ...]", tuple(names)), kind)
 
 
+def single_states(given: Sequence[object], axes: Sequence[Axis | None]) -> list[Array] | None:
+    """Arrays from dicts that have a float for each name of their axis; None if one is other.
+
+    It is what a control loop passes thousands of times a second. Plain arrays stay as they are.
+    """
+    values: list[Array] = []
+    for value, axis in zip(given, axes, strict=True):
+        if type(value) is dict and axis is not None and len(value) == len(axis.names):
+            try:
+                entries = axis.entries(value)
+            except KeyError:
+                return None
+            if {*map(type, entries)} != {float}:
+                return None
+            values.append(np.array(entries))
+        elif type(value) is np.ndarray and value.dtype.char == "d":
+            values.append(value)
+        else:
+            return None
+    return values
+
+
 class Alignment:
     """Arguments of one call: their values in the order of their axes, and the form of results.
 
@@ -478,6 +500,8 @@ def as_dict(x: Any, axes: Sequence[Axis | None]) -> Any:
         return float(x) if isinstance(x, np.float64) else x
     k = named[0]
     axis, at = cast("Axis", axes[k]), x.ndim - len(axes) + k
+    if x.ndim == 1 and isinstance(x, np.ndarray) and x.dtype.char == "d":
+        return dict(zip(axis.names, x.tolist(), strict=True))
     other_axes = [*axes[:k], *axes[k + 1 :]]
     before = (slice(None),) * at
     return {name: as_dict(x[(*before, i)], other_axes) for i, name in enumerate(axis.names)}

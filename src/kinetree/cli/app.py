@@ -26,9 +26,10 @@ ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (lint: the file has a problem; check: a
-limit is violated; size: no motor is enough; simulate: a joint left its limits and --limits is stop;
-watch: there is a contact; identify: the recording is not usable); 2 wrong usage, input or file,
-with one paragraph on stderr; 130 interrupted; 141 the reader of the output closed it."""
+limit is violated; optimize: the goal or a limit is missed; size: no motor is enough; simulate: a
+joint left its limits and --limits is stop; watch: there is a contact; identify: the recording is
+not usable); 2 wrong usage, input or file, with one paragraph on stderr; 130 interrupted; 141 the
+reader of the output closed it."""
 
 # words that other programs use, and the commands here
 SYNONYMS = {
@@ -44,6 +45,7 @@ SYNONYMS = {
         "explain": "unfold why",
         "simulate": "sim run integrate",
         "check": "limits feasible",
+        "optimize": "optimise ilqr ddp mpc trajectory-optimization swing-up",
         "identify": "calibrate estimate fit sysid identification",
         "watch": "contacts collisions observe detect",
         "convert": "to-urdf to-mjcf to-sdf save transform urdf2mjcf mjcf2urdf urdf2sdf",
@@ -93,6 +95,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Simulate and check": {
         "plan": ("plan:plan", "ROBOT --to NUMBER..."),
+        "optimize": ("optimize:optimize", "ROBOT --to NUMBER..."),
         "simulate": ("simulate:simulate", "ROBOT"),
         "check": ("check:check", "ROBOT TRAJECTORY"),
         "size": ("size:size", "ROBOT MOTION"),

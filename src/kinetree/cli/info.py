@@ -23,6 +23,7 @@ from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.actuators import JointActuator, actuator_kind
+from kinetree.model.describe import link_names
 from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.springs import spring_units
 from kinetree.model.units import RAD, control_units, goal_kind
@@ -326,10 +327,12 @@ def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
     """A spring, its rest position in degrees if its joints turn and `degrees` is set."""
     stiffness, _, rest = spring_units(spring, model.joints)
     turned = degrees and rest == "rad"
-    ends = zip(spring.coords, spring.arms, strict=True)
+    ends, names = zip(spring.coords, spring.arms, strict=True), link_names(model)
     return {
         "name": spring.name,
         "joints": {model.coordinate_names[k]: float(arm) for k, arm in ends},
+        **({"links": [names[point.link] for point in spring.points]} if spring.points else {}),
+        **({"damping": float(spring.damping)} if spring.damping else {}),
         "stiffness": float(spring.stiffness),
         "rest": in_degrees(float(spring.rest)) if turned else float(spring.rest),
         "units": {"stiffness": stiffness, "rest": "deg" if turned else rest},
@@ -350,6 +353,7 @@ def sums(documents: Sequence[dict[str, Any]]) -> list[str]:
     """The sum of joint positions that each spring or actuator acts on."""
     return [
         " + ".join(name if k == 1 else f"{k:.4g} {name}" for name, k in x["joints"].items())
+        or " - ".join(x.get("links", []))
         for x in documents
     ]
 

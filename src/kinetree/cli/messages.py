@@ -50,6 +50,10 @@ PHRASES: dict[str, str] = {
     r"^dq0 breaks": "--dq breaks",
     r"Use friction that grows with the rate alone: robot\.with_friction\(.* for each of the others":
         "Leave it out: --friction none",
+    r"expected friction that is smooth: robot\.with_friction\(.*":
+        "expected friction that is smooth, or --friction none.",
+    r"expected a chain or a tree: robot\.unconstrained\(\)": "expected a tree: --constraints none",
+    r"^actuated names ": "--actuated names ",
     r"^(duration|dt|tolerance|cutoff|prior|size|fps|speed|zoom|time) is ": r"--\1 is ",
     r"^add and hide both name ": "--add and --hide both name ",
     r"^time needs a trajectory": "--time needs TRAJECTORY",

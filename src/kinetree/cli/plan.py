@@ -160,7 +160,7 @@ class Planned:
         if plot is not None:
             self.motion.plot(plot, robot=self.robot)
         if json:
-            letters = ("q", "dq", "ddq")
+            letters = ("q", "dq", "ddq") + (() if shown.tau is None else ("tau",))
             print_json(
                 document(self.robot.model, {}, self.degrees, *letters)
                 | self.about

@@ -81,6 +81,10 @@ def render(
         list[str] | None, words_argument(f"Drawn besides the usual, some of {PARTS}.")
     ] = None,
     hide: Annotated[list[str] | None, words_argument("Not drawn, of the same names.")] = None,
+    plan: Annotated[
+        str | None,
+        table_argument("Recording of a motion whose way of the tool is drawn faintly."),
+    ] = None,
     transparent: Annotated[
         bool, option("--transparent", "Leave the background of a picture out.")
     ] = False,
@@ -113,6 +117,7 @@ def render(
     motion = None
     if trajectory is not None:
         motion = read_motion(loaded, trajectory, options.recorded, degrees)
+    plans = [] if plan is None else [read_motion(loaded, plan, options.recorded, degrees)]
     position = None
     if q is not None:
         position = closed_position(loaded, vector(loaded.model, "q", q, degrees), q, degrees)
@@ -122,8 +127,8 @@ def render(
             made = draw(
                 loaded, motion, path=output, q=position, time=time, size=pixels, fps=fps,
                 speed=speed, theme=theme, camera=place, zoom=zoom, add=split(add),
-                hide=split(hide), transparent=transparent, folder=mesh_folder(options.reading),
-                progress=progress,
+                hide=split(hide), plans=plans, transparent=transparent,
+                folder=mesh_folder(options.reading), progress=progress,
             )  # fmt: skip
     notify_missing(made.not_drawn)
     length = output.stat().st_size

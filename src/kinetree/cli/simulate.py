@@ -107,9 +107,18 @@ def simulate(
         float | None, number_argument("Step of the results, s; 0.01 if left out.")
     ] = None,
     method: Annotated[
-        Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"],
+        Literal[
+            "auto",
+            "dop853",
+            "radau",
+            "rk4",
+            "semi_implicit_euler",
+            "implicit",
+            "implicitfast",
+            "euler",
+        ],
         Parameter(help="Integrator."),
-    ] = "dop853",
+    ] = "auto",
     tau: Force = None,
     forces: Annotated[
         str | None,

@@ -19,7 +19,7 @@ from kinetree.algorithms.joints.friction import (
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.parameters import LINK, ParameterLayout
@@ -97,7 +97,7 @@ class Adaptive(Following):
         tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, -1), s)
         friction = friction_forces(model, dq)
         known = drives(tree, dq, dq_r, ddq_r) + friction
-        known = known + joint_spring_forces(model, q) if model.springs else known
+        known = known + Springs(model, q).at(dq) if model.springs else known
         dz = -(share * self._gamma(links)).ravel()
         tau = tau + known - kd @ s
         if load_coefficients(model):

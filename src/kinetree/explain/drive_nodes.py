@@ -11,7 +11,7 @@ from kinetree.algorithms.joints.friction import (
     load_friction_forces,
 )
 from kinetree.algorithms.joints.rotors import armature, armature_turning, turns_armature
-from kinetree.algorithms.joints.springs import active_springs, extension, position
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.base.arrays import Array
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
@@ -21,20 +21,28 @@ from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion
 
 
-def spring_nodes(model: Model, q: Array, dof: int, unit: str) -> list[Node]:
+def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
     nodes: list[Node] = []
-    for spring in active_springs(model):
-        for d, arm in zip(spring.dofs, spring.arms, strict=True):
-            value = float(extension(spring, q) * spring.stiffness * arm)
+    springs = Springs(model, x.q)
+    for pull in springs.pulls:
+        spring, rate = pull.spring, float(pull.rate(x.dq))
+        for d, arm in pull.arms.items():
+            force = pull.extension * spring.stiffness + rate * spring.damping
+            value = float(force * arm)
             if d == dof and value:
                 numbers = (
                     Quantity("stiffness", float(spring.stiffness)),
                     Quantity("coefficient", float(arm)),
-                    Quantity("position", float(position(spring, q))),
+                    Quantity("position", float(pull.x)),
                     Quantity("rest position", float(spring.rest)),
                 )
                 latex = r"k\, a\, (a \cdot q - q_0)"
+                if spring.points:
+                    latex = r"\frac{\partial L}{\partial q} k\, (L - L_0)"
+                if spring.damping:
+                    numbers += (Quantity("damping", float(spring.damping)), Quantity("rate", rate))
+                    latex += r" + c\, a\, \dot x"
                 code = code_line("spring")
                 nodes.append(Node(spring.name, latex, value, unit, numbers=numbers, code=code))
     return nodes

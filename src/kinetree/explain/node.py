@@ -43,7 +43,10 @@ LINES: dict[str, tuple[str, str]] = {
     "smooth": ("algorithms.joints.friction", "force = force + law.force(dq)"),
     "function": ("algorithms.joints.friction", "force = force + friction.function(dq)"),
     "load": ("algorithms.joints.friction", "forces[d] = load[d] * _load_share("),
-    "spring": ("algorithms.joints.springs", "pull = extension(spring, q) * spring.stiffness"),
+    "spring": (
+        "algorithms.joints.springs",
+        "pulls = [(x.arms, x.extension * x.spring.stiffness)",
+    ),
     "constraints": ("explain.constraints", "joints[item.name] = -sum((J[row] * found.lam[row]"),
     "V": ("algorithms.textbook.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
     "dV": ("algorithms.textbook.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),

@@ -22,7 +22,7 @@ from kinetree.algorithms.joints.rotors import (
     rotor_moments,
     turns_armature,
 )
-from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.textbook.closed import closed_form, column
 from kinetree.algorithms.textbook.recursion import Recursion
 from kinetree.base.arrays import Array
@@ -266,7 +266,7 @@ def _inward(at: Recorded, frames: _Frames) -> tuple[list[Values], list[Values]]:
 def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
     alpha = at.before(at.full.dV[:, :3], at.x.dV_base[:3])
-    springs = joint_spring_forces(at.model, at.x.q) if at.model.springs else None
+    springs = Springs(at.model, at.x.q).at(at.x.dq) if at.model.springs else None
     joints = [
         {name: at.model.A[i].T @ F for name, F in wrenches[i].items()}
         | drive_parts(at.model, at.x, alpha, springs, i)

@@ -11,7 +11,7 @@ from kinetree.algorithms.joints.friction import (
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.algorithms.joints.springs import joint_spring_forces, without_passive_forces
+from kinetree.algorithms.joints.springs import Springs, without_passive_forces
 from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.base.arrays import Array, is_numeric
 from kinetree.explain.bodies import bodies_of, joint_forces, shares_of
@@ -69,7 +69,7 @@ def torque_shares(
         "Coriolis": velocity - squares,
         "centrifugal": squares,
         "gravity": force(without_drives(bare)),
-        **({"spring": joint_spring_forces(model, q)} if model.springs else {}),
+        **({"spring": Springs(model, q).at(dq)} if model.springs else {}),
         "friction": friction,
         "rotor": force(massless(still), dq, ddq, **base),
         "external": force(massless(links), **loads),

@@ -78,7 +78,7 @@ class Unfolding:
         """The joint force of a degree of freedom and all that it is the sum of."""
         model, unit, number = self.model, self.units["tau"][dof], str(dof + 1)
         nodes = {cause: self._links(cause, dof) for cause in self.shares}
-        nodes["spring"] = spring_nodes(model, self.at.x.q, dof, unit)
+        nodes["spring"] = spring_nodes(model, self.at.x, dof, unit)
         nodes["friction"] = friction_nodes(model, self.at.x, self.load, dof, unit)
         nodes["rotor"] = rotor_nodes(self.at, self.alpha, dof, unit)
         nodes["external"] = self._external(dof)

@@ -38,6 +38,7 @@ from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model.bounds import bounds_of
+from kinetree.model.describe import link_names
 from kinetree.model.friction import described_friction
 from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
@@ -127,7 +128,7 @@ class Identification:
     def springs(self) -> dict[str, Spring]:
         """The springs found, by name: stiffness in N m/rad or N/m, rest position in rad or m."""
         model = self.robot.model
-        return describe_springs(model.springs, model.coordinate_names)
+        return describe_springs(model.springs, model.coordinate_names, link_names(model))
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence interval of each base parameter, (r, 2); NaN where it is `withheld`.

@@ -78,9 +78,10 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
-    springs = build_springs(_moving("spring", description.springs, description, parts), joints)
+    records = _moving("spring", description.springs, description, parts, frames)
+    springs = build_springs(records, joints, frames)
     actuators = build_actuators(
-        _moving("actuator", description.actuators, description, parts), joints
+        _moving("actuator", description.actuators, description, parts, frames), joints
     )
     parts.notes += unused_limits(parts.joints)
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
@@ -162,12 +163,24 @@ def idle_drive(joint: JointDescription) -> list[Note]:
 
 
 def _moving(
-    kind: str, records: Mapping[str, Record], description: RobotDescription, parts: Parts
+    kind: str,
+    records: Mapping[str, Record],
+    description: RobotDescription,
+    parts: Parts,
+    frames: Mapping[str, Frame],
 ) -> dict[str, Record]:
     """Springs or actuators that move: one whose joints are all fixed has no effect, and a note."""
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
     moving: dict[str, Record] = {}
     for name, record in records.items():
+        points = record.points if isinstance(record, Spring) else None
+        if points is not None:
+            links = {frames[point[0]].link for point in points if point[0] in frames}
+            if len(links) == 1:
+                parts.notes.append(Note(f"{kind} {name!r} has no effect: its points move together"))
+            else:
+                moving[name] = record
+            continue
         ends = [name] if record.joints is None else list(record.joints)
         if ends and fixed.issuperset(ends):
             parts.notes.append(Note(f"{kind} {name!r} has no effect: its joints are fixed"))

@@ -50,7 +50,7 @@ def describe_model(model: Model) -> RobotDescription:
         ),
         tool=model.tool,
         gravity=model.gravity[3:],
-        springs=describe_springs(model.springs, model.coordinate_names),
+        springs=describe_springs(model.springs, model.coordinate_names, link_names(model)),
         actuators=describe_actuators(model.actuators, model.coordinate_names),
         notes=model.notes,
     )

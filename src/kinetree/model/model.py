@@ -406,7 +406,8 @@ class Model:
             springs: by name. A spring that lists no joints belongs to the joint of its name:
                 {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
         """
-        return self.replace(springs=changed_springs(self.springs, springs, self.joints))
+        changed = changed_springs(self.springs, springs, self.joints, self.frames)
+        return self.replace(springs=changed)
 
     def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> "Model":
         """Return the same robot with some actuators added, replaced by name, or removed (None).
@@ -469,6 +470,10 @@ class Model:
                     stiffness=scalar(x.stiffness),
                     rest=x.rest if x.rest == 0 else scalar(x.rest),
                     arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
+                    damping=x.damping if x.damping == 0 else scalar(x.damping),
+                    points=tuple(
+                        dataclasses.replace(p, at=tuple(map(scalar, p.at))) for p in x.points
+                    ),
                 )
                 for x in self.springs
             ),
@@ -538,7 +543,9 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         name = model.joints[rotor.joint].name
         yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
     for spring in model.springs:
-        yield f"spring {spring.name!r}", (spring.stiffness, spring.rest, *spring.arms)
+        points = [number for point in spring.points for number in point.at]
+        numbers = spring.stiffness, spring.rest, spring.damping, *spring.arms, *points
+        yield f"spring {spring.name!r}", numbers
     yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
     if model.constraints is not None:
         yield from model.constraints.numbers()

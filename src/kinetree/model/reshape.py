@@ -154,7 +154,10 @@ def subtree(model: Model, link: str) -> Model:
             frames=tuple(frames),
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
-            springs=_within("spring", description.springs, inner, link),
+            springs={
+                **_within("spring", _of_joints(description.springs), inner, link),
+                **_inside(description.springs, inside, link),
+            },
             actuators=_within("actuator", description.actuators, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
@@ -207,6 +210,26 @@ def _within(
             )
         if not outside:
             kept[name] = record
+    return kept
+
+
+def _of_joints(springs: Mapping[str, Spring]) -> dict[str, Spring]:
+    """The springs that are not between points."""
+    return {name: x for name, x in springs.items() if x.points is None}
+
+
+def _inside(springs: Mapping[str, Spring], links: set[str], link: str) -> dict[str, Spring]:
+    """Springs between points of `links`, those of the tree from `link`."""
+    kept: dict[str, Spring] = {}
+    for name, spring in springs.items():
+        ends = {point[0] for point in spring.points or ()}
+        if ends & links and ends - links:
+            raise ModelError(
+                f"spring {name!r} is held by {', '.join(sorted(ends - links))}, which is not part "
+                f"of the tree from link {link!r}; expected all its points in it. Remove it first."
+            )
+        if ends & links:
+            kept[name] = spring
     return kept
 
 
@@ -320,7 +343,8 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
 
     def spring(x: Spring) -> Spring:
         joints = None if x.joints is None else {prefix + k: c for k, c in x.joints.items()}
-        return replace(x, joints=joints)
+        points = None if x.points is None else [(prefix + k, at) for k, at in x.points]
+        return replace(x, joints=joints, points=points)
 
     return replace(
         description,

@@ -8,20 +8,32 @@ entries of q alone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from kinetree.base.arrays import known_number, scalar
-from kinetree.errors import InputError, ModelError
+from kinetree.base.arrays import array, known_number, scalar
+from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Spring
 from kinetree.model.joint import Joint, changed_by_name, is_plain, joint_named
 from kinetree.scalars import Scalar
+
+Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A point of a link, by number: at, (3,), in its frame."""
+
+    link: int
+    at: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
 class JointSpring:
     """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
 
-    dofs: the entries of dq and tau that belong to `coords`.
+    dofs: the entries of dq and tau that belong to `coords`. points: of a spring between points,
+    which has no arms: x is the length of the path through them.
     """
 
     name: str
@@ -30,34 +42,46 @@ class JointSpring:
     coords: tuple[int, ...]
     dofs: tuple[int, ...]
     arms: tuple[Scalar, ...]
+    damping: Scalar = 0
+    points: tuple[PathPoint, ...] = ()
 
 
 def build_springs(
-    springs: Mapping[str, Spring], joints: Sequence[Joint]
+    springs: Mapping[str, Spring], joints: Sequence[Joint], frames: Frames
 ) -> tuple[JointSpring, ...]:
-    """Springs by name, over the joints of a model; `Spring` has the meaning of their numbers."""
-    return tuple(_build(name, spring, joints) for name, spring in springs.items())
+    """Springs by name, over the joints of a model; `Spring` has the meaning of their numbers.
+
+    frames: links and frames by name.
+    """
+    return tuple(_build(name, spring, joints, frames) for name, spring in springs.items())
 
 
 def changed_springs(
-    own: Sequence[JointSpring], changes: Mapping[str, Spring | None], joints: Sequence[Joint]
+    own: Sequence[JointSpring],
+    changes: Mapping[str, Spring | None],
+    joints: Sequence[Joint],
+    frames: Frames,
 ) -> tuple[JointSpring, ...]:
     """The springs with some added or replaced by name; None removes one."""
     return changed_by_name(
         "spring",
         own,
         changes,
-        lambda name, spring: _build(name, spring, joints),
+        lambda name, spring: _build(name, spring, joints, frames),
         "{name: Spring(...)}: the name of a joint for the spring of that joint, or a new name for "
         "a spring between joints.",
     )
 
 
-def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
+def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -> JointSpring:
     if not isinstance(spring, Spring):
         raise InputError(f"spring {name!r} is {spring!r:.60}; expected a record Spring(...).")
     stiffness = checked_stiffness(spring.stiffness, name)
     rest = scalar(spring.rest, f"rest position of spring {name!r}")
+    damping = checked_stiffness(spring.damping, name, "damping")
+    if spring.points is not None:
+        points = _points(name, spring, frames)
+        return JointSpring(name, stiffness, rest, (), (), (), damping, points)
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
     for joint, coefficient in _ends(name, spring, joints):
         leader = joint if joint.follows is None else _named(joint.follows, name, joints)
@@ -72,19 +96,54 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint]) -> JointSpring:
         coords=tuple(joint.coords[0] for joint in arms),
         dofs=tuple(joint.dofs[0] for joint in arms),
         arms=tuple(arms.values()),
+        damping=damping,
     )
 
 
-def checked_stiffness(value: Scalar, name: str) -> Scalar:
-    """The stiffness of a spring; raise InputError if it is negative."""
-    stiffness = scalar(value, f"stiffness of spring {name!r}")
-    number = known_number(stiffness)
+def _points(name: str, spring: Spring, frames: Frames) -> tuple[PathPoint, ...]:
+    """The points of a spring, checked, in the frames of their links."""
+    if spring.joints is not None:
+        raise InputError(f"spring {name!r} has joints and points; expected one of them.")
+    wanted = "[(link or frame, position (3,) in m), ...], two or more"
+    pairs = spring.points
+    if isinstance(pairs, str) or not isinstance(pairs, Sequence) or len(pairs) < 2:
+        raise InputError(f"points of spring {name!r} are {pairs!r:.60}; expected {wanted}.")
+    points: list[PathPoint] = []
+    for pair in pairs:
+        if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise InputError(f"spring {name!r} has the point {pair!r:.60}; expected {wanted}.")
+        frame = frames.get(pair[0])
+        if frame is None:
+            raise NameLookupError(
+                f"spring {name!r} passes {pair[0]!r}, which is no link or frame; expected one of "
+                f"{', '.join(frames)}."
+            )
+        at = array(pair[1], (3,), f"point of spring {name!r} on {pair[0]!r}")
+        moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
+        points.append(PathPoint(frame.link, tuple(moved.tolist())))
+        if len(points) > 1 and points[-1] == points[-2]:
+            raise InputError(
+                f"spring {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
+                "points that are apart."
+            )
+    if len({point.link for point in points}) == 1:
+        raise InputError(
+            f"all points of spring {name!r} belong to one link, so that no joint changes its "
+            "length; expected points of two links or more."
+        )
+    return tuple(points)
+
+
+def checked_stiffness(value: Scalar, name: str, kind: str = "stiffness") -> Scalar:
+    """The stiffness or damping of a spring; raise InputError if it is negative."""
+    x = scalar(value, f"{kind} of spring {name!r}")
+    number = known_number(x)
     if number is not None and number < 0:
         raise InputError(
-            f"stiffness of spring {name!r} is {stiffness}; expected >= 0 (a spring pulls back to "
-            "its rest position)."
+            f"{kind} of spring {name!r} is {x}; expected >= 0 (a spring pulls back to its rest "
+            "position)."
         )
-    return stiffness
+    return x
 
 
 def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Joint, Scalar]]:
@@ -120,14 +179,20 @@ def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
 
 
 def describe_springs(
-    springs: Iterable[JointSpring], coordinate_names: Sequence[str]
+    springs: Iterable[JointSpring],
+    coordinate_names: Sequence[str],
+    link_names: Mapping[int, str],
 ) -> dict[str, Spring]:
     """Records from which `build_springs` makes the same springs again."""
     records: dict[str, Spring] = {}
     for x in springs:
+        if x.points:
+            points = [(link_names[point.link], point.at) for point in x.points]
+            records[x.name] = Spring(x.stiffness, x.rest, None, x.damping, points)
+            continue
         joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
         single = list(joints) == [x.name] and is_plain(x.arms[0], 1)
-        records[x.name] = Spring(x.stiffness, x.rest, None if single else joints)
+        records[x.name] = Spring(x.stiffness, x.rest, None if single else joints, x.damping)
     return records
 
 
@@ -137,6 +202,8 @@ def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str
     Coefficients of a spring between joints count as plain numbers if all joints turn or all slide;
     the sum over joints of both kinds has no unit of its own.
     """
+    if spring.points:
+        return "N/m", "N", "m"
     sliding = {x.type == PRISMATIC for x in joints if set(x.coords) & set(spring.coords)}
     if len(sliding) > 1:
         return "J", "J", "1"

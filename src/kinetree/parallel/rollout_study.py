@@ -20,7 +20,7 @@ from kinetree.robot import Robot
 from kinetree.simulate import Trajectory, signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.run import ADAPTIVE, MethodName, Run
+from kinetree.simulate.core.run import ADAPTIVE_METHODS, MethodName, Run
 
 FORCES = ("tau", "F_ext")
 EVALUATION = 1e-8  # s for the accelerations of one rollout and each degree of freedom, roughly
@@ -56,8 +56,8 @@ def rollouts(
         dq0: rates at the start, a number or shape (n,), rad/s or m/s, or a distribution such as
             `Normal`.
         duration, dt: of the motion and of its steps, s.
-        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853" with
-            results dt apart.
+        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or with
+            results dt apart "dop853", "radau" or "auto".
         tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
             distribution such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: none.
         F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N, or a distribution
@@ -123,9 +123,9 @@ class RolloutStudy:
         asked = Run(model=model, q0=np.zeros(model.nq), duration=duration, dt=dt, method=method)
         _ = asked.fixed  # an unknown method is refused
         self.times = asked.times
-        if method == ADAPTIVE and every not in (None, 1):
+        if method in ADAPTIVE_METHODS and every not in (None, 1):
             raise InputError(
-                f"every is {every} with {ADAPTIVE!r}, whose results are dt apart; expected 1. "
+                f"every is {every} with {method!r}, whose results are dt apart; expected 1. "
                 "Take a longer dt."
             )
         varied = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}

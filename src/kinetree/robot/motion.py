@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
-    from kinetree.simulate.core.run import Law, LimitsChoice, MethodName, SimulationOptions
+    from kinetree.simulate.core.run import (
+        Differentiable,
+        Law,
+        LimitsChoice,
+        MethodName,
+        SimulationOptions,
+    )
     from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
@@ -222,7 +228,7 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: MethodName = "dop853",
+        method: MethodName = "auto",
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
@@ -247,10 +253,12 @@ class Motion(RobotCore):
                 rollouts.
             dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
             duration: length of the motion, s.
-            dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results; None:
-                0.01.
-            method: "dop853" (adaptive, of order 8), "rk4", "semi_implicit_euler", "implicit"
-                (stable for any damping and stiffness), "implicitfast" (for any damping) or "euler".
+            dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
+                None: 0.01.
+            method: "auto" (dop853, and radau once the motion is stiff), "dop853" (adaptive, of
+                order 8), "radau" (adaptive, of order 5, for stiff forces), "rk4",
+                "semi_implicit_euler", "implicit" (stable for any damping and stiffness),
+                "implicitfast" (for any damping) or "euler".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
                 values)`, or a function of t or of (t, q, dq); None: no forces.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
@@ -271,11 +279,11 @@ class Motion(RobotCore):
             every: record every so many steps, and the last one.
             limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
                 violations in the result's `meta`, "ignore" does not look.
-            events: functions g(t, q, dq) whose zeros are found, for "dop853"; see
+            events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
                 `kt.simulate.event`.
-            rtol: relative error allowed in a step of "dop853", dimensionless.
-            atol: absolute error allowed in a step of "dop853", rad, m, rad/s or m/s.
-            max_step: longest step of "dop853", s; None: a 25th of the duration, or less.
+            rtol: relative error allowed in a step of an adaptive method, dimensionless.
+            atol: absolute error allowed in a step of an adaptive method, rad, m, rad/s or m/s.
+            max_step: longest step of an adaptive method, s; None: a 25th of the duration, or less.
             closure_time: in which errors of constraints decay with fixed steps, s; None: every
                 state is projected onto the constraints.
             progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -313,7 +321,7 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: MethodName = "rk4",
+        method: Differentiable = "rk4",
         wrt: str | Sequence[str] = ("q0", "dq0"),
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,

@@ -37,6 +37,9 @@ DEFECT_AT_RESULTS = 1e2  # of that: at results, whose number is the user's choic
 FINE_STEP = 1e-6  # of the longest step: shorter ones are judged by their error alone
 SHORTEST_STEP = 16 * np.finfo(float).eps  # of the time reached: a shorter one does not change it
 MAX_FINE_STEPS = 1000  # one after the other: forces jump back and forth
+STIFF = 6.1  # length of a step times the slope of the rate: where dop853 is barely stable
+STIFF_STEPS, CALM_STEPS = 15, 6  # such steps make a motion stiff, if never so many others between
+HINTED_STEPS = 1000  # such steps of dop853, after which a run says that another method is quicker
 TIMES_AT_ONCE = 64  # at which functions of time are evaluated together
 
 # Motions that slide along a jump of the forces (integration.Pace). A slide rejects half of its

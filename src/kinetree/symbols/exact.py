@@ -70,6 +70,10 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
                 stiffness=exact_number(x.stiffness),
                 rest=exact_offset(x.rest),
                 arms=tuple(exact_number(arm) for arm in x.arms),
+                damping=exact_number(x.damping),
+                points=tuple(
+                    replace(p, at=tuple(exact_offset(entry) for entry in p.at)) for p in x.points
+                ),
             )
             for x in model.springs
         ),

@@ -187,7 +187,8 @@ def _model_numbers(model: Model) -> Iterator[Any]:
     for rotor in model.rotors:
         yield from ((rotor.inertia, rotor.ratio), rotor.s)
     for spring in model.springs:
-        yield from ((spring.stiffness, spring.rest), spring.arms)
+        yield from ((spring.stiffness, spring.rest, spring.damping), spring.arms)
+        yield from (point.at for point in spring.points)
     for frame in model.frames.values():
         yield frame.T_if
     lean = lean_model(model)

@@ -16,11 +16,12 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless, load_friction_forces
+from kinetree.algorithms.joints.springs import pull_of
 from kinetree.algorithms.quantities import DECLARED
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import SingularityError
-from kinetree.model import Model
+from kinetree.model import JointSpring, Model
 from kinetree.model.inputs import per_link
 from kinetree.robot import Robot
 from kinetree.spatial import skew as skew_matrix
@@ -119,18 +120,24 @@ class Case:
         """Terms of the forces of springs, (n,): each with its position and rest apart."""
         terms = np.zeros(self.model.n)
         for x in self.model.springs:
-            arms = np.abs(np.array(x.arms, float))
-            far = arms @ np.abs(self.q[list(x.coords)]) + abs(float(x.rest))
-            terms[list(x.dofs)] += float(x.stiffness) * far * arms
+            pull = pull_of(self.model, x, self.q)
+            for d, arm in pull.arms.items():
+                terms[d] += float(x.stiffness) * self._reach(x) * abs(float(arm))
         return terms
+
+    def _reach(self, x: JointSpring) -> float:
+        """Size of the terms of the extension of a spring, rad or m."""
+        far = np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)])
+        if x.points:
+            far = float(pull_of(self.model, x, self.q).x)
+        return float(far) + abs(float(x.rest))
 
     @cached_property
     def spring_energy(self) -> float:
         """Size of the terms of the energy in the springs, J."""
         energy = 0.0
         for x in self.model.springs:
-            far = float(np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)]))
-            energy += float(x.stiffness) * (far + abs(float(x.rest))) ** 2 / 2
+            energy += float(x.stiffness) * self._reach(x) ** 2 / 2
         return energy
 
     @property

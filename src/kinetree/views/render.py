@@ -70,6 +70,7 @@ def render(
     zoom: float = 1,
     add: Sequence[str] = (),
     hide: Sequence[str] = (),
+    plans: Sequence[Trajectory] = (),
     transparent: bool = False,
     source: str | os.PathLike[str] | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -99,6 +100,8 @@ def render(
         add: drawn besides the usual, some of "body", "joint", "loop", "visual", "inertia",
             "frame", "floor", "gravity", "trace".
         hide: not drawn, of the same names.
+        plans: motions of the robot whose ways of the tool are drawn faintly, such as the
+            `trajectory` of a solution.
         transparent: whether the background is left out, of PNG and SVG.
         source, folder: as in `report_page`.
         drawn: the robot's scene, if it is known already; source and folder are then not used.
@@ -114,6 +117,8 @@ def render(
     model = numeric_model(robot)
     robot = Robot(model) if isinstance(robot, Model) else robot
     motion = check_motion(robot, trajectory, q, time, kind)
+    for one in plans:
+        check_motion_of(robot, one, "the way of a plan")
     if kind == ".mp4":
         ffmpeg()  # an error before the work
     drawn = scene(robot, source, folder) if drawn is None else drawn
@@ -123,6 +128,7 @@ def render(
     place = studio(
         model, drawn, parts_of(drawn.shapes), seen, shown=shown, size=(width, height), theme=theme,
         camera=camera, zoom=zoom, around=motion is None and kind in MOVING,
+        plans=[np.asarray(one.q, float)[traced(one)] for one in plans],
     )  # fmt: skip
     if kind == ".svg":
         with replaced(file) as other:
@@ -184,8 +190,7 @@ def positions(
         else:
             row = np.asarray(coordinates(model, q, "q"), float)[None]
         return row, np.broadcast_to(row[0], (len(moments), model.nq)), np.zeros(len(moments), int)
-    step = max(1, -(-len(motion) // LONGEST_TRACE))
-    kept = np.unique(np.append(np.arange(0, len(motion), step), len(motion) - 1))
+    kept = traced(motion)
     if kind in STILL:
         at = np.array([motion.t[-1] if time is None else time])
     else:
@@ -195,6 +200,12 @@ def positions(
         warnings.simplefilter("ignore", KinetreeWarning)
         rows = np.asarray(motion.resample(at).q, float)
     return np.asarray(motion.q, float)[kept], rows, passed
+
+
+def traced(motion: Trajectory) -> Array:
+    """Indices of the samples that a trace goes through."""
+    step = max(1, -(-len(motion) // LONGEST_TRACE))
+    return np.unique(np.append(np.arange(0, len(motion), step), len(motion) - 1))
 
 
 def check_kind(file: Path, transparent: bool) -> str:

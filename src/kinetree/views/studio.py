@@ -1,6 +1,6 @@
 """Studio: a robot, a camera and what is to be drawn, turned into frames of pixels or SVG."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,6 +30,7 @@ GRID: Colour = (127, 127, 127)
 OPACITY = {"light": 0.5, "dark": 0.4}  # of the floor's lines under the robot
 GRAVITY: Colour = (142, 68, 173)
 TRACE: Colour = (192, 57, 43)
+FAINT = 0.4  # opacity of the ways of plans
 GRID_WIDTH, TRACE_WIDTH, TIE_WIDTH = 1.0, 2.5, 1.5  # pixels of a picture that is 480 high
 MARGIN = 0.06  # of the picture's width and height, on each side of the robot
 THINNEST = 0.01  # width and height over depth of a robot that is seen along itself
@@ -51,6 +52,7 @@ class Studio:
         view: the projection onto the picture.
         theme: "light" or "dark".
         path: positions of the tool over the motion in {s}, shape (k, 3), m, for the trace.
+        plans: the same of motions whose ways are drawn faintly.
     """
 
     model: Model
@@ -61,6 +63,7 @@ class Studio:
     view: View
     theme: str
     path: Array
+    plans: tuple[Array, ...] = ()
 
     def frame(
         self,
@@ -102,9 +105,14 @@ class Studio:
         ):
             corners = ribbons(before_eye(camera, ends), self.view, width * self.stretch)
             layers.append(Layer(corners, _rows(colour, len(corners))))
-        ends, alpha = self.floor()
-        corners = ribbons(before_eye(camera, ends), self.view, GRID_WIDTH * self.stretch)
-        layers.append(Layer(corners, _rows(GRID, len(corners)), None, np.tile(alpha, 2)))
+        floor, alpha = self.floor()
+        ways = self.ways()
+        for ends, colour, width, opacity in (
+            (floor, GRID, GRID_WIDTH, alpha),
+            (ways, TRACE, TRACE_WIDTH, np.full(len(ways), FAINT)),
+        ):
+            corners = ribbons(before_eye(camera, ends), self.view, width * self.stretch)
+            layers.append(Layer(corners, _rows(colour, len(corners)), None, np.tile(opacity, 2)))
         if glass:
             clear = self.lit(glass, poses, camera)
             layers.append(replace(clear, alpha=np.full(len(clear.corners), GLASS)))
@@ -148,6 +156,11 @@ class Studio:
             path = np.concatenate([path[:passed], [tool_point(self.model, poses)]])
         return np.stack([path[:-1], path[1:]], 1)
 
+    def ways(self) -> Array:
+        """Ends (k, 2, 3) in {s} of the ways of the plans."""
+        pieces = [np.stack([path[:-1], path[1:]], 1) for path in self.plans]
+        return np.concatenate([np.zeros((0, 2, 3)), *pieces])
+
     def tie_lines(self, poses: dict[int, Array]) -> Array:
         """Ends (k, 2, 3) of the lines between frames of constraints in {s}, if they are shown."""
         if "loop" not in self.shown:
@@ -167,6 +180,7 @@ class Studio:
         shades = np.ceil(alpha * 10 / OPACITY[self.theme]) / 10 * OPACITY[self.theme]
         for shade in np.unique(shades):
             behind.append(self.stroke(lines[shades == shade], GRID, GRID_WIDTH, float(shade)))
+        behind.append(self.stroke(self.ways(), TRACE, TRACE_WIDTH, FAINT))
         behind.append(self.stroke(self.trace(poses, None), TRACE, TRACE_WIDTH, 1.0))
         label = escape(self.model.name)
         text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
@@ -198,6 +212,7 @@ def studio(
     camera: Camera | tuple[float, float] | None,
     zoom: float,
     around: bool = False,
+    plans: Sequence[Array] = (),
 ) -> Studio:
     """The studio of a robot that moves through positions q, (k, nq).
 
@@ -212,12 +227,14 @@ def studio(
             filled with the robot unless a camera is given.
         zoom: factor on the size of the robot in the picture.
         around: whether the camera goes around the robot.
+        plans: positions (k, nq) of motions whose ways of the tool are drawn faintly.
     """
     some = q[np.unique(np.linspace(0, len(q) - 1, MAX_SEEN).round().astype(int))]
     groups = tuple(x for x in GROUPS if x in shown)
     cloud = drawn_points(model, parts, some, groups)
     path = tool_path(model, q) if "trace" in shown else np.zeros((0, 3))
-    cloud = np.concatenate([cloud, path])
+    ways = tuple(tool_path(model, rows) for rows in plans)
+    cloud = np.concatenate([cloud, path, *ways])
     place = camera if isinstance(camera, Camera) else camera_of(model, cloud, q[0])
     if isinstance(camera, tuple):
         place = raised(turned(place, camera[0]), camera[1])
@@ -232,7 +249,7 @@ def studio(
     # about the middle of the picture
     cx, cy = ((1 - zoom) * x / 2 + zoom * y for x, y in zip(size, (view.cx, view.cy), strict=True))
     view = replace(view, scale=zoom * view.scale, cx=cx, cy=cy)
-    return Studio(model, scene, parts, frozenset(shown), place, view, theme, path)
+    return Studio(model, scene, parts, frozenset(shown), place, view, theme, path, ways)
 
 
 def tool_path(model: Model, q: Array) -> Array:

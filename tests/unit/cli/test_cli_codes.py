@@ -25,7 +25,7 @@ PRINTING = [
     "check planar_2r calm.csv --effort 1000", "export planar_2r", "cache info", "completion bash",
     "report planar_2r --samples 10", "id planar_2r rows.csv", "info panda --json", "--help",
     "simulate --help", "plan planar_2r --to 1 0 --duration 1 -o -", "size planar_2r calm.csv",
-    "lint panda", "options",
+    "lint panda", "options", "optimize planar_2r --to 1 0 --dt 0.1 -o -",
 ]  # fmt: skip
 # one for each way to read standard input
 WAITING = ["id planar_2r -", "check planar_2r -", "identify planar_2r - -o never.urdf"]

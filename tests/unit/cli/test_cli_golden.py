@@ -72,6 +72,7 @@ COMMANDS = {
         "id quadruped",
         "fd cart_pole --q hinge=30 --degrees",
         "terms scara --q 0.3 0.5 -0.1 0 --dq 1 1 0.1 1",
+        "optimize planar_2r --to 1 0.5 -o plan.csv",
         "equations planar_2r",
         "cache info",
         "simulat panda",

@@ -28,6 +28,7 @@ COMMANDS = {
     "identify": "motion.csv -o found.urdf",
     "report": "-o page.html --samples 10", "watch": "motion.csv",
     "render": "-o arm.png --size 32x24", "plan": "--to 1", "excite": "", "size": "motion.csv",
+    "optimize": "--to 0.5 --dt 0.1",
 }  # fmt: skip
 
 

@@ -50,6 +50,12 @@ def test_a_movie_of_a_recording_has_its_length(ready):
         assert movie.n_frames == 11 and movie.size == (64, 48)
 
 
+def test_the_way_of_a_plan_is_faint(ready):
+    ready(f"render double_pendulum -o way.svg {SMALL} --plan swing.csv")
+    assert 'stroke-opacity="0.4"' in (ready.folder / "way.svg").read_text(encoding="utf-8")
+    assert "panda" in ready(f"render panda -o way.svg {SMALL} --plan swing.csv", code=2).stderr
+
+
 def test_a_position_in_degrees_and_a_recording_at_a_time_give_the_same_picture(ready):
     ready(f"render double_pendulum -o a.png {SMALL} --q 30 -15 --degrees")
     q = np.radians([30, -15])

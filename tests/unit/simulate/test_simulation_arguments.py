@@ -123,7 +123,7 @@ def test_parameters_and_events():
     with pytest.raises(InputError, match=r"drive_state has shape \(3,\); expected \(..., 1\)"):
         slow.simulate([0.1, 0.2], duration=0.1, drive_state=[0, 0, 0])
     refused(ShapeError, r"parameter mass .*\(..., 2\): link1, link2", parameters={"mass": [1.0]})
-    refused(InputError, "events are found by 'dop853' alone", events=lambda t, q, dq: q[0])
+    refused(InputError, "events are found by adaptive methods", events=lambda t, q, dq: q[0])
     with pytest.raises(InputError, match="expected a function g"):
         event(3)
     with pytest.raises(InputError, match="direction of the event is 2"):

@@ -52,6 +52,26 @@ def test_the_theme_is_the_background_and_equal_calls_write_equal_files(tmp_path)
     assert (pixels(one)[0, 0] == 255).all() and (pixels(dark)[0, 0] == [20, 24, 30]).all()
 
 
+def test_the_way_of_a_plan_is_drawn_faintly(tmp_path):
+    robot = kt.robots.planar_2r()
+    plan = swing(robot)
+
+    def faint(**options):
+        path = tmp_path / "robot.png"
+        render(robot, path=path, size=(160, 120), hide=["floor", "frame"], **options)
+        r, g, b = np.moveaxis(pixels(path), -1, 0)
+        assert not ((r > 2.5 * g) & (r > 2.5 * b)).any()  # as strong as a trace
+        return ((r > 215) & (g < 200) & (b < 200) & (abs(g - b) < 20)).sum()
+
+    assert faint() == 0 and faint(plans=[plan]) > 50
+    assert faint(trajectory=plan, time=0.0, plans=[plan]) > 50  # the whole way, also before it
+    picture = tmp_path / "robot.svg"
+    render(robot, path=picture, plans=[plan])
+    assert 'stroke-opacity="0.4"' in picture.read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="planar 2R"):
+        render(robot, path=picture, plans=[swing(kt.robots.panda())])
+
+
 def test_what_is_added_and_hidden_is_seen(tmp_path):
     robot, path = kt.robots.planar_2r(), tmp_path / "robot.png"
 

@@ -121,7 +121,7 @@ def implicit_constrained_rate(
     """
     at = StepForces(tree, items, state, tau, T)
     model, dq, dry = at.model, at.dq, at.dry
-    slopes = StepSlopes.of(model, dq, gains, positions=positions)
+    slopes = StepSlopes.of(model, dq, gains, positions=positions, springs=tree.springs)
     M_h, ahead = slopes.added(at.kkt.matrix, h), slopes.moved(at.b, dq, h)
     if dry.slide:
         way, goal = slide_or_hold(model, M_h, ahead, dry, dq, stop, at.constraints)

@@ -46,7 +46,6 @@ from kinetree.algorithms.joints.friction import (
     load_coefficients,
     load_factors,
 )
-from kinetree.algorithms.joints.springs import spring_stiffness
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Tree
@@ -155,7 +154,7 @@ class _Slopes:
 
     def matrices(self) -> tuple[Array, Array]:
         """Fill in all entries."""
-        tree, n = self.tree, self.tree.model.n
+        tree = self.tree
         for i, (spread, body) in moving_bodies(tree, self._spreads(), self.u, times=2):
             for k in range(len(tree.links[i].dofs)):
                 self._add_joint(i, k, body, spread)
@@ -165,22 +164,26 @@ class _Slopes:
             return self._with_load_friction(slopes)
         for d, slope in enumerate(slopes):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
-        by_q = np.array(self.by_q).reshape(n, n)
-        if tree.springs is not None:
-            by_q = by_q + spring_stiffness(tree.model)
-        return by_q, np.array(self.by_dq).reshape(n, n)
+        return self._with_springs()
 
     def _with_load_friction(self, slopes: Array) -> tuple[Array, Array]:
         """The slopes of the load times d tau/d load, and those of the friction of dq alone."""
         tree, n = self.tree, self.tree.model.n
-        by_q = np.array(self.by_q).reshape(n, n)
-        if tree.springs is not None:
-            by_q = by_q + spring_stiffness(tree.model)
+        by_q, by_dq = self._with_springs()
         bare = replace(tree, model=frictionless(tree.model))
         load = tree_inverse_dynamics(bare, self.dq, self.ddq)
         rows = load_factors(tree.model, self.dq, load)[:, None]
         of_friction = np.eye(n, dtype=int) * slopes
-        return by_q * rows, np.array(self.by_dq).reshape(n, n) * rows + of_friction
+        return by_q * rows, by_dq * rows + of_friction
+
+    def _with_springs(self) -> tuple[Array, Array]:
+        """Both matrices with the slopes of springs."""
+        n, springs = self.tree.model.n, self.tree.springs
+        by_q, by_dq = (np.array(x).reshape(n, n) for x in (self.by_q, self.by_dq))
+        if springs is None:
+            return by_q, by_dq
+        of_q, of_dq = springs.slopes(self.dq)
+        return by_q + of_q, by_dq + of_dq if springs.damped else by_dq
 
     def _spreads(self) -> dict[int, Spread]:
         """Twice the spread of every link's own points; a rotor is a spread without momentum."""

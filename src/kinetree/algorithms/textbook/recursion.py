@@ -12,7 +12,7 @@ from kinetree.algorithms.joints.friction import (
     load_friction_forces,
 )
 from kinetree.algorithms.joints.rotors import rotor_forces
-from kinetree.algorithms.joints.springs import joint_spring_forces
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.base.arrays import Array
 from kinetree.base.tables import notebook_table, number
 from kinetree.model import WORLD, Model
@@ -114,7 +114,7 @@ def record(
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
     rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
     friction = friction_forces(model, x.dq)
-    springs = joint_spring_forces(model, x.q)
+    springs = Springs(model, x.q).at(x.dq)
     if load_coefficients(model):
         load = tau + rotor + springs
         friction = friction + load_friction_forces(model, x.dq, load)

@@ -39,6 +39,8 @@ def is_looped(model: Model, name: str) -> bool:
         return False
     if operations <= LONGEST_STRAIGHT or model.constraints is not None:
         return False
+    if any(spring.points for spring in model.springs):  # a path needs the poses of its links
+        return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS_OF_ONE_AXIS
     return operations * (1 - (1 - ONE_AXIS_SHARE) * float(plain.mean())) > LONGEST_STRAIGHT
 

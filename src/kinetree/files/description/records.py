@@ -1,6 +1,6 @@
 """The records between a source (file, table, list of screws) and the model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -27,10 +27,11 @@ class Body:
 
 @dataclass(frozen=True)
 class Spring:
-    """A linear spring of a joint, or between joints, with the energy stiffness / 2 (x - rest)^2.
+    """A linear spring of a joint, between joints or between points, with a damper.
 
-    x is the position of the joint, or the sum of c_j q_j over `joints`. The spring needs the joint
-    force c_j stiffness (x - rest), which is part of tau. Of a joint that follows another, the
+    Its energy is stiffness / 2 (x - rest)^2. x is the position of the joint, the sum of c_j q_j
+    over `joints`, or the length of a path through `points`. The joint force that it needs, dx/dq_j
+    (stiffness (x - rest) + damping dx/dt), is part of tau. Of a joint that follows another, the
     position counts at which it stands.
 
     Args:
@@ -38,11 +39,16 @@ class Spring:
         rest: value of x without force, rad or m, counted as q is.
         joints: {joint name: coefficient c_j}, of one degree of freedom each, dimensionless or
             m/rad; None: the joint that the spring is given to.
+        damping: force for a rate dx/dt, N m s/rad or N s/m.
+        points: of a spring or cable between points: [(link or frame, position in it, (3,), m)],
+            in their order along it, two or more; None: a spring of joints.
     """
 
     stiffness: Scalar
     rest: Scalar = 0
     joints: Mapping[str, Scalar] | None = None
+    damping: Scalar = 0
+    points: Sequence[tuple[str, ArrayLike]] | None = None
 
 
 @dataclass(frozen=True)

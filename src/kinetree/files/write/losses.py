@@ -14,7 +14,7 @@ from kinetree.base.tables import exact_number as number
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
-from kinetree.model import Joint, Model
+from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.model.model import numbers_of, strangest
 from kinetree.scalars import Scalar
@@ -100,14 +100,23 @@ def lost_springs(model: Model, losses: Losses) -> list[Tag]:
     """Comments on the springs of a robot, for formats that have none."""
     comments: list[Tag] = []
     for x in model.springs:
-        ends = zip(x.coords, x.arms, strict=True)
-        joints = " + ".join(
-            model.coordinate_names[k] if arm == 1 else f"{number(arm)} {model.coordinate_names[k]}"
-            for k, arm in ends
-        )
-        values = shown(stiffness=x.stiffness, rest=x.rest)
-        comments.append(losses.add(f"spring {x.name!r} on {joints}: {values}"))
+        comments.append(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
     return comments
+
+
+def spring_place(model: Model, x: JointSpring) -> str:
+    """What a spring measures, and its numbers: 'on hip + 2 knee: stiffness 3, rest 0'."""
+    names = model.coordinate_names
+    ends = [
+        names[k] if arm == 1 else f"{number(arm)} {names[k]}"
+        for k, arm in zip(x.coords, x.arms, strict=True)
+    ]
+    links = {WORLD: model.base_name, **dict(enumerate(model.link_names))}
+    where = f"on {' + '.join(ends)}"
+    if x.points:
+        where = f"between {', '.join(links[point.link] for point in x.points)}"
+    more = {"damping": x.damping} if x.damping else {}
+    return f"{where}: {shown(stiffness=x.stiffness, rest=x.rest, **more)}"
 
 
 def has_friction(joint: Joint) -> bool:

@@ -25,6 +25,7 @@ from kinetree.files.write.losses import (
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
+from kinetree.model.springs import PathPoint
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import Ad, inverse
@@ -94,7 +95,13 @@ class _Writer:
         self.equalities = Equalities(model, losses)
         self.springs = own_springs(model)
         self.on_link: dict[int, dict[str, Frame]] = {}  # frames and sites by link, in their order
-        for name, frame in (self.frames | self.equalities.sites).items():
+        self.written = {WORLD}  # links that have become bodies
+        held = {
+            f"{x.name}/{k}": Frame(point.link, at_point(point))
+            for x in model.springs
+            for k, point in enumerate(x.points)
+        }
+        for name, frame in (self.frames | self.equalities.sites | held).items():
             self.on_link.setdefault(frame.link, {})[name] = frame
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
@@ -153,6 +160,7 @@ class _Writer:
         model = self.model
         steps = body_steps(model, first)
         i = steps[-1].link
+        self.written.add(i)
         body = Tag("body", {"name": self.links[i], **pose_attributes(steps[0].M_pb)})
         for step in steps:
             self.order.append(step.link)
@@ -194,12 +202,16 @@ class _Writer:
         for x in model.springs:
             if x.name in own:
                 continue
-            if not x.stiffness:
+            if x.points:
+                tag.add(self.spatial(x))
+                continue
+            if not (x.stiffness or x.damping):
                 tag.add(self.losses.add(f"spring {x.name!r} of stiffness 0"))
                 continue
             # -1 asks MuJoCo for the length of the drawn robot; all signs turned are the same spring
             sign = -1 if x.rest == -1 else 1
             rest = {"stiffness": number(x.stiffness), "springlength": number(sign * x.rest)}
+            rest |= {"damping": number(x.damping)} if x.damping else {}
             fixed = Tag("fixed", {"name": x.name, **rest})
             for k, arm in zip(x.coords, x.arms, strict=True):
                 end = {"joint": model.coordinate_names[k], "coef": number(sign * arm)}
@@ -207,6 +219,17 @@ class _Writer:
             tag.add(fixed)
         tag.add(*pulled)
         return tag if tag.children else None
+
+    def spatial(self, x: JointSpring) -> Tag:
+        """The tendon of a spring between points, and the sites that it passes."""
+        numbers = {"stiffness": x.stiffness, "springlength": x.rest, "damping": x.damping}
+        tag = Tag("spatial", {"name": x.name} | {key: number(v) for key, v in numbers.items()})
+        for k, point in enumerate(x.points):
+            if point.link not in self.written:
+                name = self.links[point.link]
+                return self.losses.add(f"spring {x.name!r} at the massless link {name!r}")
+            tag.add(Tag("site", {"site": f"{x.name}/{k}"}))
+        return tag
 
     def equality(self) -> Tag | None:
         """Constraints, and mimic joints; MuJoCo measures joints from their zero positions."""
@@ -253,13 +276,23 @@ def joint_tag(
     return [*comments, *lost_friction, *others, *lost, Tag("joint", attributes | limits | drive)]
 
 
+def at_point(point: PathPoint) -> Array:
+    """The pose of a point in its link, (4, 4), with the axes of the link."""
+    T = np.eye(4)
+    T[:3, 3] = [float(x) for x in point.at]
+    return T
+
+
 def own_springs(model: Model) -> dict[str, JointSpring]:
     """The springs that MJCF writes as the stiffness of the joint of their name."""
     names = model.coordinate_names
     return {
         x.name: x
         for x in model.springs
-        if [names[k] for k in x.coords] == [x.name] and x.arms[0] == 1 and x.stiffness
+        if [names[k] for k in x.coords] == [x.name]
+        and x.arms[0] == 1
+        and x.stiffness
+        and not x.damping
     }
 
 

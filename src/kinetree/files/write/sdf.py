@@ -17,6 +17,7 @@ from kinetree.files.write.losses import (
     in_floats,
     lost_drive,
     shown,
+    spring_place,
     symmetric_friction,
 )
 from kinetree.files.write.urdf import GRAVITY, roll_pitch_yaw
@@ -81,12 +82,13 @@ def _robot(model: Model, losses: Losses) -> Tag:
         names[WORLD] = BASE
         robot.add(losses.add(f"base {base!r} without mass: SDF's world takes its place"))
     springs = {
-        x.coords[0]: x for x in model.springs if len(x.coords) == 1 and float(x.arms[0]) == 1
+        x.coords[0]: x
+        for x in model.springs
+        if len(x.coords) == 1 and float(x.arms[0]) == 1 and not x.damping
     }
     for x in model.springs:
         if x not in springs.values():
-            values = shown(stiffness=x.stiffness, rest=x.rest)
-            robot.add(losses.add(f"spring {x.name!r} between joints: {values}"))
+            robot.add(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
     for i in model.links:
         M, joint = model.M_pi[i], model.joints[i]
         if joint.follows is None and joint.offset:

@@ -12,7 +12,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.progress import Progress
 from kinetree.base.tables import number
 from kinetree.engine.compiler.interpret import interpret
-from kinetree.errors import InputError
+from kinetree.errors import InputError, warn
 from kinetree.model.units import units
 from kinetree.simulate.core.closure import closing_kernel
 from kinetree.simulate.core.events import Event, Halt, Occurrence
@@ -20,7 +20,7 @@ from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollo
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
-from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.run import ADAPTIVE, Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.switches import (
@@ -109,6 +109,7 @@ class AdaptiveSteps:
                 replace(event, function=partial(_number, function))
                 for event, function in zip(events, functions, strict=True)
             ],
+            method=run.method,
             log=log,
             sampling=setup.sampling,
         )
@@ -178,6 +179,8 @@ class AdaptiveSteps:
 def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
     """Counts of steps, events found, and how the integration ended, for `meta`."""
     meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
+    if run.method == "auto" and not run.stiff.any():
+        meta["method"] = ADAPTIVE
     ended = float(run.ended.min())
     if run.events:
         meta["events"] = _occurrences(run, batch)
@@ -185,6 +188,13 @@ def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
         meta["ended"] = ended
     if run.stuck.any():
         meta |= _jammed(run)
+    if not np.isnan(run.stiff_since).all():
+        meta["stiff"] = float(np.nanmin(run.stiff_since))
+        if run.method == ADAPTIVE:
+            warn(
+                f"the motion is stiff from {meta['stiff']:.3g} s on, where {ADAPTIVE!r} takes "
+                "short steps for stability alone; method='auto' takes longer ones there."
+            )
     return meta
 
 

@@ -129,6 +129,15 @@ class RungeKuttaStep:
         t, h, x, end, until = (a[rows] for a in (self.t, self.h, self.x, self.end, self.until))
         return RungeKuttaStep(t, h, x, end, self.rates[:, rows], until)
 
+    @property
+    def evaluated(self) -> Array:
+        """The rates at the stages and at the end, (STAGES + 1, B, x)."""
+        return self.rates[: STAGES + 1]
+
+    def weighed(self, rows: Array, off: Array) -> Array:
+        """Differences of rates, (K, x), as they are (compare radau.py)."""
+        return off
+
     def times(self, rows: Array, share: Array) -> Array:
         """The times at shares from 0 to 1 of the step of some rollouts."""
         return np.minimum(self.t[rows] + share * self.h[rows], self.until[rows])
@@ -165,10 +174,45 @@ def error_ratio(step: RungeKuttaStep, rtol: float, atol: float) -> Array:
     return np.abs(step.h) * five / np.where(below > 0, below, 1.0)
 
 
+def stiffness(step: RungeKuttaStep) -> Array:
+    """Length of the step times the size of the slope of the rate, (B,), seen at its end."""
+    rates = step.rates
+    before = step.x + step.h[:, None] * _weighted(STATES[STAGES - 1], rates)
+    change, way = ((x**2).sum(-1) for x in (rates[STAGES] - rates[STAGES - 1], step.end - before))
+    return step.h * np.sqrt(change / np.where(way > 0, way, np.inf))
+
+
 def step_factor(ratio: Array) -> Array:
     """Length of the next step divided by that of a step with this error ratio."""
     with np.errstate(divide="ignore"):
         return np.clip(SAFETY * ratio ** (-1 / ORDER), SHRINK, GROW)
+
+
+class DOP853:
+    """The method as `Integration` calls it; rows: numbers of the rollouts."""
+
+    defect_order = 7
+
+    def __init__(self, slope: Callable[[Array], Slope], rtol: float, atol: float) -> None:
+        self.slope, self.rtol, self.atol = slope, rtol, atol
+
+    def take_step(
+        self, rows: Array, t: Array, h: Array, x: Array, k: Array, until: Array
+    ) -> RungeKuttaStep:
+        """Take a step of length h from (t, x) with rate k there."""
+        return take_step(self.slope(rows), t, h, x, k, until)
+
+    def error_ratio(self, step: RungeKuttaStep) -> Array:
+        """Error of the step divided by the error allowed, (B,)."""
+        return error_ratio(step, self.rtol, self.atol)
+
+    def step_factor(self, ratio: Array) -> Array:
+        """Length of the next step divided by that of a step with this error ratio."""
+        return step_factor(ratio)
+
+    def polynomial(self, rows: Array, step: RungeKuttaStep) -> "DenseOutput":
+        """The polynomial over a step."""
+        return dense_output(self.slope(rows), step)
 
 
 def first_length(slope: Slope, t: Array, x: Array, k: Array, rtol: float, atol: float) -> Array:

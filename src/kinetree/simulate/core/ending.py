@@ -10,7 +10,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import ADAPTIVE, Run
+from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
 from kinetree.simulate.core.verification import unbounded_law
@@ -180,7 +180,7 @@ def explanation(
         way += 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
     elif "jammed" in meta:
         return _endless(meta, first.rollout)
-    elif meta["method"] == ADAPTIVE:
+    elif meta["method"] in ADAPTIVE_METHODS:
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
         way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."

@@ -20,15 +20,12 @@ from kinetree.algorithms.state import normalised, within_ranges
 from kinetree.base.arrays import Array
 from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.dop853 import (
-    STAGES,
+    DOP853,
     DenseOutput,
     RungeKuttaStep,
     Slope,
-    dense_output,
-    error_ratio,
     first_length,
-    step_factor,
-    take_step,
+    stiffness,
 )
 from kinetree.simulate.core.events import (
     Event,
@@ -38,6 +35,7 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.radau import Radau, RadauStep
 from kinetree.simulate.core.sampling import Sampling
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.switches import Breaks
@@ -49,19 +47,26 @@ from kinetree.simulate.friction.modes import (
     read_dry_friction,
 )
 from kinetree.simulate.tuning import (
+    CALM_STEPS,
     CHECKED_SHARES,
     DEFECT,
     DEFECT_AT_RESULTS,
     FADING,
     FINE_STEP,
+    HINTED_STEPS,
     MAX_FINE_STEPS,
     PACE_WINDOW,
     SHORTEST_STEP,
     SLIDE_REJECTED,
     SLIDE_SPREAD,
     SLIDE_TRIES,
+    STIFF,
+    STIFF_STEPS,
     TIMES_AT_ONCE,
 )
+
+Step = RungeKuttaStep | RadauStep
+Polynomial = DenseOutput | RadauStep
 
 
 class Rollouts:
@@ -104,19 +109,22 @@ class Rollouts:
         x = within_ranges(self.space, normalised(self.space.model, x))
         return x if self.closing is None else self.closing(x)
 
-    def signals(self, t: Array, ends: bool, rows: Array) -> Array:
+    def signals(self, t: Array, ends: bool | Array, rows: Array) -> Array:
         """Values over time, (K or 1, s), a row for each time and rollout."""
         if not self.external.sampled:
             return np.zeros((1, 1))
         values: list[Array] = []
+        at_ends = np.broadcast_to(ends, t.shape)
         for at in range(0, len(t), TIMES_AT_ONCE):
             part = slice(at, at + TIMES_AT_ONCE)
-            table = self.external.table(t[part], np.full(len(t[part]), ends), self.batch)
+            table = self.external.table(t[part], at_ends[part], self.batch)
             columns = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
             values.append(table[np.arange(len(columns)), columns])
         return np.concatenate(values)
 
-    def rate(self, t: Array, x: Array, rows: Array, ends: bool = False) -> tuple[Array, Array]:
+    def rate(
+        self, t: Array, x: Array, rows: Array, ends: bool | Array = False
+    ) -> tuple[Array, Array]:
         """k and y of states (K, x) at times (K,), each in the mode of its rollout."""
         return self.system.rate(t, x, self.params[rows], self.signals(t, ends, rows))
 
@@ -146,7 +154,7 @@ class Rollouts:
         self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
 
     def cut(
-        self, row: int, i: int, polynomial: DenseOutput, slow: float
+        self, row: int, i: int, polynomial: Polynomial, slow: float
     ) -> tuple[float, Array] | None:
         """The share of a step at which the mode of its row i ends first, and the state there."""
         if self.dry is None:
@@ -173,7 +181,7 @@ class Rollouts:
         return first, x
 
     def _guards(
-        self, row: int, i: int, polynomial: DenseOutput, slow: float
+        self, row: int, i: int, polynomial: Polynomial, slow: float
     ) -> Callable[[Array], Array]:
         """The functions that end the mode of a rollout, of shares of row i of a step."""
         assert self.dry is not None
@@ -293,7 +301,7 @@ class Integration:
     """The state of all rollouts, t, h (B,), x, k (B, x), and the results so far.
 
     outputs: times of the results, (T,). breaks: times at which steps end. log: receives all
-    accepted steps, if it is a list. sampling: of a digital controller.
+    accepted steps, if it is a list. method: as that of a Run. sampling: of a digital controller.
     """
 
     rollouts: Rollouts
@@ -302,6 +310,7 @@ class Integration:
     rtol: float
     atol: float
     max_step: float
+    method: str = "dop853"
     events: list[Event] = field(default_factory=list)
     log: list[AcceptedSteps] | None = None
     sampling: Sampling | None = None
@@ -323,6 +332,11 @@ class Integration:
             slope = self.rollouts.slope(rows)
             first = first_length(slope, self.t, x, self.k, self.rtol, self.atol)
         self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
+        self.explicit = DOP853(self.rollouts.slope, self.rtol, self.atol)
+        self.implicit = Radau(self.rollouts.rate, self.rtol, self.atol)
+        self.stiff = np.full(count, self.method == "radau")  # whether the implicit method goes on
+        self.stiff_since = np.full(count, np.nan)
+        self.stiff_steps, self.calm_steps = np.zeros(count, int), np.zeros(count, int)
         self.after = np.zeros(count, bool)  # whether the last step was rejected
         self.alive = np.ones(count, bool)
         self.fine = np.zeros(count, int)  # short steps one after the other
@@ -341,19 +355,27 @@ class Integration:
 
     def advance(self) -> None:
         """Take one step of every rollout that is under way."""
-        rows = np.flatnonzero(self.alive)
+        for method in (self.explicit, self.implicit):
+            rows = np.flatnonzero(self.alive & (self.stiff == (method is self.implicit)))
+            if len(rows):
+                self._advance(method, rows)
+
+    def _advance(self, method: DOP853 | Radau, rows: Array) -> None:
+        """Take one step of some rollouts by a method."""
         t = self.t[rows]
         until, after = self.breaks.next(t)
         wanted = np.minimum(self.h[rows], self.max_step)
         h = np.where(t + 1.01 * wanted >= until, until - t, wanted)  # leave no tiny last step
         with np.errstate(all="ignore"):  # a step that runs away is rejected
-            step = take_step(self.rollouts.slope(rows), t, h, self.x[rows], self.k[rows], until)
-            wrong = error_ratio(step, self.rtol, self.atol)
+            step = method.take_step(rows, t, h, self.x[rows], self.k[rows], until)
+            wrong = method.error_ratio(step)  # type: ignore[arg-type]
         wrong = np.where(np.isfinite(wrong) & np.isfinite(step.end).all(-1), wrong, np.inf)
         good = wrong <= 1
-        grown = step_factor(wrong)
+        grown = method.step_factor(wrong)
         if good.any():
-            self._accept(rows, step, good, grown, after)
+            self._accept(method, rows, step, good, grown, after)
+        if isinstance(step, RungeKuttaStep):
+            self._look_for_stiffness(rows, step, good)
         grown = np.minimum(grown, np.where(self.after[rows], 1.0, np.inf))
         # the length of a step that a break cut short does not limit that of the next
         next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
@@ -379,13 +401,27 @@ class Integration:
         self.ended[rows] = self.t[rows]
         self.alive[rows] = False
 
-    def _stuck(self, rows: Array, step: RungeKuttaStep, wanted: Array, good: Array) -> Array:
+    def _look_for_stiffness(self, rows: Array, step: RungeKuttaStep, good: Array) -> None:
+        """Note steps that stability limits; after many, a rollout goes on with the other method."""
+        with np.errstate(all="ignore"):
+            limited = good & (stiffness(step) > STIFF)
+        seen, calm = self.stiff_steps[rows], self.calm_steps[rows]
+        calm = np.where(good, np.where(limited, 0, calm + 1), calm)
+        seen = np.where(calm >= CALM_STEPS, 0, seen + limited)
+        self.stiff_steps[rows], self.calm_steps[rows] = seen, calm
+        many = rows[seen >= (STIFF_STEPS if self.method == "auto" else HINTED_STEPS)]
+        new = many[np.isnan(self.stiff_since[many])]
+        self.stiff_since[new] = self.t[new]
+        if self.method == "auto":
+            self.stiff[new] = True
+
+    def _stuck(self, rows: Array, step: Step, wanted: Array, good: Array) -> Array:
         """Return True for rollouts that do not advance because forces jump back and forth."""
         pace, model, t = self.pace, self.rollouts.space.model, self.t[rows]
         fine = (step.h == wanted) & (step.h <= FINE_STEP * self.max_step)
         self.fine[rows] = np.where(fine, self.fine[rows] + 1, 0)
         for i in np.flatnonzero((self.fine[rows] > MAX_FINE_STEPS // 2) | pace.doubtful(rows)):
-            rates = step.rates[: STAGES + 1, i, model.nq : model.nq + model.n]
+            rates = step.evaluated[:, i, model.nq : model.nq + model.n]
             with np.errstate(all="ignore"):  # a step that runs away has no difference
                 change = np.ptp(rates, 0)
             pace.change[rows[i]] = np.fmax(FADING * pace.change[rows[i]], change)
@@ -393,7 +429,13 @@ class Integration:
         return (sliding | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
 
     def _accept(
-        self, rows: Array, step: RungeKuttaStep, good: Array, grown: Array, after: Array
+        self,
+        method: DOP853 | Radau,
+        rows: Array,
+        step: Step,
+        good: Array,
+        grown: Array,
+        after: Array,
     ) -> None:
         """Check the steps whose error is small, write results, look for events, go on.
 
@@ -401,15 +443,14 @@ class Integration:
         """
         at = np.flatnonzero(good)
         accepted, step = rows[at], step if good.all() else step.of(at)
-        slope = self.rollouts.slope(accepted)
         with np.errstate(all="ignore"):
-            polynomial = dense_output(slope, step)
+            polynomial = method.polynomial(accepted, step)  # type: ignore[arg-type]
             ends = np.where(step.h == step.until - step.t, step.until, step.t + step.h)
             points = self._check(accepted, polynomial, ends)
             miss = self._defect(polynomial, points)
         kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
-        grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / 7), 0.2, 0.9)
+        grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / method.defect_order), 0.2, 0.9)
         states, due = self.rollouts.normal(step.end), self.done[accepted].copy()
         again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
         times = np.where(again, after[at], ends)
@@ -449,7 +490,7 @@ class Integration:
         went = accepted[kept]
         self.taken[went] += 1
         self.t[went], self.x[went] = times[kept], states[kept]
-        self.k[went] = step.rates[STAGES][kept]
+        self.k[went] = step.evaluated[-1][kept]
         self._sample(accepted[kept & again & ~cut & (self.t[accepted] < self.ended[accepted])])
         for i in np.flatnonzero(kept & (cut | again)) if self.rollouts.dry is not None else ():
             self.rollouts.settle(int(accepted[i]), float(times[i]), states[i])
@@ -467,7 +508,7 @@ class Integration:
                 t, x, p = float(self.t[row]), self.x[row], self.rollouts.params[row]
                 self.sampling.update(row, t, x, p)
 
-    def _check(self, accepted: Array, polynomial: DenseOutput, ends: Array) -> Checked:
+    def _check(self, accepted: Array, polynomial: Polynomial, ends: Array) -> Checked:
         """The equations of motion at points between the stages, and at the results in a step."""
         count = len(accepted)
         due = np.searchsorted(self.outputs, ends * (1 + 1e-15), "right")
@@ -483,11 +524,11 @@ class Integration:
         k, y = self.rollouts.rate(t, x, accepted[which])
         return Checked(which, share, result, x, moving, k, y)
 
-    def _defect(self, polynomial: DenseOutput, points: Checked) -> Array:
+    def _defect(self, polynomial: Polynomial, points: Checked) -> Array:
         """Largest defect of each step, (B,), divided by the defect allowed."""
         step, which = polynomial.step, points.which
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
-        off = (points.moving - points.k) * (step.h[:, None] / scale)[which]
+        off = step.weighed(which, points.moving - points.k) * (step.h[:, None] / scale)[which]
         size = np.sqrt((off**2).mean(-1)) / DEFECT
         size = np.where(points.result >= 0, size / DEFECT_AT_RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
@@ -505,7 +546,7 @@ class Integration:
         self.forces[index, rows] = points.y[valid]
         self.done[accepted] = np.where(kept, due, self.done[accepted])
 
-    def _find_events(self, row: int, i: int, polynomial: DenseOutput, end: float) -> None:
+    def _find_events(self, row: int, i: int, polynomial: Polynomial, end: float) -> None:
         """Find all zeros of events in a step and keep them; a terminal one ends its rollout."""
         step, space = polynomial.step, self.rollouts.space
 

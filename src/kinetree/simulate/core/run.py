@@ -36,10 +36,14 @@ from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
 ADAPTIVE = "dop853"
+ADAPTIVE_METHODS = (ADAPTIVE, "radau", "auto")
 LIMITS = ("stop", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-MethodName = Literal["dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
+Differentiable = Literal[
+    "dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"
+]
+MethodName = Literal[Differentiable, "radau", "auto"]
 LimitsChoice = Literal["stop", "record", "ignore"]
 
 
@@ -75,7 +79,7 @@ class Run:
     dq0: StateLike | None = None
     duration: float
     dt: float | None = None
-    method: MethodName = ADAPTIVE
+    method: MethodName = "auto"
     tau: ForceInput | None = None
     F_ext: ForceInput | None = None
     controller: Controller | Law | None = None
@@ -95,11 +99,11 @@ class Run:
 
     @cached_property
     def fixed(self) -> Method | None:
-        """The method of fixed steps; None is the adaptive one."""
-        if is_one_of(self.method, (ADAPTIVE,)):
+        """The method of fixed steps; None: an adaptive one."""
+        if is_one_of(self.method, ADAPTIVE_METHODS):
             return None
         if not is_one_of(self.method, METHODS):
-            known = ", ".join([*METHODS, ADAPTIVE])
+            known = ", ".join([*METHODS, *ADAPTIVE_METHODS])
             raise InputError(f"method is {self.method!r}; choose one of {known}.")
         return METHODS[self.method]
 
@@ -129,7 +133,8 @@ class Run:
     @property
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
-        return self.target, self.method, len(self.bounds), self.pull_time is None
+        method = self.method if self.fixed is not None else ADAPTIVE
+        return self.target, method, len(self.bounds), self.pull_time is None
 
     @property
     def repeat_key(self) -> tuple[object, ...] | None:
@@ -189,11 +194,13 @@ def checked(run: Run) -> Run:
         if run.max_step is not None:
             positive(run.max_step, "max_step", "s")
     elif run.found_events:
-        raise InputError(f"events are found by {ADAPTIVE!r} alone; method is {fixed.name!r}.")
+        raise InputError(
+            f"events are found by adaptive methods, such as {ADAPTIVE!r}; method is {fixed.name!r}."
+        )
     elif run.max_step is not None:
         raise InputError(
-            f"max_step is for {ADAPTIVE!r}, which chooses its steps; method {fixed.name!r} takes "
-            "steps of dt."
+            "max_step is for adaptive methods, which choose their steps; method "
+            f"{fixed.name!r} takes steps of dt."
         )
     return _aligned(run)
 

@@ -30,6 +30,7 @@ from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
 from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
 from kinetree.algorithms.steps import Method
@@ -199,7 +200,10 @@ class EquationsOfMotion:
 
         a: acceleration of the step, (n,). M a + b = tau - added_forces.
         """
-        slopes = StepSlopes.of(loads.model, loads.dq, gains, positions=self.positions)
+        springs = Springs(loads.model, loads.q) if loads.model.springs else None
+        slopes = StepSlopes.of(
+            loads.model, loads.dq, gains, positions=self.positions, springs=springs
+        )
         return slopes.forces(a, loads.dq, loads.given["step"][0][0])
 
     def gains(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:

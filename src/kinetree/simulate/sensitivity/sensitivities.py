@@ -23,7 +23,15 @@ from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
 from kinetree.simulate.core.integration import AcceptedSteps
 from kinetree.simulate.core.laws import shifted
-from kinetree.simulate.core.run import Law, LimitsChoice, MethodName, Run, checked
+from kinetree.simulate.core.run import (
+    ADAPTIVE,
+    ADAPTIVE_METHODS,
+    Differentiable,
+    Law,
+    LimitsChoice,
+    Run,
+    checked,
+)
 from kinetree.simulate.core.setup import Setup, read_setup
 from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.core.verification import check_laws
@@ -49,7 +57,7 @@ def sensitivities(
     *,
     duration: float,
     dt: float | None = None,
-    method: MethodName = "rk4",
+    method: Differentiable = "rk4",
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
@@ -88,6 +96,8 @@ def sensitivities(
             cannot be traced, forces that are functions.
     """
     model, names = model_of(robot), read_names(wrt)
+    if method in ADAPTIVE_METHODS and method != ADAPTIVE:
+        raise InputError(f"method is {method!r}; sensitivities are those of {ADAPTIVE!r} or rk4.")
     without_constraints(model, "sensitivities")
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,

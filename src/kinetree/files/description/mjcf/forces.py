@@ -14,7 +14,7 @@ transmissions to sites, bodies, slider-cranks and spatial tendons are left out. 
 everything that is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 import numpy as np
@@ -27,7 +27,7 @@ from kinetree.files.description.mjcf.compile import Compiled, unused
 from kinetree.files.description.records import Limits, Spring
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow
-ALONG_JOINTS = 1  # MuJoCo's mjWRAP_JOINT: the element of a <fixed> tendon
+ALONG_JOINTS, THROUGH_SITE = 1, 3  # MuJoCo's mjWRAP_JOINT and mjWRAP_SITE
 # in the order of MuJoCo's mjtTrn, mjtDyn, mjtGain and mjtBias
 TRANSMISSIONS = ("joint", "joint in the parent's frame", "slider-crank", "tendon", "site", "body")
 ON_JOINT, TENDON = (0, 1), 3
@@ -166,10 +166,14 @@ def springs_of(compiled: Compiled) -> dict[str, Spring]:
             springs[name] = _spring(stiffness, rest, None, f"joint {name!r}", compiled)
     taken = set(names)
     for t in filter(lambda t: is_spring(compiled, t), range(model.ntendon)):
-        name, ends = tendon_name(compiled, t), coefficients(compiled, t)
+        name, along = tendon_name(compiled, t), _is_fixed(compiled, t)
         stiffness, rest = float(model.tendon_stiffness[t]), float(model.tendon_lengthspring[t, 0])
         key = unused(f"tendon/{name}" if name in taken else name, taken)
-        springs[key] = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
+        ends = coefficients(compiled, t) if along else None
+        spring = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
+        damping = 0.0 if disabled(compiled, "DAMPER") else float(model.tendon_damping[t])
+        points = None if along else path_points(compiled, t)
+        springs[key] = replace(spring, damping=damping, points=points)
     return springs
 
 
@@ -185,10 +189,24 @@ def _spring(
 
 
 def is_spring(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t is a spring between joints that is read."""
+    """Return True if tendon t is a spring between joints or points that is read."""
     low, high = (float(x) for x in compiled.model.tendon_lengthspring[t])
     stiff = bool(compiled.model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
-    return _is_fixed(compiled, t) and stiff and low == high and bool(coefficients(compiled, t))
+    ends = coefficients(compiled, t) if _is_fixed(compiled, t) else path_points(compiled, t)
+    return stiff and low == high and bool(ends)
+
+
+def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
+    """Body and position of each site of a <spatial> tendon; none if it has more than sites."""
+    model, first = compiled.model, int(compiled.model.tendon_adr[t])
+    points: list[tuple[str, tuple[float, ...]]] = []
+    for w in range(first, first + int(model.tendon_num[t])):
+        if int(model.wrap_type[w]) != THROUGH_SITE:
+            return []
+        site = int(model.wrap_objid[w])
+        body = compiled.body_names[int(model.site_bodyid[site])]
+        points.append((body, tuple(map(float, model.site_pos[site]))))
+    return points if len({name for name, _ in points}) > 1 else []
 
 
 def _is_fixed(compiled: Compiled, t: int) -> bool:
@@ -254,7 +272,8 @@ def has_curved_damping(compiled: Compiled, kind: str, k: int) -> bool:
 
 def has_other_effects(compiled: Compiled, t: int) -> bool:
     """Return True if tendon t changes the motion by more than a spring that is read."""
-    others = ["damping", "frictionloss", "armature", "limited"]
+    others = ["frictionloss", "armature", "limited"]
+    others += [] if is_spring(compiled, t) else ["damping"]
     slack = not is_spring(compiled, t) and not disabled(compiled, "SPRING")
     others += ["stiffness"] if slack else []
     acts = any(getattr(compiled.model, f"tendon_{x}")[t] for x in others)

@@ -133,14 +133,14 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
     sprung = [t for t in tendons if is_spring(c, t) and t not in driven]
     left_out = [t for t in tendons if not is_spring(c, t) and t not in driven]
-    lost = "without damping, friction, limits or armature"
+    lost = "without friction, limits or armature"
     yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
     armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
     yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
     names = [tendons[t] for t in sprung if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons only the spring is kept, {lost}"
+    yield "tendons", names, f"of these tendons only spring and damper are kept, {lost}"
     names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]
     yield "tendons", names, f"of these tendons actuators and linear springs are kept, {lost}"
 

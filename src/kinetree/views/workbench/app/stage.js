@@ -5,6 +5,7 @@ const SOLID = ["visual", "body", "joint"]; // groups that stand for links and ca
 const presentGravity = () => bench.player.active && bench.player.weightless ? [0, 0, 0] : bench.scene.gravity;
 const contributors = []; // functions of the shown state that give {parts, labels, clicks}
 const OPEN = 1e-6; // errors of a constraint from which it is drawn as open, rad or m
+const TRACED = 150; // pieces of the way of the tool
 const ROOM = 30; // px at the edges of the view that have room for a label
 let labels = [], clicks = [], drawing = false;
 
@@ -226,6 +227,29 @@ contributors.push(() => {
   bench.isOpenLoop = points.length > 0;
   return { parts, labels: found };
 });
+
+// The way of the tool in the shown run, faint: of the plan that the run follows, if there is one.
+contributors.push(() => {
+  if (!bench.player.active) return null;
+  const run = runs.get(bench.scene.run), { scene: { extent }, robot } = bench.robot.stage;
+  run.trace ??= traceOf(robot, (run.motion.reference || run.motion).q, 0.002 * extent);
+  return { parts: run.trace.map((part) => ({ ...part, colour: cssColour("--trace") })) };
+});
+
+// Rods along the way of the tool through positions, at most TRACED of them.
+function traceOf(robot, rows, radius) {
+  const every = Math.max(1, Math.ceil(rows.length / TRACED)), parts = [];
+  let from = null;
+  rows.forEach((q, k) => {
+    if (k % every && k + 1 < rows.length) return;
+    const T = toolPose(robot, linkPoses(robot, q)), to = [T[3], T[7], T[11]];
+    const way = from && plus(to, times(from, -1)), length = from ? Math.hypot(...way) : 0;
+    if (from && length < radius) return;
+    if (from) parts.push(markPart("mark-rod", frameAlong(times(way, 1 / length)), [radius, radius, length], from, null, { alpha: 0.3 }));
+    from = to;
+  });
+  return parts;
+}
 
 contributors.push(() => {
   const { scene, readings, robot } = bench;

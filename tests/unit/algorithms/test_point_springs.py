@@ -1,0 +1,221 @@
+"""Springs, dampers and cables between points of links, against MuJoCo and fifty digits."""
+
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree import algorithms
+from kinetree.errors import InputError, KinetreeError, ModelError, NameLookupError
+from kinetree.model.describe import describe_model
+from precise_robots import precise
+
+mujoco = pytest.importorskip("mujoco")
+
+TREE = """
+<mujoco><option gravity="0.3 -0.4 -9.81" integrator="Euler" timestep="1e-6"/>
+<worldbody>
+  <site name="wall" pos="0.4 0.1 1.1"/><site name="floor" pos="-0.2 0.3 0"/>
+  <body name="upper" pos="0 0 1"><joint name="a" axis="0 1 0.2" type="{first}"/>
+    <inertial pos="0.1 0 -0.2" mass="2" diaginertia="0.02 0.03 0.01"/>
+    <site name="eye" pos="0.05 0.02 -0.1"/>
+    <body name="lower" pos="0 0.02 -0.4"><joint name="b" axis="1 0.1 0"/>
+      <joint name="c" type="slide" axis="0 0.3 1"/>
+      <inertial pos="0 0.05 -0.2" mass="1.3" diaginertia="0.01 0.02 0.02"/>
+      <site name="tip" pos="0.1 0 -0.35"/></body>
+    <body name="side" pos="0.1 0.1 0"><joint name="d" axis="0 0 1" pos="0.02 0 0"/>
+      <inertial pos="0.1 0 0" mass="0.6" diaginertia="0.004 0.004 0.004"/>
+      <site name="hook" pos="0.2 0.05 0.02"/></body>
+  </body></worldbody>
+<tendon>
+  <spatial name="short" stiffness="{k}" springlength="0.3" damping="7"><site site="wall"/>
+    <site site="tip"/></spatial>
+  <spatial name="long" stiffness="120" damping="3"><site site="floor"/><site site="eye"/>
+    <site site="tip"/><site site="hook"/></spatial>
+  <fixed name="sum" stiffness="4" springlength="0.2" damping="1.5"><joint joint="b" coef="2"/>
+    <joint joint="d" coef="-1"/></fixed>
+</tendon></mujoco>
+"""
+
+
+def pair(first: str = "hinge", k: float = 400) -> tuple[kt.Robot, object]:
+    """A tree with springs between points, and the same in MuJoCo."""
+    text = TREE.format(first=first, k=k)
+    if first == "ball":
+        text = text.replace('axis="0 1 0.2" type="ball"', 'type="ball"')
+    return kt.load_string(text), mujoco.MjModel.from_xml_string(text)
+
+
+def state(robot: kt.Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return robot.random(rng=seed), rng.normal(size=robot.n), rng.normal(size=robot.n)
+
+
+@pytest.mark.parametrize("first", ["hinge", "ball"])
+@pytest.mark.parametrize("seed", range(3))
+def test_accelerations_are_those_of_mujoco(first: str, seed: int) -> None:
+    robot, compiled = pair(first)
+    q, dq, tau = state(robot, seed)
+    data = mujoco.MjData(compiled)
+    data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, dq, tau
+    mujoco.mj_forward(compiled, data)
+    assert np.allclose(robot.forward_dynamics(q, dq, tau), data.qacc, rtol=1e-9, atol=1e-9)
+
+
+def test_energy_of_mujoco() -> None:
+    robot, compiled = pair()
+    compiled.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    q, dq, _ = state(robot, 4)
+    data = mujoco.MjData(compiled)
+    data.qpos[:], data.qvel[:] = q, dq
+    mujoco.mj_forward(compiled, data)
+    mujoco.mj_energyPos(compiled, data)
+    rest = np.zeros(robot.n)
+    data0 = mujoco.MjData(compiled)
+    mujoco.mj_forward(compiled, data0)
+    mujoco.mj_energyPos(compiled, data0)
+    change = robot.potential_energy(q) - robot.potential_energy(rest)
+    assert np.isclose(change, data.energy[0] - data0.energy[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("first", ["hinge", "ball"])
+def test_derivatives_against_fifty_digits(first: str) -> None:
+    robot, _ = pair(first)
+    q, dq, ddq = state(robot, 7)
+    by_q, by_dq = robot.inverse_dynamics_derivatives(q, dq, ddq)
+    with mpmath.workdps(50):
+        model = precise(robot.model)
+        exact = [np.array([mpmath.mpf(float(x)) for x in v], object) for v in (q, dq, ddq)]
+        h = mpmath.mpf(10) ** -18
+        for k in range(robot.n):
+            step = np.array([h if j == k else mpmath.mpf(0) for j in range(robot.n)], object)
+            sides = [
+                algorithms.inverse_dynamics(
+                    model, algorithms.integrate(model, exact[0], s * step), exact[1], exact[2]
+                )
+                for s in (1, -1)
+            ]
+            slope = ((sides[0] - sides[1]) / (2 * h)).astype(float)
+            assert np.allclose(by_q[:, k], slope, rtol=1e-11, atol=1e-10)
+            sides = [
+                algorithms.inverse_dynamics(model, exact[0], exact[1] + s * step, exact[2])
+                for s in (1, -1)
+            ]
+            slope = ((sides[0] - sides[1]) / (2 * h)).astype(float)
+            assert np.allclose(by_dq[:, k], slope, rtol=1e-11, atol=1e-10)
+
+
+def test_every_formulation_and_its_inverse_agree() -> None:
+    robot, _ = pair()
+    q, dq, ddq = state(robot, 9)
+    tau = robot.inverse_dynamics(q, dq, ddq)
+    for form in ("space", "link"):
+        record = algorithms.newton_euler(robot.model, q, dq, ddq, formulation=form)
+        assert np.allclose(record.tau, tau, rtol=1e-12, atol=1e-11)
+    assert np.allclose(robot.forward_dynamics(q, dq, tau), ddq, rtol=1e-9, atol=1e-9)
+
+
+def test_energy_falls_by_what_the_dampers_take() -> None:
+    robot, _ = pair()
+    run = robot.simulate(np.array([0.3, 0.2, 0.05, -0.4]), duration=0.5, dt=1e-3, limits="ignore")
+    energy = robot.kinetic_energy(run.q, run.dq) + robot.potential_energy(run.q)
+    still = robot.with_springs({name: replace(x, damping=0) for name, x in springs(robot).items()})
+    lost = [
+        -dq @ (robot.bias_forces(q, dq) - still.bias_forces(q, dq))
+        for q, dq in zip(run.q, run.dq, strict=True)
+    ]
+    assert np.allclose(np.gradient(energy, run.t)[2:-2], lost[2:-2], rtol=0.02, atol=0.05)
+    free = still.simulate(np.array([0.3, 0.2, 0.05, -0.4]), duration=0.5, limits="ignore")
+    kept = still.kinetic_energy(free.q, free.dq) + still.potential_energy(free.q)
+    assert np.ptp(kept) < 1e-7 * np.abs(kept).max()
+
+
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+def test_implicit_steps_bear_a_stiff_cable(method: str) -> None:
+    robot, _ = pair(k=4e5)
+    damped = robot.with_springs({"short": kt.Spring(0, 0.3, None, 4e3, cable(robot))})
+    run = damped.simulate(np.zeros(4), duration=0.2, dt=2e-3, method=method, limits="ignore")
+    assert np.isfinite(run.q).all() and np.abs(run.dq).max() < 20
+
+
+def springs(robot: kt.Robot) -> dict[str, kt.Spring]:
+    """The springs as records."""
+    return dict(describe_model(robot.model).springs)
+
+
+def cable(robot: kt.Robot) -> list[tuple[str, tuple[float, ...]]]:
+    """The points of the spring `short`."""
+    return [("world", (0.4, 0.1, 1.1)), ("lower", (0.1, 0.0, -0.35))]
+
+
+def test_files_keep_them() -> None:
+    robot, _ = pair()
+    same = kt.load_string(robot.to_mjcf(losses="error"))
+    for seed in range(2):
+        q, dq, ddq = state(robot, seed)
+        tau = robot.inverse_dynamics(q, dq, ddq)
+        assert np.allclose(same.inverse_dynamics(q, dq, ddq), tau, rtol=1e-12, atol=1e-11)
+    with pytest.raises(KinetreeError, match="spring 'short' between world, lower"):
+        robot.to_urdf(losses="error")
+
+
+def test_parts_of_a_robot_keep_them() -> None:
+    robot, _ = pair()
+    q, dq, _ = state(robot, 5)
+    q[3] = dq[3] = 0.0
+    held = robot.lock({"d": 0.0})
+    rest = np.zeros(3)
+    whole = robot.inverse_dynamics(q, dq, [*rest, 0])
+    assert np.allclose(held.inverse_dynamics(q[:3], dq[:3], rest), whole[:3], atol=1e-10)
+    arm = kt.robots.planar_2r().attach(robot, prefix="r_")
+    assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum"}
+    with pytest.raises(ModelError, match="spring 'short' is held by world"):
+        robot.subtree("upper")
+
+
+def test_regressor_without_damping_and_its_refusal() -> None:
+    robot, _ = pair()
+    with pytest.raises(ModelError, match="has damping, for which pi has no entry"):
+        robot.regressor(*state(robot, 1))
+    still = robot.with_springs(
+        {"sum": None, "long": None, "short": kt.Spring(400, 0.3, points=cable(robot))}
+    )
+    q, dq, ddq = state(still, 2)
+    tau = still.regressor(q, dq, ddq) @ still.parameters
+    assert np.allclose(tau, still.inverse_dynamics(q, dq, ddq), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("points", "kind", "words"),
+    [
+        ([("base", (0, 0, 0))], InputError, "two or more"),
+        ([("base", (0, 0, 0)), ("nowhere", (0, 0, 0))], NameLookupError, "no link or frame"),
+        ([("link2", (0, 0, 0)), ("link2", (1, 0, 0))], InputError, "belong to one link"),
+        ([("base", (0, 0)), ("link2", (1, 0, 0))], KinetreeError, "point of spring"),
+        ("base", InputError, "two or more"),
+        ([("base", (0, 0, 0))] * 2 + [("link2", (1, 0, 0))], InputError, "twice in a row"),
+    ],
+)
+def test_what_is_wrong_is_said(points: object, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        kt.robots.planar_2r().with_springs({"cable": kt.Spring(10, points=points)})
+
+
+def test_a_balanced_arm_needs_no_force() -> None:
+    """A spring of rest length 0 above the joint balances a bar in every position."""
+    m, g, l, height = 2.0, 9.81, 0.6, 0.4
+    builder = kt.Builder("arm", gravity=(0, 0, -g)).link("base")
+    builder.link("bar", m=m, com=(l / 2, 0, 0), I_com=np.eye(3) * 0.01)
+    builder.joint("hinge", "revolute", "base", "bar", axis=(0, 1, 0))
+    robot = builder.build().with_springs(
+        {
+            "balance": kt.Spring(
+                m * g * (l / 2) / (height * l),
+                points=[("base", (0, 0, height)), ("bar", (l, 0, 0))],
+            )
+        }
+    )
+    q = np.linspace(-1.4, 1.4, 9)[:, None]
+    assert np.abs(robot.bias_forces(q, 0 * q)).max() < 1e-12
