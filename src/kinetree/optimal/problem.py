@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.joints.configuration import start_position
+from kinetree.algorithms.joints.motors import refuse_dry_motors
 from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
@@ -442,6 +443,7 @@ def check_robot(model: Model) -> None:
             f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
             "expected a chain or a tree: robot.unconstrained()."
         )
+    refuse_dry_motors(model, "optimal control")
     dry = dry_dofs(model)
     if dry:
         raise ModelError(

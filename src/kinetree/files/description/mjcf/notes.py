@@ -18,6 +18,7 @@ from kinetree.files.description.mjcf.forces import (
     driven_tendons,
     has_curved_damping,
     has_other_effects,
+    is_motor,
     is_spring,
     joint_motors,
     joint_ranges,
@@ -131,9 +132,10 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     """Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment."""
     m, joints, motors = c.model, list(enumerate(c.joint_names)), joint_motors(c)
     driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
-    sprung = [t for t in tendons if is_spring(c, t) and t not in driven]
-    left_out = [t for t in tendons if not is_spring(c, t) and t not in driven]
-    lost = "without friction, limits or armature"
+    read = {t for t in tendons if is_spring(c, t) or is_motor(c, t)}
+    sprung = [t for t in tendons if t in read and t not in driven]
+    left_out = [t for t in tendons if t not in read | driven]
+    lost = "without limits"
     yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
     armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
