@@ -50,6 +50,13 @@ class ParameterLayout:
         return slice(first, first + len(JOINT))
 
 
+def motor_entries(model: Model) -> list[slice]:
+    """Entries of each motor in pi, which come last, in the order of `JOINT`."""
+    size, count = len(JOINT), len(model.motors)
+    end = len(parameter_list(model))
+    return [slice(end - size * k, end - size * (k - 1)) for k in range(count, 0, -1)]
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One entry of pi: its kind and the link, joint, rotor, spring or motor of it.

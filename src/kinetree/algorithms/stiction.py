@@ -65,7 +65,7 @@ def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
     is the same with signs changed.
     """
     hold = slide = dry_friction(model)
-    if any(joint.friction.stribeck is not None for joint in model.joints):
+    if any(x.friction.stribeck is not None for x in (*model.joints, *model.motors)):
         slide = dry_friction(model, dq)
     if not load_coefficients(model):
         return DryLevels(hold, slide)
