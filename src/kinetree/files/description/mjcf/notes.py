@@ -23,6 +23,7 @@ from kinetree.files.description.mjcf.forces import (
     joint_motors,
     joint_ranges,
     motor_efforts,
+    motors_of,
     tendon_name,
     unread_actuators,
     unread_joint_springs,
@@ -67,6 +68,9 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> t
         names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
         notes.append(_listed("keyframes are not read; pass q yourself", names, keys[0].where))
     notes += _equality_notes(compiled, equality)
+    if motors := motors_of(compiled):
+        text = "armature, friction and damping of tendons become motors of coupled joints"
+        notes.append(_listed(text, motors))
     notes += [_attachment(node) for node in nodes if node.tag == "attach"]
     types = [int(type) for type in model.jnt_type]
     joints = list(enumerate(compiled.joint_names))
@@ -135,16 +139,20 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     read = {t for t in tendons if is_spring(c, t) or is_motor(c, t)}
     sprung = [t for t in tendons if t in read and t not in driven]
     left_out = [t for t in tendons if t not in read | driven]
-    lost = "without limits"
+    kept = "linear springs and motors are kept, without limits"
     yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
     armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
     yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
     names = [tendons[t] for t in sprung if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons only spring and damper are kept, {lost}"
+    yield "tendons", names, f"of these tendons {kept}"
     names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons actuators and linear springs are kept, {lost}"
+    yield (
+        "tendons",
+        names,
+        f"of these tendons actuators, {kept}",
+    )
 
     names = [n for n, g in zip(c.body_names, m.body_gravcomp, strict=True) if g]
     yield "bodies", names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
