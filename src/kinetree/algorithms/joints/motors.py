@@ -104,7 +104,7 @@ def motor_rates(model: Model) -> MotorRates | None:
     for k, motor in enumerate(dry):
         free = [d for d in range(model.n) if d not in taken and d not in places]
         d = max(free, key=lambda d: abs(rows[k][d]), default=0)
-        if not free or abs(rows[k][d]) <= DEPENDENT * np.abs(motor.arms).max():
+        if not free or abs(rows[k][d]) <= DEPENDENT * max(abs(float(x)) for x in motor.arms):
             raise InputError(
                 f"the dry friction of motor {motor.name!r}, of its joints and of other motors acts "
                 f"along more directions than they have; expected one for each joint. {smooth}"
