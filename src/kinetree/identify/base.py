@@ -12,7 +12,7 @@ from kinetree.algorithms.base_parameters import (
     WRONG,
     first_independent,
     independent_columns,
-    lively_state,
+    lively_states,
     missed_shares,
 )
 from kinetree.base.arrays import Array
@@ -149,8 +149,7 @@ def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
     model, units = sought.robot.model, sought.natural
     if sought.laws:
         sought = sought.at(np.concatenate([reference(law, units) for law in sought.laws]))
-    states = [lively_state(model, units, rng) for _ in range(count)]
-    q, dq, ddq = (np.array(x) for x in zip(*states, strict=True))
+    q, dq, ddq = lively_states(model, units, rng, count)
     W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]
     return W.reshape(-1, len(sought.names))
 
