@@ -116,6 +116,12 @@ PIECES_TOGETHER = 4  # pieces of a long recording that take as much memory toget
 # Rows: regressors
 REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 
+# Mechanisms
+FOLLOWED_STEP = 0.05  # of the motors from one closed position to the next, rad or lengths
+CLOSING_STEPS = 30  # of Newton's method; four are enough from a position nearby
+CLOSING_STEP = 1e-9  # rad or m: after a step this short, the error is its square
+DEAD_CENTRE = 1e-4  # of S_m: motors that move the mechanism by less than this do not determine it
+
 # Lag of joint forces
 LONGEST_LAG = 0.5  # tried in both directions, times the robot's own time of about 0.3 s, or
 LAG_SHARE = 0.05  # of the longest stretch

@@ -37,6 +37,7 @@ from kinetree.identify.clock import (
 )
 from kinetree.identify.filtering import margin
 from kinetree.identify.findings import Finding
+from kinetree.identify.loops import measured_at_motors, with_loops, without_motor
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
 from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
@@ -174,8 +175,9 @@ def make_recording(
     Args:
         robot: the robot that moved.
         t: times, (T,), s, increasing.
-        q: positions, (T, nq), rad or m.
-        tau: joint forces, (T, n), N m or N.
+        q: positions, (T, nq), rad or m; of a robot with constraints, those of its motors are
+            enough, (T, k), and give those of all joints.
+        tau: joint forces, (T, n), N m or N; or of the motors, (T, k).
         dq: joint rates, shape (T, n), rad/s or m/s; None: computed from q by a zero-phase low-pass,
             and the ends of the record are left out.
         ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2; None: as for dq.
@@ -191,6 +193,22 @@ def make_recording(
 
 
 def _made(
+    model: Model, given_columns: tuple[Any, ...], cutoff: float | None, degrees: bool, way_out: str
+) -> Recording:
+    """As `_made_of_tree`, of all joints; those of a mechanism follow from its motors."""
+    if model.constraints is None:
+        return _made_of_tree(model, given_columns, cutoff, degrees, way_out)
+    measured = measured_at_motors(model, given_columns)
+    found = _made_of_tree(measured.model, measured.columns, cutoff, degrees, way_out)
+    start = measured.q
+    if start is not None:
+        start = in_radians(model, start, [])[0] if degrees else start
+    return with_loops(
+        model, found, None if start is None else (read_times(given_columns[0]), start)
+    )
+
+
+def _made_of_tree(
     model: Model,
     given_columns: tuple[ArrayLike, StateLike, StateLike | None, StateLike | None, StateLike],
     cutoff: float | None,
@@ -255,7 +273,7 @@ def recording_of(
     path: FilePath, robot: Robot, wish: ReadRequest, *, cutoff: float | None = None
 ) -> Recording:
     """The recording of a file, read as the wish states."""
-    table = read_table(path, wish)
+    table = read_table(path, replace(wish, optional=without_motor(robot.model)))
     check_times_increase(table)
     x = table.values
     columns = x["t"], x["q"], x.get("dq"), x.get("ddq"), x["tau"]

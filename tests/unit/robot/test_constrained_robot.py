@@ -73,7 +73,6 @@ DOORS = {
     "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
     "observer": lambda: MomentumObserver(ROBOT, 10.0),
     "excite": lambda: kt.identify.excite(ROBOT),
-    "identify": lambda: kt.identify.identify(ROBOT, recording()),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
     "with_elastic_joint": lambda: ROBOT.with_elastic_joint("crank", stiffness=9.0, motor_inertia=1),
     "identify_payload": lambda: kt.identify.identify_payload(ROBOT, recording()),
