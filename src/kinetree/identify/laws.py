@@ -99,7 +99,7 @@ def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
                     "no force of its own; choose load friction for that joint."
                 )
             given[name] = "symmetric"
-    chosen = {name: given.get(name, "symmetric") for name in own}
+    chosen: dict[str, AutoChoice] = {name: given.get(name, "symmetric") for name in own}
     return chosen if model.constraints is None else _linear_beside_motors(model, chosen)
 
 

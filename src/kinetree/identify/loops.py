@@ -103,8 +103,8 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
             "robot.constrained({}, actuated=[...])."
         )
     home = np.array(Robot(model).neutral(), float)
-    held = {
-        x.name: home[list(x.coords)] if len(x.coords) > 1 else home[x.coords[0]]
+    held: dict[str, Array] = {
+        x.name: home[list(x.coords)] if len(x.coords) > 1 else home[min(x.coords)]
         for x in model.joints
         if x.follows is None and not set(x.dofs) & set(motors)
     }
@@ -132,14 +132,15 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
 
 def _by_name(model: Model, motors: list[str], what: str, x: Any) -> dict[str, Array]:
     """The columns of a quantity by name; those of all motors are there."""
-    labels = [str(key) for key in (x if isinstance(x, Mapping) else getattr(x, "columns", ()))]
-    values = [x[name] for name in labels] if labels else list(np.asarray(x, float).T)
+    columns: Any = x if isinstance(x, Mapping) else getattr(x, "columns", ())
+    labels = [str(name) for name in columns]
+    values: Any = [x[name] for name in labels] if labels else np.asarray(x, float).T
     if not labels:
         every = entry_names(model, what)
         known = {len(every): every, len(motors): motors}
-        if np.ndim(x) != 2 or len(values) not in known:
+        if values.ndim != 2 or len(values) not in known:
             raise InputError(
-                f"{what} has the shape {np.shape(x)}; expected (T, {len(motors)}), a column for "
+                f"{what} has the shape {values.T.shape}; expected (T, {len(motors)}), a column for "
                 f"each motor of {model.name!r} ({listing(motors, 8)}), or (T, {len(every)})."
             )
         labels = list(known[len(values)])
