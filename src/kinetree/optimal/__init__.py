@@ -1,29 +1,41 @@
 """Optimal control on the compiled kernels: problems as data, iLQR, sampling, MPC and LQR."""
 
+from kinetree.controllers.mpc import MPC, Tick
 from kinetree.optimal.costs import (
     CenterOfMass,
     Cost,
     Effort,
+    EffortChange,
+    FramePath,
     FramePosition,
     FrameRotation,
+    FrameTwist,
     JointLimits,
+    JointPath,
+    Momentum,
     Posture,
     Rates,
     Residual,
+    SpeedLimits,
 )
 from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
-from kinetree.optimal.mpc import MPC, Tick
-from kinetree.optimal.problem import Problem, Solution
+from kinetree.optimal.problem import Problem
+from kinetree.optimal.solution import Solution
 
 __all__ = [
     "MPC",
     "CenterOfMass",
     "Cost",
     "Effort",
+    "EffortChange",
+    "FramePath",
     "FramePosition",
     "FrameRotation",
+    "FrameTwist",
     "JointLimits",
+    "JointPath",
+    "Momentum",
     "Posture",
     "Problem",
     "Pushes",
@@ -31,6 +43,7 @@ __all__ = [
     "Regulator",
     "Residual",
     "Solution",
+    "SpeedLimits",
     "Tick",
     "lqr",
     "regulate",
