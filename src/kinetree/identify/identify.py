@@ -174,7 +174,7 @@ def prepared_samples(
         raise InputError("no recording was given; expected one at least.")
     for x in records:
         check_joints(robot.model, x)
-        check_closed(robot, x)
+        check_closed(robot, x.t, x.q)
     if options.friction != "known":
         records = [without_rest(robot.model, x) for x in records]
         test = None if test is None else without_rest(robot.model, test)

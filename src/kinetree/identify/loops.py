@@ -11,8 +11,8 @@ that it stays assembled as described, unless the other joints are recorded, too.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +23,12 @@ from kinetree.base.tables import listing
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
-from kinetree.identify.checks import unit_quaternions
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of, tree_of
 from kinetree.model.reshape import lock
 from kinetree.model.units import entry_names
 from kinetree.robot import Robot
-
-if TYPE_CHECKING:
-    from kinetree.identify.recording import Recording
 
 
 def motors_of(model: Model) -> list[int]:
@@ -153,33 +149,6 @@ def _by_name(model: Model, motors: list[str], what: str, x: Any) -> dict[str, Ar
     return {name: np.asarray(v, float) for name, v in zip(labels, values, strict=True)}
 
 
-def with_loops(model: Model, data: "Recording", start: tuple[Array, Array] | None) -> "Recording":
-    """The recording of all joints, from that of the motors.
-
-    Args:
-        model: the mechanism.
-        data: of the motors.
-        start: times, (T,), and recorded positions of all joints, (T, nq); None: not recorded.
-
-    Raises:
-        InputError: the loops cannot be closed at a time, which the message has.
-    """
-    robot, motors = Robot(model), motors_of(model)
-    dq, ddq, tau = np.zeros((3, len(data), model.n))
-    dq[:, motors], ddq[:, motors], tau[:, motors] = data.dq, data.ddq, data.tau
-    if start is None:
-        q = _followed(robot, data.t, data.q)
-    else:
-        q = np.stack([np.interp(data.t, start[0], x) for x in start[1].T], axis=1)
-    q, dq, ddq = closed_motion(robot, data.t, unit_quaternions(model, q), data.q, dq, ddq)
-    notes = data.notes
-    if len(motors) > model.n - len(constraints_of(model, "identify").basis):
-        tau = motor_forces(robot, q, tau)
-        notes += ("more motors than degrees of freedom: forces with which the motors strain the "
-                  "mechanism without moving it are left out of tau",)  # fmt: skip
-    return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model)
-
-
 def closed_motion(
     robot: Robot, t: Array, q: Array, target: Array, dq: Array, ddq: Array
 ) -> tuple[Array, Array, Array]:
@@ -220,10 +189,10 @@ def _closed_motion(
     return q, dq, p + _times(S, _times(to_z, ddq[:, motors] - p[:, motors]))
 
 
-def check_closed(robot: Robot, data: "Recording") -> None:
-    """Raise InputError for a recording of a mechanism that is not closed."""
+def check_closed(robot: Robot, t: Array, q: Array) -> None:
+    """Raise InputError for positions, (T, nq), at which a mechanism is not closed."""
     if robot.model.constraints is not None:
-        _check_closed(robot.model, data.t, np.asarray(robot.constraint_errors(data.q)))
+        _check_closed(robot.model, t, np.asarray(robot.constraint_errors(q)))
 
 
 def _check_closed(model: Model, t: Array, Phi: Array) -> None:
@@ -240,7 +209,7 @@ def _check_closed(model: Model, t: Array, Phi: Array) -> None:
         )
 
 
-def _followed(robot: Robot, t: Array, target: Array) -> Array:
+def followed(robot: Robot, t: Array, target: Array) -> Array:
     """Positions near those of each sample, (T, nq), followed from the neutral one."""
     model, motors = robot.model, motors_of(robot.model)
     coords = bounds_of(model).coords[motors]

@@ -37,10 +37,18 @@ from kinetree.identify.clock import (
 )
 from kinetree.identify.filtering import margin
 from kinetree.identify.findings import Finding
-from kinetree.identify.loops import measured_at_motors, with_loops, without_motor
+from kinetree.identify.loops import (
+    closed_motion,
+    followed,
+    measured_at_motors,
+    motor_forces,
+    motors_of,
+    without_motor,
+)
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
 from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
 from kinetree.motion.inputs import check_order
 from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.record import FilePath
@@ -203,9 +211,36 @@ def _made(
     start = measured.q
     if start is not None:
         start = in_radians(model, start, [])[0] if degrees else start
-    return with_loops(
+    return _with_loops(
         model, found, None if start is None else (read_times(given_columns[0]), start)
     )
+
+
+def _with_loops(model: Model, data: Recording, start: tuple[Array, Array] | None) -> Recording:
+    """The recording of all joints, from that of the motors.
+
+    Args:
+        model: the mechanism.
+        data: of the motors.
+        start: times, (T,), and recorded positions of all joints, (T, nq); None: not recorded.
+
+    Raises:
+        InputError: the loops cannot be closed at a time, which the message has.
+    """
+    robot, motors = Robot(model), motors_of(model)
+    dq, ddq, tau = np.zeros((3, len(data), model.n))
+    dq[:, motors], ddq[:, motors], tau[:, motors] = data.dq, data.ddq, data.tau
+    if start is None:
+        q = followed(robot, data.t, data.q)
+    else:
+        q = np.stack([np.interp(data.t, start[0], x) for x in start[1].T], axis=1)
+    q, dq, ddq = closed_motion(robot, data.t, unit_quaternions(model, q), data.q, dq, ddq)
+    notes = data.notes
+    if len(motors) > model.n - len(constraints_of(model, "identify").basis):
+        tau = motor_forces(robot, q, tau)
+        notes += ("more motors than degrees of freedom: forces with which the motors strain the "
+                  "mechanism without moving it are left out of tau",)  # fmt: skip
+    return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model)
 
 
 def _made_of_tree(
