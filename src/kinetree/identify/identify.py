@@ -34,6 +34,7 @@ from kinetree.identify.loads import Body, check_load_friction
 from kinetree.identify.loops import check_closed
 from kinetree.identify.notes import check_joints, check_motion, check_readings, kept_laws
 from kinetree.identify.physical import Estimate, consistent
+from kinetree.identify.plain import better_band
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rest import without_rest
 from kinetree.identify.select import Choice, choose_friction, make_stretches
@@ -175,6 +176,10 @@ def prepared_samples(
     for x in records:
         check_joints(robot.model, x)
         check_closed(robot, x.t, x.q)
+    if gains is False and payloads is None and robot.model.constraints is None:
+        options.report("band of plain least squares")
+        plain = unknowns(robot, "symmetric", options.armature, options.springs, offsets=True)
+        records, test = better_band(plain, records, test)
     if options.friction != "known":
         records = [without_rest(robot.model, x) for x in records]
         test = None if test is None else without_rest(robot.model, test)

@@ -59,6 +59,7 @@ class ReadRequest:
         required: quantities that must be there, among t, q, dq, ddq, tau.
         unnamed: quantities of a table without names, in their order; () refuses such a table.
         optional: entries of joints without motors, whose columns may be missing together.
+        rate: samples per second of a file without times, Hz; None: the file has times.
         options: how messages name the options.
     """
 
@@ -70,6 +71,7 @@ class ReadRequest:
     unnamed: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     options: OptionNames = OptionNames()
+    rate: float | None = None
 
     @property
     def owner(self) -> str:
