@@ -63,8 +63,7 @@ def test_friction_of_joints_without_motors_is_found_through_the_motors():
     true = heavier(robot, 3).with_friction({"right": kt.Friction(viscous=0.08, coulomb=0.1)})
     result = identify(robot, recorded(true, 3, 0.002), friction="symmetric")
     # both fingers turn at the same speed: their friction is one base parameter each of two kinds
-    at = [k for k, name in enumerate(result.sought.names) if name == "viscous[left]"][0]
-    row = result.base.kept.index(at)
+    row = result.base.kept.index(result.sought.names.index("viscous[left]"))
     assert "viscous[right]" in result.base.formula(row)
     assert result.fit.beta[row] == pytest.approx(0.06 + 0.08, abs=0.005)
 
@@ -128,7 +127,7 @@ def test_samples_that_cannot_be_closed_are_named_by_their_time():
     tree = robot.unconstrained()
     x = np.sin(T)[:, None] * [0.1, 0.2, 0.1]
     data = make_recording(tree, T, x, x, np.cos(T)[:, None] * [0.1, 0.2, 0.1], -x)
-    with pytest.raises(InputError, match="at t = .* cannot be closed"):
+    with pytest.raises(InputError, match=r"at t = .* cannot be closed"):
         identify(robot, data)
 
 
@@ -142,5 +141,5 @@ def test_mechanisms_whose_motors_do_not_move_or_do_not_determine_it_are_refused(
     data = make_recording(FIVE_BAR, T, MOTION[0], FORCES)
     with pytest.raises(InputError, match="'left_elbow' is 'stribeck'"):
         identify(FIVE_BAR, data, friction="stribeck")
-    with pytest.raises(InputError, match="'load'.*without loops"):
+    with pytest.raises(InputError, match=r"'load'.*without loops"):
         identify(FIVE_BAR, data, friction={"left": "load"})
