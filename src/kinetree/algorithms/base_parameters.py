@@ -18,6 +18,11 @@ from warnings import warn
 
 import numpy as np
 
+from kinetree.algorithms.constraints.at_state import constraint_bias, constraint_jacobian
+from kinetree.algorithms.constraints.dynamics import motor_matrix
+from kinetree.algorithms.constraints.projection import CUTOFF, Closed, close, textbook
+from kinetree.algorithms.constraints.row_space import least_squares, row_space
+from kinetree.algorithms.joints.configuration import integrate, neutral
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import GROUPS, LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
@@ -25,10 +30,10 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
 from kinetree.base.options import count, is_one_of
 from kinetree.base.tables import notebook_table
-from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.errors import InputError, KinetreeWarning, ModelError, SingularityError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import constraints_of, without_constraints
 from kinetree.model.documented import documented
 from kinetree.scalars import home
 
@@ -39,6 +44,8 @@ ROUNDING = 1e-14  # singular value up to which it is rounding
 FAINTEST = 1e-7  # singular value above which columns are independent without a gap
 CLEAR = 100.0  # ratio of singular values from which it is a gap
 WRONG = 1e-8  # share of a column that its combination may miss at other states
+WALK = 0.7  # steps from one closed position to the next, rad or natural lengths
+LARGEST_LEVER = 100.0  # of a joint on a motor, in natural units: near dead centres it is larger
 LAST_KEPT = ("m", "Iyy", "hz")  # dropped first where there is a choice, as in textbooks
 
 
@@ -121,7 +128,6 @@ def base_parameters(
     Warns:
         KinetreeWarning: the number of independent parameters is unclear because of rounding.
     """
-    without_constraints(model, "algorithms.base_parameters")
     columns = _columns(model, groups)
     if not columns:
         return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
@@ -258,19 +264,73 @@ def _observations(
     """Y of random states in natural units, stacked, and reduced to a triangle when it grows."""
     scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
     W = np.zeros((0, len(columns)))
-    for _ in range(count):
-        Y = np.asarray(regressor(model, *lively_state(model, units, rng)), float)[:, columns]
+    for state in zip(*lively_states(model, units, rng, count), strict=True):
+        Y = np.asarray(regressor(model, *state), float)[:, columns]
         W = np.concatenate([W, Y * scale / rows])
         if len(W) > 4 * W.shape[1]:
             W = np.asarray(np.linalg.qr(W, mode="r"))
     return W
 
 
-def lively_state(model: Model, units: NaturalUnits, rng: np.random.Generator) -> tuple[Array, ...]:
-    """A random motion whose inertial, centrifugal and gravity forces are of one size.
+def lively_states(
+    model: Model, units: NaturalUnits, rng: np.random.Generator, count: int
+) -> tuple[Array, Array, Array]:
+    """Random motions whose inertial, centrifugal and gravity forces are of one size.
 
-    Joint limits are ignored.
+    Joint limits are ignored. With constraints, positions are those of a random walk from the
+    neutral one, so that a mechanism stays in the way in which it is assembled.
+
+    Returns:
+        q: (count, nq). dq, ddq: (count, n).
     """
+    moved = _lively_state if model.constraints is None else _LivelyWalk(model)
+    q, dq, ddq = zip(*(moved(model, units, rng) for _ in range(count)), strict=True)
+    return np.array(q), np.array(dq), np.array(ddq)
+
+
+class _LivelyWalk:
+    """Motions that the constraints of a robot allow, one after the other."""
+
+    def __init__(self, model: Model) -> None:
+        self.q, self.evaluate = np.array(neutral(model), float), textbook(model)
+
+    def __call__(
+        self, model: Model, units: NaturalUnits, rng: np.random.Generator
+    ) -> tuple[Array, Array, Array]:
+        unit = units.rates
+
+        def allowed() -> Array:
+            J = self.evaluate(self.q)[1] * unit
+            return unit * row_space(J, CUTOFF).across(rng.normal(size=model.n))
+
+        for attempt in range(12):
+            step = allowed() * units.time * WALK / 2 ** (attempt // 2)
+            at = close(model, integrate(model, self.q, step), self.evaluate)
+            if _is_regular(model, units, at):
+                self.q = at.q
+                break
+        dq, y = allowed(), allowed() / units.time
+        gamma = np.asarray(constraint_bias(model, self.q, dq), float)
+        J = np.asarray(constraint_jacobian(model, self.q), float)
+        return self.q, dq, y - unit * least_squares(J * unit, gamma, CUTOFF)
+
+
+def _is_regular(model: Model, units: NaturalUnits, at: Closed) -> bool:
+    """Whether a position is closed, and away from dead centres and singular positions."""
+    constraints = constraints_of(model, "base_parameters")
+    if not at.residual <= constraints.tolerance:
+        return False
+    try:
+        P = motor_matrix(model, np.asarray(constraint_jacobian(model, at.q), float))
+    except SingularityError:
+        return False
+    levers = np.asarray(P, float) * units.levers / units.levers[:, None]
+    return bool(np.abs(levers).max(initial=0) < LARGEST_LEVER)
+
+
+def _lively_state(
+    model: Model, units: NaturalUnits, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
     q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
     for joint in model.joints:
         if joint.follows is None and joint.type in (SPHERICAL, FREE):

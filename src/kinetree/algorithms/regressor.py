@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.constraints.closures import placed, tree_constraints
+from kinetree.algorithms.constraints.dynamics import motor_matrix
 from kinetree.algorithms.drive_terms import (
     reference_rotor_columns,
     rotor_columns,
@@ -43,7 +45,7 @@ from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
+from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
@@ -56,11 +58,15 @@ from kinetree.spatial.inertia import Moments
 def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
     """Y, (n, p): inverse dynamics without external wrenches is Y pi.
 
+    With constraints these are the forces of the motors: rows of joints without a motor are zero.
+
     Args:
         model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
-    without_constraints(model, "algorithms.regressor")
+    if model.constraints is not None:
+        J = tree_constraints(book_tree(model, q), placed(model), q).J
+        return motor_matrix(model, J) @ regressor(tree_of(model), q, dq, ddq)
     motion = newton_euler(model, q, dq, ddq, formulation="link")
     J = link_jacobians(model, q)
     blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]
@@ -288,8 +294,6 @@ REGRESSOR = Quantity(
     "Y, tau = Y pi",
     textbook(regressor),
     ("robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape", "(2, 30)"),
-    refused="The joint forces of a robot with constraints are not linear in its parameters "
-            "alone; use the tree without constraints",
 )  # fmt: skip
 ENERGY_REGRESSOR = Quantity(
     "energy_regressor", "q dq",

@@ -12,11 +12,12 @@ from kinetree.algorithms.base_parameters import (
     WRONG,
     first_independent,
     independent_columns,
-    lively_state,
+    lively_states,
     missed_shares,
 )
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
+from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import ModelError
 from kinetree.identify import constants as const
 from kinetree.identify.laws import reference
@@ -79,9 +80,9 @@ def find_base(sought: Unknowns, seed: int = 0) -> Base:
         ModelError: the combinations do not give the joint forces at other random states.
     """
     count = 30 + 2 * -(-len(sought.names) // max(sought.robot.n, 1))
-    W = _observed(sought, count, np.random.default_rng(seed))
+    W = _observed(sought, count, (seed,))
     kept, K, _ = independent_columns(W, range(W.shape[1]))
-    W = _observed(sought, 8, np.random.default_rng((seed, 1)))
+    W = _observed(sought, 8, (seed, 1))
     share = missed_shares(W, kept, K)
     if share.max(initial=0) > WRONG:
         worst = int(share.argmax())
@@ -140,7 +141,7 @@ def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
     return kept, K
 
 
-def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
+def _observed(sought: Unknowns, count: int, seed: tuple[int, ...]) -> Array:
     """The regressor at random states, (rows, p), in the robot's own units.
 
     Friction laws have shapes that these states show, whatever their shapes are: at a Stribeck speed
@@ -149,8 +150,10 @@ def _observed(sought: Unknowns, count: int, rng: np.random.Generator) -> Array:
     model, units = sought.robot.model, sought.natural
     if sought.laws:
         sought = sought.at(np.concatenate([reference(law, units) for law in sought.laws]))
-    states = [lively_state(model, units, rng) for _ in range(count)]
-    q, dq, ddq = (np.array(x) for x in zip(*states, strict=True))
+    q, dq, ddq = remembered(
+        model, ("lively states", count, seed),
+        lambda: lively_states(model, units, np.random.default_rng(seed), count),
+    )  # fmt: skip
     W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]
     return W.reshape(-1, len(sought.names))
 

@@ -116,6 +116,12 @@ PIECES_TOGETHER = 4  # pieces of a long recording that take as much memory toget
 # Rows: regressors
 REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 
+# Mechanisms
+FOLLOWED_STEP = 0.05  # of the motors from one closed position to the next, rad or lengths
+CLOSING_STEPS = 30  # of Newton's method; four are enough from a position nearby
+CLOSING_STEP = 1e-9  # rad or m: after a step this short, the error is its square
+DEAD_CENTRE = 1e-4  # of S_m: motors that move the mechanism by less than this do not determine it
+
 # Plain least squares, a rival
 PLAIN_CUTOFF = 10.0  # Hz
 PLAIN_BLOCKS, PLAIN_FOLDS = 20, 4  # blocks of rows, and folds of blocks spread over them

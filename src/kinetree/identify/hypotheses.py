@@ -27,6 +27,7 @@ from kinetree.identify.findings import named
 from kinetree.identify.identification import Identification
 from kinetree.identify.lag import late_signs, rubbing_dofs
 from kinetree.identify.least_squares import stacked
+from kinetree.identify.loops import closed_motion, motor_forces, motors_of
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.unknowns import in_blocks
 from kinetree.model.bounds import bounds_of
@@ -97,6 +98,19 @@ class Rows:
         q, dq, ddq = motion
         of = self.result.sought.linear_forces
         return in_blocks(lambda q, dq, ddq: of(q, dq, ddq, x), q, dq, ddq)
+
+    @property
+    def has_loops(self) -> bool:
+        """Return True if joints follow from others by constraints."""
+        return self.result.robot.model.constraints is not None
+
+    def closed(self, motion: Motion) -> Motion:
+        """The motion of the samples with another one of the motors, which the others follow."""
+        if not self.has_loops:
+            return motion
+        robot, (q, dq, ddq) = self.result.prior, motion
+        coords = bounds_of(robot.model).coords[motors_of(robot.model)]
+        return closed_motion(robot, self.data.t, self.data.q, q[:, coords], dq, ddq)
 
     def low_passed(self, samples: Array) -> Array:
         """Rows of samples of `data`, (T, ...), in the band of W and y."""
@@ -204,10 +218,9 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
             changed = motion((rows.q, rows.dq, rows.ddq), phi)
             return rows.W + rows.columns(*changed) - rows.unfiltered
 
-        D = rows.low_passed(
-            (rows.forces(motion(measured, const.PHI_STEP)) - plain) / const.PHI_STEP
-        )[..., None]
-        return Hypothesis(kind, dofs, D, text, at)
+        changed = rows.closed(motion(measured, const.PHI_STEP))
+        D = rows.low_passed((rows.forces(changed) - plain) / const.PHI_STEP)[..., None]
+        return Hypothesis(kind, dofs, D, text, None if rows.has_loops else at)
 
     yield moved(
         "time-scale", (), lambda m, x: (m[0], m[1] * (1 + x), m[2] * (1 + x) ** 2),
@@ -216,7 +229,7 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
         "or axes of the description look the same",
     )  # fmt: skip
     natural, zeros = rows.result.sought.natural, list[Array]()
-    for j in range(n if rows.q.shape == rows.dq.shape else 0):
+    for j in motors_of(rows.result.robot.model) if rows.q.shape == rows.dq.shape else ():
         one, name = np.eye(n)[j], names[j]
         unit, length = ("m", natural.length) if natural.sliding[j] else ("rad", 1.0)
         zero = moved(
@@ -297,7 +310,8 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
         (places(q + step * one) - places(q - step * one)) / (2 * step)
         for step, one in zip(steps, np.eye(model.n), strict=True)
     ]
-    J = np.stack(slopes, axis=1).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
+    J = np.stack(slopes, axis=1)
+    J = motor_forces(rows.result.prior, q, J).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
     g = np.asarray(model.gravity[3:], float)
     size = float(np.linalg.norm(g))
     if size > 0:
@@ -332,18 +346,20 @@ def _of_time(rows: Rows) -> Iterator[Hypothesis]:
                 f"{share:.0%} of the recording: a body was added or removed",
             )  # fmt: skip
     age = rows.time - 0.5
-    each = np.zeros((n, count, n, 2))
-    for j in range(n):
-        each[j, :, j, 0], each[j, :, j, 1] = rows.dq[:, j] * age, np.sign(rows.dq[:, j]) * age
+    each = list[Array]()
+    for j in motors_of(result.robot.model):
+        D = np.zeros((count, n, 2))
+        D[:, j, 0], D[:, j, 1] = rows.dq[:, j] * age, np.sign(rows.dq[:, j]) * age
+        each.append(D)
         yield Hypothesis(
-            "drift", (j,), each[j],
+            "drift", (j,), D,
             lambda x, s, name=names[j]: f"friction of {name!r} changes during the recording: does "
             "the drive warm up?",
         )  # fmt: skip
     yield Hypothesis(
         "drift",
         (),
-        np.concatenate(list(each), axis=-1),
+        np.concatenate(each, axis=-1),
         lambda x, s: "friction of all joints changes during the recording: do the drives warm up?",
     )
     yield Hypothesis(
@@ -358,7 +374,8 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
     result, (count, n) = rows.result, rows.y.shape
     names, sliding = result.robot.model.dof_names, bounds_of(result.robot.model).sliding
     predicted, plain_q = rows.predicted, rows.q.shape == rows.dq.shape
-    for j, name in enumerate(names):
+    for j in motors_of(result.robot.model):
+        name = names[j]
         p, v = predicted[:, j], rows.dq[:, j] / max(float(np.abs(rows.dq[:, j]).max()), 1e-300)
         load = np.abs(p)
         functions = {
@@ -468,7 +485,9 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
         "compensated?", replace(rows, W=weightless), _gain(rows, weighted(weightless, rows.y)[1]),
     )  # fmt: skip
     slides = bounds_of(result.robot.model).sliding
-    pairs = [(a, b) for a, b in combinations(range(n), 2) if slides[a] == slides[b]]
+    pairs = [
+        (a, b) for a, b in combinations(motors_of(result.robot.model), 2) if slides[a] == slides[b]
+    ]
     every = np.broadcast_to(rows.y[:, None, :], (len(rows.y), n, n))
     R = stacked(np.concatenate([rows.W, every], axis=-1).transpose(1, 0, 2))
     r = rows.W.shape[-1]
@@ -482,7 +501,7 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
             "swapped-channels", (a, b), f"tau {text}", replace(rows, y=rows.y[:, order]),
             _gain(rows, from_squares(R_swapped, len(rows.y))[1]),
         )  # fmt: skip
-        if poor and rows.q.shape == rows.dq.shape:
+        if poor and rows.q.shape == rows.dq.shape and not rows.has_loops:
             W = rows.columns(*(x[:, order] for x in (rows.q, rows.dq, rows.ddq)))
             gain = _gain(rows, weighted(W, rows.y)[1])
             yield Explanation("swapped-channels", (a, b), f"q {text}", replace(rows, W=W), gain)

@@ -22,6 +22,7 @@ from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import Gains
 from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
+from kinetree.identify.loops import motors_of
 from kinetree.identify.physical import Estimate
 from kinetree.identify.plots import (
     MEASURED,
@@ -171,7 +172,7 @@ class Identification:
         return f, density * self.fit.sigma**2
 
     def friction_curves(self) -> list[FrictionCurve]:
-        """Friction of every degree of freedom over its speed; points are in the band of the fit."""
+        """Friction of every measured joint over its speed; points are in the band of the fit."""
         model, data = self.robot.model, self.train.part(slice(0, const.FRICTION_SAMPLES))
         rest = data.tau - self.predict(data) + self.robot.friction_forces(data.dq)
         rows = in_band(data, np.stack([data.dq, rest]).transpose(1, 2, 0), self.cutoff)
@@ -187,6 +188,7 @@ class Identification:
                 found[:, k], described[:, k],
             )
             for k, name in enumerate(model.dof_names)
+            if k in motors_of(model)
         ]  # fmt: skip
 
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
@@ -276,16 +278,16 @@ class Identification:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        names = self.robot.model.dof_names
-        text = self.summary()
+        names, motors = self.robot.model.dof_names, motors_of(self.robot.model)
+        text, (f, density) = self.summary(), self.error_spectrum()
         plot_forces(self, folder / "forces.png")
         plot_parameters(self, folder / "parameters.png")
         plot_friction(
             self.friction_curves(), f"{self.robot.name}: friction", folder / "friction.png"
         )
         plot_error_spectrum(
-            *self.error_spectrum(), names, f"{self.robot.name}: errors of the fit",
-            folder / "errors.png",
+            f, density[:, motors], [names[k] for k in motors],
+            f"{self.robot.name}: errors of the fit", folder / "errors.png",
         )  # fmt: skip
         pictures = ["![friction](friction.png)", "![spectrum of the errors](errors.png)"]
         if self.train.spectrum is not None:
@@ -426,6 +428,7 @@ def force_rows(found: Identification) -> Table:
     rows = [
         [name, *(f"{x[k]:.4g}" for x in columns)]
         for k, name in enumerate(found.robot.model.dof_names)
+        if k in motors_of(found.robot.model)
     ]
     return header, rows
 
@@ -517,19 +520,18 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
         found: the result of `identify`.
         path: file for the figure; None: it is not saved.
     """
-    data, names = found.test, found.robot.model.dof_names
+    data, motors = found.test, motors_of(found.robot.model)
     predicted, error = found.predict(data), found.error()
     described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)
     unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"
-    fig = new_figure(10, 1.2 + 1.9 * len(names))
-    axes = fig.subplots(len(names), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
+    fig = new_figure(10, 1.2 + 1.9 * len(motors))
+    axes = fig.subplots(len(motors), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
     some = slice(None, None, max(1, len(data) // const.PLOTTED_POINTS))
-    for k, name in enumerate(names):
-        left, right = axes[k]
+    for (left, right), k in zip(axes, motors, strict=True):
         left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")
         left.plot(data.t[some], described[some, k], color=PRIOR, lw=0.8, label="described")
         left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="found")
-        left.set_title(name, loc="left", fontsize=9, parse_math=False)
+        left.set_title(found.robot.dof_names[k], loc="left", fontsize=9, parse_math=False)
         left.set_ylabel(unit, fontsize=8)
         rest = data.tau[some, k] - predicted[some, k]
         right.plot(data.t[some], rest, ".", ms=1.5, color=MEASURED)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.base.blas import one_blas_thread
 from kinetree.base.options import typed
 from kinetree.base.tables import counted
@@ -30,6 +31,7 @@ from kinetree.identify.laws import (
 )
 from kinetree.identify.least_squares import METHODS, Method
 from kinetree.identify.loads import Body, check_load_friction
+from kinetree.identify.loops import check_closed
 from kinetree.identify.notes import check_joints, check_motion, check_readings, kept_laws
 from kinetree.identify.physical import Estimate, consistent
 from kinetree.identify.plain import better_band
@@ -41,7 +43,6 @@ from kinetree.identify.solve import Solved, cross_validated, solve
 from kinetree.identify.spikes import without_spikes
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.identify.verdict import judge
-from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
 
@@ -92,7 +93,6 @@ def identify(
         lag: time by which measured joint forces are later than the motion, s; None: found.
         watch: is called with the name of each stage.
     """
-    without_constraints(robot.model, "identify")
     options = Options(
         friction, armature, springs, offsets, method, torque_cutoff, hold_out, prior, folds, lag,
         watch or (lambda text: None),
@@ -103,7 +103,7 @@ def identify(
     solved = with_intervals(settled.solved, samples.drive, options)
     options.report(f"cross-validation in {folds} stretches")
     folded = cross_validated(solved, folds)
-    estimate = possible_robot(solved, options)
+    estimate = possible_robot(_with_directions(solved, settled.solved.fit.covariance), options)
     result = Identification(
         Robot(solved.sought.model(estimate.x)), robot, solved.sought, solved.base, solved.fit,
         estimate, method, samples.train, samples.test, folded,
@@ -175,7 +175,8 @@ def prepared_samples(
         raise InputError("no recording was given; expected one at least.")
     for x in records:
         check_joints(robot.model, x)
-    if gains is False and payloads is None:
+        check_closed(robot, x.t, x.q)
+    if gains is False and payloads is None and robot.model.constraints is None:
         options.report("band of plain least squares")
         plain = unknowns(robot, "symmetric", options.armature, options.springs, offsets=True)
         records, test = better_band(plain, records, test)
@@ -339,6 +340,18 @@ def _determined(
             if auto[law.joint] != "auto":
                 text += ". It gets viscous and Coulomb friction" * bare
             dropped.append((law, text))
+
+
+def _with_directions(solved: Solved, covariance: Array) -> Solved:
+    """The fit with the directions of its covariance before calibration, if they matter.
+
+    Calibration scales parameters one by one. Where they nearly depend on each other, as those of
+    mechanisms, this turns the directions that are known well, and the robot would leave them.
+    """
+    if solved.fit.condition < const.POOR_CONDITION:
+        return solved
+    wider = np.diag(solved.fit.covariance) / np.diag(covariance)
+    return replace(solved, fit=replace(solved.fit, covariance=covariance * wider.mean()))
 
 
 def possible_robot(solved: Solved, options: Options) -> Estimate:

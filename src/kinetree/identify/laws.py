@@ -22,6 +22,7 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
+from kinetree.identify.loops import motors_of
 from kinetree.model import JointFriction, Model
 
 FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
@@ -98,7 +99,26 @@ def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
                     "no force of its own; choose load friction for that joint."
                 )
             given[name] = "symmetric"
-    return {name: given.get(name, "symmetric") for name in own}
+    chosen: dict[str, AutoChoice] = {name: given.get(name, "symmetric") for name in own}
+    return chosen if model.constraints is None else _linear_beside_motors(model, chosen)
+
+
+def _linear_beside_motors(model: Model, chosen: dict[str, AutoChoice]) -> dict[str, AutoChoice]:
+    """The choices of a mechanism: laws with shapes act on motors, whose forces are measured."""
+    motors = motors_of(model)
+    single = model.constraints is not None and model.constraints.passive
+    for joint in model.joints:
+        choice = chosen.get(joint.name, "known")
+        bent = single and joint.dofs[0] in motors
+        if choice == "load" or (choice in SIZES and not bent):
+            where = "a motor whose force it is" if choice != "load" else "a robot without loops"
+            raise InputError(
+                f"friction of {joint.name!r} is {choice!r}, which can be found at {where}; "
+                f"expected symmetric, directional or known, since {model.name!r} has constraints."
+            )
+        if choice == "auto" and not bent:
+            chosen[joint.name] = "symmetric"
+    return chosen
 
 
 def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, ...]:

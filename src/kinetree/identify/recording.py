@@ -38,9 +38,18 @@ from kinetree.identify.clock import (
 )
 from kinetree.identify.filtering import margin
 from kinetree.identify.findings import Finding
+from kinetree.identify.loops import (
+    closed_motion,
+    followed,
+    measured_at_motors,
+    motor_forces,
+    motors_of,
+    without_motor,
+)
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
 from kinetree.identify.spectrum import Spectrum
 from kinetree.model import Model
+from kinetree.model.constrain import constraints_of
 from kinetree.motion.inputs import check_order
 from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.record import FilePath
@@ -195,8 +204,9 @@ def make_recording(
     Args:
         robot: the robot that moved.
         t: times, (T,), s, increasing.
-        q: positions, (T, nq), rad or m.
-        tau: joint forces, (T, n), N m or N.
+        q: positions, (T, nq), rad or m; of a robot with constraints, those of its motors are
+            enough, (T, k), and give those of all joints.
+        tau: joint forces, (T, n), N m or N; or of the motors, (T, k).
         dq: joint rates, shape (T, n), rad/s or m/s; None: computed from q by a zero-phase low-pass,
             and the ends of the record are left out.
         ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2; None: as for dq.
@@ -212,6 +222,49 @@ def make_recording(
 
 
 def _made(
+    model: Model, given_columns: tuple[Any, ...], cutoff: float | None, degrees: bool, way_out: str
+) -> Recording:
+    """As `_made_of_tree`, of all joints; those of a mechanism follow from its motors."""
+    if model.constraints is None:
+        return _made_of_tree(model, given_columns, cutoff, degrees, way_out)
+    measured = measured_at_motors(model, given_columns)
+    found = _made_of_tree(measured.model, measured.columns, cutoff, degrees, way_out)
+    start = measured.q
+    if start is not None:
+        start = in_radians(model, start, [])[0] if degrees else start
+    return _with_loops(
+        model, found, None if start is None else (read_times(given_columns[0]), start)
+    )
+
+
+def _with_loops(model: Model, data: Recording, start: tuple[Array, Array] | None) -> Recording:
+    """The recording of all joints, from that of the motors.
+
+    Args:
+        model: the mechanism.
+        data: of the motors.
+        start: times, (T,), and recorded positions of all joints, (T, nq); None: not recorded.
+
+    Raises:
+        InputError: the loops cannot be closed at a time, which the message has.
+    """
+    robot, motors = Robot(model), motors_of(model)
+    dq, ddq, tau = np.zeros((3, len(data), model.n))
+    dq[:, motors], ddq[:, motors], tau[:, motors] = data.dq, data.ddq, data.tau
+    if start is None:
+        q = followed(robot, data.t, data.q)
+    else:
+        q = np.stack([np.interp(data.t, start[0], x) for x in start[1].T], axis=1)
+    q, dq, ddq = closed_motion(robot, data.t, unit_quaternions(model, q), data.q, dq, ddq)
+    notes = data.notes
+    if len(motors) > model.n - len(constraints_of(model, "identify").basis):
+        tau = motor_forces(robot, q, tau)
+        notes += ("more motors than degrees of freedom: forces with which the motors strain the "
+                  "mechanism without moving it are left out of tau",)  # fmt: skip
+    return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model)
+
+
+def _made_of_tree(
     model: Model,
     given_columns: tuple[ArrayLike, StateLike, StateLike | None, StateLike | None, StateLike],
     cutoff: float | None,
@@ -291,7 +344,7 @@ def recording_of(
     path: FilePath, robot: Robot, wish: ReadRequest, *, cutoff: float | None = None
 ) -> Recording:
     """The recording of a file, read as the wish states."""
-    table = read_table(path, wish)
+    table = read_table(path, replace(wish, optional=without_motor(robot.model)))
     check_times_increase(table)
     x = table.values
     columns = x["t"], x["q"], x.get("dq"), x.get("ddq"), x["tau"]

@@ -14,6 +14,7 @@ from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.findings import Finding, named, names_at
+from kinetree.identify.loops import motors_of
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 
@@ -27,12 +28,13 @@ def without_rest(model: Model, data: Recording) -> Recording:
     still = still_joints(model, data)
     rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
-    if np.any(often := alone > const.STICKING_SHARE):
+    measured = np.isin(np.arange(model.n), motors_of(model))  # others pause at dead centres
+    if np.any(often := measured & (alone > const.STICKING_SHARE)):
         joints = names_at(model.dof_names, often)
         text = (
             f"{named(joints)} {'sticks' if often.sum() == 1 else 'stick'}, in up to "
-            f"{alone.max():.0%} of the recording while other joints move: friction at rest has any "
-            "value up to its largest one, which no law of the rate gives"
+            f"{alone[often].max():.0%} of the recording while other joints move: friction at rest "
+            "has any value up to its largest one, which no law of the rate gives"
         )
         data = replace(data, findings=(*data.findings, Finding("sticking", joints, text)))
     moving = np.flatnonzero(~rest)

@@ -35,6 +35,7 @@ from kinetree.identify.laws import (
     reference,
     shape_units,
 )
+from kinetree.identify.loops import motor_forces, motors_of
 from kinetree.model import GearedMotor, Joint, JointFriction, JointStribeck, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.friction import (
@@ -291,7 +292,7 @@ class Unknowns:
         Args:
             q, dq, ddq: as in `regressor`.
         """
-        return self._given(q, dq, ddq, self.fixed) + self._beyond(dq)
+        return self._given(q, dq, ddq, self.fixed) + self._beyond(q, dq)
 
     def known_load(self, q: Array, dq: Array, ddq: Array) -> Array:
         """The part of `known` that is not friction, (T, n).
@@ -308,7 +309,7 @@ class Unknowns:
             q, dq, ddq: as in `regressor`.
         """
         own = np.where(self._rubs, self.fixed, 0)
-        return self._given(q, dq, ddq, own) + self._beyond(dq)
+        return self._given(q, dq, ddq, own) + self._beyond(q, dq)
 
     def _given(self, q: Array, dq: Array, ddq: Array, pi: Array) -> Array:
         """Joint forces of parameters pi, (P,), without laws that are not linear, (T, n)."""
@@ -326,7 +327,7 @@ class Unknowns:
             found[place][:4] = True
         return found
 
-    def _beyond(self, dq: Array) -> Array | float:
+    def _beyond(self, q: Array, dq: Array) -> Array | float:
         """Friction of the description that is kept as it is, (T, n), without load friction."""
         joints, sought = self.robot.model.joints, {law.index: law.kind for law in self.laws}
         kept = [
@@ -340,7 +341,8 @@ class Unknowns:
             dataclasses.replace(x, friction=own, drive=None)
             for x, own in zip(joints, kept, strict=True)
         ]
-        return Robot(model.replace(joints=tuple(only))).friction_forces(dq)
+        kept_friction = Robot(model.replace(joints=tuple(only))).friction_forces(dq)
+        return motor_forces(self.robot, q, kept_friction)
 
     def values(self, model: Model) -> Array:
         """Values of the unknowns in a robot of this structure, (p,); shapes that it lacks are 0.
@@ -469,11 +471,12 @@ def unknowns(
     for k, x in enumerate(listed):
         if x.group == "link":
             columns.append((str(x), LINK_UNITS[x.kind[0]], [k]))
-    driven = {rotor.joint for rotor in model.rotors}
+    driven, motors = {rotor.joint for rotor in model.rotors}, motors_of(model)
     for i, joint in enumerate(model.joints):
         if joint.type in SCREW_TYPES:
             first = layout.joint(i).start
-            columns += _of_joint(joint, first, choices[joint.name], armature and i not in driven)
+            turned = armature and i not in driven and joint.dofs[0] in motors
+            columns += _of_joint(joint, first, choices[joint.name], turned)
     choice = friction if friction in ("known", "directional") else "symmetric"
     for motor, place in zip(model.motors, motor_entries(model), strict=True):
         columns += _of_joint(motor, place.start, choice, armature)
@@ -512,6 +515,7 @@ def unknowns(
 def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
     """Joints whose measured force may have an offset, in the order of degrees of freedom."""
     own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
+    own = [x for x in own if x.dofs[0] in motors_of(model)]
     names = [x.name for x in own]
     given: Mapping[str, bool] = (
         offsets if isinstance(offsets, Mapping) else dict.fromkeys(names, bool(offsets))

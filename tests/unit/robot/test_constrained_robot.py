@@ -39,11 +39,8 @@ def line():
 DOORS = {
     "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
     "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
-    "regressor": lambda: ROBOT.regressor(*STATE),
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
     "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
-    "algorithms.regressor": lambda: algorithms.regressor(MODEL, *STATE),
-    "base_parameters": lambda: ROBOT.base_parameters(),
     "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
     "algorithms.inverse_dynamics": lambda: algorithms.inverse_dynamics(MODEL, *STATE),
     "algorithms.forward_dynamics": lambda: algorithms.forward_dynamics(MODEL, *STATE),
@@ -76,13 +73,11 @@ DOORS = {
     "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
     "observer": lambda: MomentumObserver(ROBOT, 10.0),
     "excite": lambda: kt.identify.excite(ROBOT),
-    "identify": lambda: kt.identify.identify(ROBOT, recording()),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
     "with_elastic_joint": lambda: ROBOT.with_elastic_joint("crank", stiffness=9.0, motor_inertia=1),
     "identify_payload": lambda: kt.identify.identify_payload(ROBOT, recording()),
-    "find_base": lambda: kt.identify.find_base(kt.identify.unknowns(ROBOT)),
     "momentum_balance": lambda: ROBOT.compile("momentum_balance"),
-    "export": lambda: kt.export(ROBOT, "regressor", language="c"),
+    "export": lambda: kt.export(ROBOT, "reference_regressor", language="c"),
     "lock": lambda: ROBOT.lock({"crank": 0.1}),
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
@@ -101,12 +96,12 @@ def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
 
 
 # every public attribute of a robot, by what it does with constraints: a new one must be added here
-HONOURS = """constrained constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
+HONOURS = """base_parameters constrained
+constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
 constraint_errors constraint_impulse constraint_jacobian constraint_margin explain forward_dynamics
 forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linearize mobility
-project project_accelerations project_rates reduced_dynamics simulate step to_mjcf to_urdf
-unconstrained compile
-derivative""".split()
+project project_accelerations project_rates reduced_dynamics regressor simulate step to_mjcf
+to_urdf unconstrained compile derivative""".split()
 OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
 centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
@@ -118,8 +113,8 @@ KEEPS = """with_actuators with_drives with_friction with_gravity with_payload wi
 with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
-REFUSES = """attach base_parameters check force_ellipsoid inverse_kinematics lock mass_ellipsoid
-newton_euler reference_regressor regressor sensitivities subtree task_space
+REFUSES = """attach check force_ellipsoid inverse_kinematics lock mass_ellipsoid
+newton_euler reference_regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 

@@ -247,6 +247,19 @@ def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
     return _of_motors(given, _left_by_constraints(given, J, r, damped=True))
 
 
+def motor_matrix(model: Model, J: Array) -> Array:
+    """P, (n, n): P r are the forces of the motors with the same effect as joint forces r.
+
+    J: the Jacobian of all rows, (m, n). Not a number at dead centres and singular positions. Rows
+    of joints without a motor are zero.
+    """
+    check_sufficient(model, "regressor")
+    given = solvable(model)
+    left = _left_by_constraints(given, J, np.eye(model.n, dtype=int)).T
+    columns = [x * _balanced(given, J, np.array([1, *x]), x) for x in left]
+    return np.array([_of_motors(given, x) for x in columns]).reshape(left.shape).T
+
+
 def _left_by_constraints(given: Constraints, J: Array, r: Array, *, damped: bool = False) -> Array:
     """The part of r that the constraints do not carry, (n,)."""
     rows = solved_rows(given, J)
@@ -264,7 +277,7 @@ def _balanced(given: Constraints, J: Array, r: Array, left: Array) -> Any:
     Motors that suffice in general do not at a dead centre. Plain floats and exact numbers are not
     judged here: `kinetree.algorithms` raises an error for them.
     """
-    u = [d for d in range(len(r)) if d not in given.actuated]
+    u = [d for d in range(len(left)) if d not in given.actuated]
     if not u or not has_floats(J, r) or all(isinstance(x, int | float) for x in r):
         return 1
     total = sum((absolute(x) for x in r), 0)
@@ -280,9 +293,9 @@ def constraint_forces(
 ) -> Array:
     """Lambda of some rows J: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
 
-    u are the joints without motors. Where they cannot be balanced, the sum of squares of the
-    imbalance is least. At dead centres and singular positions lambda is not a number, or damped
-    towards zero if `damped`.
+    r: joint forces, (n,), or columns of several, (n, k). u are the joints without motors. Where
+    they cannot be balanced, the sum of squares of the imbalance is least. At dead centres and
+    singular positions lambda is not a number, or damped towards zero if `damped`.
     """
     n, names, dependent = J.shape[1], row_names(given, rows), given.dependent
     motors = dict(zip(given.actuated, given.weights, strict=True))
@@ -301,7 +314,8 @@ def constraint_forces(
         gram(J, weights), given.force_scales, names, dependent=dependent, rank=rank,
         margin=STIFF_MARGIN,
     )  # fmt: skip
-    lam, multiplier = zeros(len(J)), zeros(len(u))
+    several = r.shape[1:]
+    lam, multiplier = (np.zeros((size, *several), int) for size in (len(J), len(u)))
     for _ in range(MULTIPLIER_STEPS):
         left = r - J.T @ lam
         lam = lam + H.solve(J_w @ left + J_u @ (left[u] * stiff + multiplier))
@@ -324,8 +338,8 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
     H = J_w @ J.T
     top = np.concatenate([H, J_u], axis=1)
     low = np.concatenate([J_u.T, np.zeros((len(u), len(u)), int)], axis=1)
-    right = np.concatenate([J_w @ r, r[u]])[:, None]
-    return solve_general(np.concatenate([top, low]), right)[0][:m, 0]
+    right = np.concatenate([J_w @ r, r[u]]).reshape(m + len(u), -1)
+    return solve_general(np.concatenate([top, low]), right)[0][:m].reshape(m, *r.shape[1:])
 
 
 def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
@@ -384,6 +398,19 @@ def solvable(model: Model) -> Constraints:
             "without it. Use friction that depends on the rate alone."
         )
     return constraints_of(model, "constrained dynamics")
+
+
+def check_sufficient(model: Model, name: str) -> None:
+    """Raise ModelError if the motors cannot make every motion; name: of a quantity of motors."""
+    constraints = constraints_of(model, name)
+    if not constraints.sufficient:
+        motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
+        raise ModelError(
+            f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
+            f"constraints allow, so {name} has no answer for most motions. "
+            "constrained_inverse_dynamics gives the nearest forces with their residual; "
+            "robot.constrained(..., actuated=[...]) names more motors."
+        )
 
 
 def solved_rows(given: Constraints, J: Array) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 from kinetree.algorithms.constraints.closures import placed, tree_constraints
 from kinetree.algorithms.constraints.dynamics import (
     Items,
+    check_sufficient,
     tree_constrained_acceleration,
     tree_constrained_dynamics,
     tree_constrained_forces,
@@ -19,8 +20,8 @@ from kinetree.algorithms.constraints.dynamics import (
     tree_reduced,
 )
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
+from kinetree.algorithms.regressor import regressor
 from kinetree.base.arrays import Array
-from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.model.constrain import (
     CARRIED,
@@ -28,7 +29,7 @@ from kinetree.model.constrain import (
     moving_constraints,
     without_constraints,
 )
-from kinetree.model.quantity import Make, Quantity, Result
+from kinetree.model.quantity import Make, Quantity, Result, textbook
 
 GEARED = (
     "gear = kt.constraints.Couple('joint2', {'joint1': -2})",
@@ -36,7 +37,7 @@ GEARED = (
 )  # the robot of the examples
 # texts of several results fit on a line each: the documentation takes continued lines for others
 LAMBDA = Result("lam", "m", "forces onto frame_b in axes of frame_a, of least norm", "N or N m")
-OF_MOTORS = ("inverse_dynamics", "inverse_dynamics_derivatives")
+OF_MOTORS = ("inverse_dynamics", "inverse_dynamics_derivatives", "regressor")
 
 
 def check_honoured(model: Model, quantity: Quantity) -> None:
@@ -48,14 +49,8 @@ def check_honoured(model: Model, quantity: Quantity) -> None:
         without_constraints(model, f"The quantity {name}", quantity.refused)
     if name == "reduced_dynamics":
         moving_constraints(model, name, CARRIED)
-    if name in OF_MOTORS and not model.constraints.sufficient:
-        motors = ", ".join(model.dof_names[d] for d in model.constraints.actuated) or "none"
-        raise ModelError(
-            f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
-            f"constraints allow, so {name} has no answer for most motions. "
-            "constrained_inverse_dynamics gives the nearest forces with their residual; "
-            "robot.constrained(..., actuated=[...]) names more motors."
-        )
+    if name in OF_MOTORS:
+        check_sufficient(model, name)
 
 
 def over_constraints(function: Callable[..., Any], rates: int, name: str) -> Make:
@@ -202,6 +197,7 @@ HONOURED: dict[str, Make] = {
     "inverse_dynamics": over_constraints(tree_motor_forces, 2, "inverse_dynamics"),
     "forward_dynamics": over_constraints(tree_constrained_acceleration, 2, "forward_dynamics"),
     "forward_dynamics_derivatives": _derivatives,
+    "regressor": textbook(regressor),
 }
 
 

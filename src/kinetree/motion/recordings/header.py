@@ -265,6 +265,9 @@ class _Header:
                 quantity, [x for quantity_there, x in places if quantity_there == quantity], known
             )
             missing = [x for x in known if (quantity, x) not in places]
+            if set(missing) & set(self.request.optional):  # then those of the motors are wanted
+                known = [x for x in known if x not in self.request.optional]
+                missing = [x for x in missing if x in known]
             if missing and (len(missing) < len(known) or quantity in self.request.required):
                 self.refuse_missing(quantity, missing)
             if known and not missing:

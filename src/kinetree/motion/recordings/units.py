@@ -74,6 +74,10 @@ def entries(
     names = request.names(quantity) or tuple(f"joint {k + 1}" for k in range(len(stated)))
     if request.model is not None:
         kinds_of_entries = kinds(request.model, quantity)
+        if len(stated) < len(names):  # of the motors alone
+            there = [k for k, name in enumerate(names) if name not in request.optional]
+            kinds_of_entries = [kinds_of_entries[k] for k in there]
+            names = tuple(names[k] for k in there)
     else:
         slide = dims_of(si_unit(quantity, METRE))
         kinds_of_entries = [
