@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_dofs
+from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.figure import Figure
 from kinetree.base.options import count
@@ -442,7 +442,7 @@ def check_robot(model: Model) -> None:
             f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
             "expected a chain or a tree: robot.unconstrained()."
         )
-    dry = dry_dofs(model)
+    dry = tuple(dry_friction(model))
     if dry:
         raise ModelError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
