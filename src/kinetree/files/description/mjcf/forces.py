@@ -167,13 +167,14 @@ def springs_of(compiled: Compiled) -> dict[str, Spring]:
     taken = set(names)
     for t in filter(lambda t: is_spring(compiled, t), range(model.ntendon)):
         name, along = tendon_name(compiled, t), _is_fixed(compiled, t)
-        stiffness, rest = float(model.tendon_stiffness[t]), float(model.tendon_lengthspring[t, 0])
+        stiffness, (low, high) = float(model.tendon_stiffness[t]), model.tendon_lengthspring[t]
         key = unused(f"tendon/{name}" if name in taken else name, taken)
         ends = coefficients(compiled, t) if along else None
+        rest, play = float(low if low == high else (low + high) / 2), float(high - low)
         spring = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
         damping = 0.0 if disabled(compiled, "DAMPER") else float(model.tendon_damping[t])
         points = None if along else path_points(compiled, t)
-        springs[key] = replace(spring, damping=damping, points=points)
+        springs[key] = replace(spring, damping=damping, points=points, play=play)
     return springs
 
 
@@ -193,7 +194,9 @@ def is_spring(compiled: Compiled, t: int) -> bool:
     low, high = (float(x) for x in compiled.model.tendon_lengthspring[t])
     stiff = bool(compiled.model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
     ends = coefficients(compiled, t) if _is_fixed(compiled, t) else path_points(compiled, t)
-    return stiff and low == high and bool(ends)
+    # within a dead band, dampers act in MuJoCo and not here
+    damped = bool(compiled.model.tendon_damping[t]) and not disabled(compiled, "DAMPER")
+    return stiff and (low == high or not damped) and bool(ends)
 
 
 def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
