@@ -89,7 +89,7 @@ def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Arr
     forces = (
         forces + load_of(model, dq, tau - friction_forces(model, dq)) - armature_bias(model, dq)
     )
-    return p, forces if tree.springs is None else forces - tree.springs
+    return p, forces if tree.springs is None else forces - tree.springs.at(dq)
 
 
 class Beyond(NamedTuple):

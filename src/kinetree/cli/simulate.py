@@ -108,9 +108,9 @@ def simulate(
     ] = None,
     method: Annotated[
         Literal[
+            "auto",
             "dop853",
             "radau",
-            "auto",
             "rk4",
             "semi_implicit_euler",
             "implicit",
@@ -118,7 +118,7 @@ def simulate(
             "euler",
         ],
         Parameter(help="Integrator."),
-    ] = "dop853",
+    ] = "auto",
     tau: Force = None,
     forces: Annotated[
         str | None,

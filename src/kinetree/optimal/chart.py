@@ -11,18 +11,22 @@ from kinetree.algorithms.joints.tangents import multiply
 from kinetree.base.arrays import Array
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Model
-from kinetree.scalars import cos, sin, where
+from kinetree.scalars import atan2, cos, maximum, sin, sqrt, where
 from kinetree.spatial import skew
 from kinetree.spatial.so3 import quaternion_rotation
 
 TURNING = (SPHERICAL, FREE)
 # entries of a twist that a joint has
 TWISTS = {SPHERICAL: [0, 1, 2], FREE: [0, 1, 2, 3, 4, 5], PLANAR: [2, 3, 4]}
+SMALL_TURN = 1e-8  # square of the sine of half a turn, below which two terms of a series suffice
 TERMS = 14  # of the series of exp and phi: 1e-13 for a turn of one radian in a step
 
 
-def deviation(model: Model, q0: Array, q1: Array) -> Array:
-    """The tangent vector from q0 to q1, (n,), in the chart of this module."""
+def deviation(model: Model, q0: Array, q1: Array, *, far: bool = False) -> Array:
+    """The tangent vector from q0 to q1, (n,), in the chart of this module.
+
+    far: with rotation vectors of turns, whose slope does not vanish at half a turn.
+    """
     parts: dict[int, object] = {}
     for joint in model.joints:
         if joint.follows is not None:
@@ -31,7 +35,8 @@ def deviation(model: Model, q0: Array, q1: Array) -> Array:
         if joint.type in TURNING:
             conjugate = np.array([a[0], -a[1], -a[2], -a[3]])
             turn = multiply(conjugate, b[:4])
-            v = turn[1:] * where(turn[0], 2.0, -2.0)  # q and -q are the same turn
+            # q and -q are the same turn
+            v = rotation_vector(turn) if far else turn[1:] * where(turn[0], 2.0, -2.0)
             if joint.type == FREE:
                 v = np.concatenate([v, quaternion_rotation(a[:4]).T @ (b[4:] - a[4:])])
         elif joint.type == PLANAR:
@@ -41,6 +46,34 @@ def deviation(model: Model, q0: Array, q1: Array) -> Array:
             v = b - a
         parts.update(zip(joint.dofs, v, strict=True))
     return np.array([parts[k] for k in range(model.n)])
+
+
+def rotation_vector(turn: Array) -> Array:
+    """The rotation vector of a unit quaternion (w, x, y, z), the shorter way, (3,)."""
+    w, *v = turn * where(turn[0], 1.0, -1.0)  # of two ways alike one has a slope
+    v = np.array(v)
+    squared = v @ v
+    small = SMALL_TURN - squared
+    sine = sqrt(where(small, 1.0, squared))
+    return v * where(small, 2 + squared / 3, 2 * atan2(sine, w) / sine)
+
+
+def quaternion_of(R: Array) -> Array:
+    """The unit quaternion of a rotation, (4,), over any scalars, by the largest of its entries."""
+    (a, b, c), x, y, z = np.diag(R), R[2, 1], R[0, 2], R[1, 0]
+    x_, y_, z_ = R[1, 2], R[2, 0], R[0, 1]
+    rows = [
+        [1 + a + b + c, x - x_, y - y_, z - z_],
+        [x - x_, 1 + a - b - c, z + z_, y + y_],
+        [y - y_, z + z_, 1 - a + b - c, x + x_],
+        [z - z_, y + y_, x + x_, 1 - a - b + c],
+    ]
+    best, largest = rows[0], rows[0][0]
+    for k in (1, 2, 3):
+        more = rows[k][k] - largest
+        best = [where(more, u, v) for u, v in zip(rows[k], best, strict=True)]
+        largest = maximum(rows[k][k], largest)
+    return np.array(best) / (2 * sqrt(largest))
 
 
 def tangent_scales(model: Model) -> Array:

@@ -52,7 +52,7 @@ class Forward:
             if limited:
                 limits = zip(u, p[1 : 1 + m], p[1 + m :], strict=True)
                 u = np.array([clipped(x, a, b) for x, a, b in limits])
-            reached = this.space.plus(this.next_state(state, u), gap * (p[0] - 1.0))
+            reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
             return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
 
         parameters = 1 + (2 * m if limited else 0)

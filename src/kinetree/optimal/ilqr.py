@@ -84,7 +84,7 @@ class Solver:
     def __init__(self, this: Transcription, limited: bool) -> None:
         self.this = this
         self.slopes, self.end = stage_slopes(this), end_slopes(this)
-        self.stage = Kernel(self.slopes.graph, "stage of a plan", dtypes=("float64",))
+        self.stage = self.slopes.kernel()
         self.last = Kernel(self.end.graph, "end of a plan", dtypes=("float64",))
         self.backward = Riccati(self.slopes, this.space.rates, len(this.actuated), limited)
         self.forward = Forward(this, limited)

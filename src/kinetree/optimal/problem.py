@@ -6,7 +6,7 @@ same machine code.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,13 @@ import numpy as np
 
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.figure import Figure
-from kinetree.base.options import count
+from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -30,19 +29,22 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import Bounds
-from kinetree.optimal.ilqr import CONVERGED, Plans, Solver
-from kinetree.optimal.residuals import (
-    KINDS,
-    Costs,
-    key_of,
-    named,
-    size_of,
-    target_of,
-    weights,
-)
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
+from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
+from kinetree.optimal.residuals import Costs, named, settled
 from kinetree.optimal.sampling import Search, checked, sampler, together
 from kinetree.optimal.stages import EULER, Transcription
+from kinetree.optimal.starts import (
+    check_robot,
+    control_ranges,
+    first_noise,
+    forces_of_controls,
+    holding,
+    is_deflection,
+    start_memory,
+)
 from kinetree.robot import Robot
+from kinetree.simulate.core.closure import check_start
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
@@ -57,10 +59,18 @@ class Problem:
         dt: time step, s.
         steps: number of steps of the horizon.
         costs: by name, or a list.
-        actuated: names of the degrees of freedom with a motor; None: all but those of a free base.
-        limits: "robot": the effort limits of the joints; None: no limits; or numbers, shape () or
-            (m,) for m actuated degrees of freedom, N m or N.
+        actuated: names of the degrees of freedom with a motor, in the order of limits, guesses
+            and gains; None: all but those of a free base and deflections of elastic joints, or
+            those of `robot.constrained(actuated=...)`.
+        limits: "robot": the effort limits of the joints, or the ranges of controls; None: no
+            limits; or numbers, shape () or (m,) for m motors, N m or N.
         method: of one step: "semi_implicit_euler", "euler" or "rk4".
+        controls: plan the controls of the robot's actuators in place of joint forces.
+        activation: of the actuators at the start, shape (a,) in the order of
+            `robot.model.activation_names`, in their units; None: 0.
+        before: forces or controls before the first step, shape (m,), N m or N, from which
+            `EffortChange` begins; None: those that hold the start against gravity.
+        many: what differs between problems that are solved at once; `batch` makes it.
 
     Example:
         >>> from kinetree import optimal
@@ -81,21 +91,30 @@ class Problem:
     actuated: Sequence[str] | None = None
     limits: ArrayLike | str | None = "robot"
     method: str = EULER
+    controls: bool = False
+    activation: ArrayLike | None = None
+    before: ArrayLike | None = None
+    many: Many | None = None
 
     def __post_init__(self) -> None:
-        dt = float(self.dt)
-        if not (np.isfinite(dt) and dt > 0):
+        dt = finite(self.dt, "dt")
+        if dt <= 0 or isinstance(self.dt, bool):
             raise InputError(f"dt is {self.dt!r}; expected a time step > 0, in s.")
         steps = count(self.steps, "steps")
         if steps < 1:
             raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
-        check_robot(self.robot.model)
-        for key, value in {"dt": dt, "steps": steps, "costs": named(self.costs)}.items():
+        check_robot(self.model, self.controls)
+        m = len(self.motors)
+        costs = {
+            name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
+        }
+        for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
-        numbers_of(self)  # weights and targets are checked here
+        numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
         bounds_of_forces(self)
+        self._memory(start_position(self.model)[None])
 
     @property
     def model(self) -> Model:
@@ -104,18 +123,65 @@ class Problem:
 
     @property
     def motors(self) -> tuple[int, ...]:
-        """The degrees of freedom that have a motor."""
-        names = self.model.dof_names
+        """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
+        model, names = self.model, self.model.dof_names
+        if self.controls:
+            if self.actuated is not None:
+                raise InputError("actuated names motors, but controls are planned; leave one out.")
+            return tuple(range(len(model.actuators)))
         if self.actuated is None:
-            free = {d for joint in self.model.joints if joint.type == FREE for d in joint.dofs}
-            return tuple(k for k in range(self.model.n) if k not in free)
-        unknown = [name for name in self.actuated if name not in names]
-        if unknown:
-            raise InputError(
-                f"actuated names {unknown[0]!r}, which is no degree of freedom of "
-                f"{self.model.name!r}; expected some of {', '.join(names)}."
+            free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
+            free |= {k for k, name in enumerate(names) if is_deflection(model, name)}
+            held = model.constraints
+            return tuple(
+                k for k in (range(model.n) if held is None else held.actuated) if k not in free
             )
-        return tuple(k for k, name in enumerate(names) if name in self.actuated)
+        chosen = [] if isinstance(self.actuated, str) else list(self.actuated)
+        unknown = [name for name in chosen if name not in names]
+        if unknown or not chosen or len({*chosen}) < len(chosen):
+            raise InputError(
+                f"actuated is {self.actuated!r:.200}; expected different degrees of freedom of "
+                f"{model.name!r}, at least one of {', '.join(names)}."
+            )
+        return tuple(names.index(name) for name in chosen)
+
+    @property
+    def transcription(self) -> Transcription:
+        """The robot, the step and the costs, from which the solvers are compiled."""
+        assert isinstance(self.costs, dict)
+        free = () if self.many is None else tuple(self.many.data)
+        return Transcription(
+            self.model, self.dt, self.motors, self.costs, self.method, self.controls, free
+        )
+
+    def batch(
+        self,
+        *,
+        targets: Mapping[str, ArrayLike] | None = None,
+        weights: Mapping[str, ArrayLike] | None = None,
+        finals: Mapping[str, ArrayLike] | None = None,
+        **data: ArrayLike,
+    ) -> "Problem":
+        """B problems that differ in numbers, to be solved at once; B starts may go with them.
+
+        Args:
+            targets: by name of cost, shape (B, k), or (B, steps + 1, k) for targets that move.
+            weights: of the steps by name of cost, shape (B,) or (B, entries).
+            finals: weights of the last state, likewise.
+            data: of the robots, as `robot.compile(free=...)` names them: mass, shape (B, links),
+                com, inertia, gravity or springs, SI units. They compile once more.
+        """
+        if "friction" in data:
+            raise InputError("friction that differs may be dry, which is not smooth; leave it out.")
+        kinds = [targets or {}, weights or {}, finals or {}, data]
+        axes = {np.asarray(x).shape[:1] for kind in kinds for x in kind.values()}
+        if len(axes) != 1 or not all(map(all, axes)) or () in axes:
+            raise ShapeError(
+                "batch expects arrays with one leading axis of problems, the same for all; "
+                f"found {', '.join(map(str, sorted(axes))) or 'no arrays'}."
+            )
+        ((B,),) = axes
+        return replace(self, many=Many(B, *kinds))
 
     def with_costs(self, **changed: Cost) -> "Problem":
         """The problem with some costs replaced: other weights and targets compile nothing.
@@ -161,10 +227,8 @@ class Problem:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start(q0, dq0)
-        B, solver, bounds = len(x0), self.solver, bounds_of_forces(self)
-        numbers = np.broadcast_to(
-            numbers_of(self)[:, None], (self.steps + 1, B, solver.this.layout.size)
-        )
+        solver, bounds = self.solver, bounds_of_forces(self)
+        numbers = numbers_of_all(self, len(x0))
         x, u = self._guess(guess, x0, numbers, bounds)
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
@@ -183,9 +247,8 @@ class Problem:
         samples: int = 4096,
         iterations: int = 30,
         noise: ArrayLike | None = None,
-        temperature: float = 0.02,
-        elites: int | None = None,
-        smooth: float = 0.0,
+        knots: int | None = None,
+        share: float = 0.1,
         seed: int = 0,
         guess: "Solution | ArrayLike | None" = None,
         progress: bool | None = None,
@@ -198,18 +261,16 @@ class Problem:
             q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
                 robot stands.
             dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
-            method: "mppi": the mean of all samples weighted by exp(-cost / scale);
-                "cross-entropy": mean and spread of the cheapest samples.
+            method: "mppi": samples weighted by exp(-cost / temperature); "cross-entropy": the
+                cheapest samples alike. Both move the plan to the mean and adapt the spread.
             samples: number of samples of an iteration, dimensionless.
             iterations: so many, dimensionless.
-            noise: standard deviation of the motors' forces, shape () or (m,), N m or N; None:
-                forces that would move each joint alone by half a rad or m within the horizon.
-                Cross-entropy begins with it.
-            temperature: of MPPI: the scale, relative to the median cost of the samples less the
-                least, dimensionless.
-            elites: of cross-entropy: how many of the samples count, dimensionless; None: one of 20.
-            smooth: time constant of the noise, s: forces a time apart have the correlation
-                exp(-time / smooth); 0: none.
+            noise: standard deviation of the motors' forces to begin with, shape () or (m,), N m or
+                N; None: forces that would move every joint by itself, by about half a rad or m
+                within the horizon; of controls, a quarter of their range.
+            knots: number of times between which the noise is linear, dimensionless; None: eight,
+                or fewer for short horizons and many motors.
+            share: of the samples that count, dimensionless: MPPI finds the temperature for it.
             seed: of the random numbers; the same one gives the same bits on every machine.
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
@@ -221,29 +282,24 @@ class Problem:
         """
         assert isinstance(self.costs, dict)
         x0, single = self._start(q0, dq0)
-        B, N, motors, bounds = len(x0), self.steps, list(self.motors), bounds_of_forces(self)
-        m, q = len(motors), x0[:, : self.model.nq]
-        search = Search(method, samples, iterations, temperature, elites, smooth, seed)
+        B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
+        q, this = x0[:, : self.model.nq], self.transcription
+        search = Search(method, samples, iterations, share, knots, seed)
+        if knots is not None and knots > N:
+            raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
         if guess is None:
-            u = np.broadcast_to(np.asarray(self.robot.gravity_forces(q))[:, motors], (N, B, m))
+            u = np.broadcast_to(holding(self.robot, this, q), (N, B, m))
         else:
             forces = guess.plans.u if isinstance(guess, Solution) else guess
             u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        if noise is None:
-            lightness = np.asarray(self.robot.inverse_mass_matrix(q))[:, motors, motors]
-            spread = 1 / (lightness * (N * self.dt) ** 2)
-        else:
-            spread = checked(noise, "noise", (), (m,))
-            if not (spread > 0).all():
-                raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
-        spread = np.broadcast_to(spread, (B, m))
-        this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
-        runs, p, done = sampler(this), numbers_of(self), itertools.count(1)
+        p, done = numbers_of_all(self, B), itertools.count(1)
+        T = first_noise(self.robot, this, N * self.dt, noise, q)
+        runs = sampler(this, p, knots)
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
-                    x0[b], u[:, b], spread[b], p, bounds, search, lambda: bar.update(next(done))
+                    x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))
                 )
                 for b in range(B)
             ]
@@ -252,18 +308,19 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
-        assert isinstance(self.costs, dict)
-        this = Transcription(self.model, self.dt, self.motors, dict(self.costs), self.method)
-        limited = bounds_of_forces(self).any
-        kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
-        key = "optimal", self.dt, self.motors, self.method, limited, kinds
+        this, limited = self.transcription, bounds_of_forces(self).any
+        key = "optimal", limited, this.key
         return remembered(self.model, key, lambda: Solver(this, limited))
+
+    def _memory(self, q: Array) -> Array:
+        """Activations and forces before the start, (B, z), for positions (B, nq)."""
+        return start_memory(self.robot, self.transcription, q, self.activation, self.before)
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
         nq, n = self.model.nq, self.model.n
-        q = start_position(self.model) if q0 is None else np.asarray(q0, float)
-        dq = np.zeros(n) if dq0 is None else np.asarray(dq0, float)
+        q = start_position(self.model) if q0 is None else numbers(q0, "q0", "joint positions")
+        dq = np.zeros(n) if dq0 is None else numbers(dq0, "dq0", "joint rates")
         for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
             if x.ndim not in (1, 2) or x.shape[-1] != size:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
@@ -271,10 +328,18 @@ class Problem:
                 raise InputError(f"{name} has an entry that is not finite.")
             if 0 in x.shape:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
-        single = q.ndim == dq.ndim == 1
-        batch = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1]) or (1,)
+        single = q.ndim == dq.ndim == 1 and self.many is None
+        count = () if self.many is None else (self.many.count,)
+        counts = [q.shape[:-1], dq.shape[:-1], count]
+        if len({*counts} - {()}) > 1:
+            raise ShapeError(
+                f"q0 is {q.shape[:-1]} and dq0 {dq.shape[:-1]} starts of {count} problems; "
+                "expected the same number, or one."
+            )
+        batch = np.broadcast_shapes(*counts) or (1,)
         parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
-        return np.concatenate(parts, axis=1), single
+        check_start(self.model, *parts)
+        return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
     def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
@@ -289,8 +354,9 @@ class Problem:
             x[0] = x0
             return x, u
         if guess is None:
-            tau = np.asarray(self.robot.gravity_forces(x0[:, : self.model.nq]))
-            u = np.broadcast_to(tau[:, list(self.motors)], (N, B, m))
+            u = np.broadcast_to(
+                holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
+            )
         else:
             u = np.asarray(guess, float)
             if u.shape not in ((N, m), (N, B, m)):
@@ -325,12 +391,20 @@ class Solution:
     @property
     def dq(self) -> Array:
         """Joint rates, (steps + 1, n), rad/s or m/s."""
-        return self._shown(self.plans.x[..., self.problem.model.nq :])
+        nq, n = self.problem.model.nq, self.problem.model.n
+        return self._shown(self.plans.x[..., nq : nq + n])
+
+    @property
+    def controls(self) -> Array:
+        """What was planned, (steps, m): controls of the actuators, or forces of the motors."""
+        return self._shown(self.plans.u)
 
     @property
     def tau(self) -> Array:
         """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
         u = self.plans.u
+        if self.problem.controls:
+            return self._shown(forces_of_controls(self.problem.transcription)(self.plans.x[:-1], u))
         tau = np.zeros((*u.shape[:2], self.problem.model.n))
         tau[..., list(self.problem.motors)] = u
         return self._shown(tau)
@@ -357,7 +431,14 @@ class Solution:
     @property
     def reason(self) -> Any:
         """Why it ended: "converged", "iterations", "time" or what went wrong."""
-        return self.plans.reasons[0] if self.single else list(self.plans.reasons)
+        bad = [~np.isfinite(row) for row in self.plans.costs]
+        reasons = [
+            f"{reason}: {', '.join(np.array(list(self.problem.costs))[which])}"
+            if reason == BAD_START
+            else reason
+            for reason, which in zip(self.plans.reasons, bad, strict=True)
+        ]
+        return reasons[0] if self.single else reasons
 
     @property
     def converged(self) -> Any:
@@ -433,36 +514,27 @@ class Solution:
         return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
 
 
-def check_robot(model: Model) -> None:
-    """Raise for a robot whose motion is not smooth, or whose constraints are not modelled here."""
-    if model.n == 0:
-        raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
-    if model.constraints is not None:
-        raise ModelError(
-            f"{model.name!r} has constraints, which kinetree.optimal does not plan for yet; "
-            "expected a chain or a tree: robot.unconstrained()."
-        )
-    dry = tuple(dry_friction(model))
-    if dry:
-        raise ModelError(
-            f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
-            "expected friction that is smooth: robot.with_friction({joint: friction}) with "
-            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
-        )
-
-
 def bounds_of_forces(problem: Problem) -> Bounds:
-    """Limits of the motors' forces, (m,) each."""
+    """Limits of the motors' forces, or of the controls, (m,) each."""
     motors, limits = list(problem.motors), problem.limits
     if limits is None:
         most = np.full(len(motors), np.inf)
     elif isinstance(limits, str):
         if limits != "robot":
             raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
+        if problem.controls:
+            return Bounds(*control_ranges(problem.transcription))
         most = bounds_of(problem.model).effort[motors]
+        if not (most > 0).all():
+            name = problem.model.dof_names[motors[int(np.argmin(most))]]
+            raise InputError(
+                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
+                "act; expected limits=, or actuated= without it."
+            )
     else:
-        most = np.asarray(limits, float)
-        if most.shape not in ((), (len(motors),)) or not (most > 0).all():
+        most = numbers(limits, "limits", "'robot', None or numbers")
+        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
+        if not sound or not (most > 0).all():
             raise InputError(
                 f"limits is {limits!r:.60}; expected one number > 0 or {len(motors)}, in N m or N."
             )
@@ -470,24 +542,11 @@ def bounds_of_forces(problem: Problem) -> Bounds:
     return Bounds(-most, most)
 
 
-def numbers_of(problem: Problem) -> Array:
-    """The numbers p of all stages, (steps + 1, p): time, weights and targets."""
-    assert isinstance(problem.costs, dict)
-    model, N = problem.model, problem.steps
-    columns: list[Array] = [np.arange(N + 1)[:, None] * problem.dt]
-    for name, cost in problem.costs.items():
-        size, aim = size_of(cost, model), target_of(cost, model)
-        w = np.tile(weights(cost.weight, size, f"weight of cost {name!r}"), (N + 1, 1))
-        if KINDS[type(cost)].forces and np.asarray(cost.final).any():
-            raise InputError(
-                f"cost {name!r} is one of forces, which the last state does not have; expected no "
-                "final weight."
-            )
-        w[-1] = weights(cost.final, size, f"final weight of cost {name!r}")
-        if aim.ndim == 2 and len(aim) != N + 1:
-            raise ShapeError(
-                f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
-                "state of the horizon."
-            )
-        columns += [w, np.broadcast_to(aim, (N + 1, aim.shape[-1]))]
-    return np.concatenate(columns, axis=1)
+def numbers_of(problem: Problem, passed: int = 0) -> Array:
+    """The numbers p of all stages of the problem itself, (steps + 1, p); passed: see numbers.py."""
+    return numbers_of_one(problem.transcription, problem.steps, passed)
+
+
+def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
+    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
+    return numbers_of_many(problem.transcription, problem.steps, problem.many, B, passed)

@@ -1,23 +1,24 @@
 """Plans by sampling: MPPI and the cross-entropy method, all samples in one run of machine code.
 
-Forces are a filter of numbers v, one for each step and motor,
+A sample adds to the forces of the guess a line through knots, at equal times of the horizon,
 
-    y_t = a y_{t-1} + v_t,    u_t = clip(y_t),    a = exp(-dt / smooth)
+    u_t = clip(guess_t + sum of hat_k(t) y_k),    y = mean + L z
 
-so that normal numbers v make a smooth noise of the forces. An iteration draws samples of v around
-the plan and runs them all; the state of a run carries y and the costs. The plan moves to a mean of
-v: that of all samples weighted by exp(-cost / temperature) (MPPI), or that of the samples of least
-cost, whose spread the next samples have (cross-entropy). Its forces are clipped again.
+with normal numbers z. An iteration runs all samples and weighs them: by exp(-cost / temperature),
+of the temperature that lets a share of the samples count (MPPI), or the cheapest share alike
+(cross-entropy). With the weights w, which sum to 1, the mean moves by L sum(w z), and the spread
+L L^T becomes a mix of itself and L sum(w z z^T) L^T, about the mean before, so that it grows along
+the way to better samples and shrinks across. At first L makes accelerations of joints that do not
+depend on each other.
 
 Random numbers depend on seed, iteration, sample and place alone (Philox 4x64-10; Box and Muller by
-a kernel). Sums are taken in the order of the samples. The same seed gives the same bits on every
-machine, with any number of threads.
+a kernel). Products of matrices take whole numbers below 2^53, which no order of a sum rounds. The
+same seed gives the same bits on every machine, with any number of threads.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,18 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.optimal.forward import Bounds, clipped, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
-from kinetree.optimal.residuals import key_of, target_of
 from kinetree.optimal.stages import Transcription
 from kinetree.scalars import cos, exp, log, sin, sqrt
 
 METHODS = ("mppi", "cross-entropy")
 LOST = "no sample has a finite cost"
 BLOCK = 4  # words of 64 bits that Philox makes at once, each for two normal numbers
-DRAWN = 1024  # samples that are drawn at once, which a cache holds
-SMALLEST_WEIGHT = 1e-9  # of the largest; samples of less do not count
-ELITES = 20  # one of so many samples, where no number is given
+KNOTS = 8  # where no number is given, but fewer than steps, and with all motors at most
+COORDINATES = 96  # of a sample, for which some thousand samples suffice
+LEARNED = 0.8  # share of the new spread; 0.5 needs a third more iterations for Panda, 1 is unsteady
+HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 12 decades
+ROWS = 16  # samples in one product of matrices, which BLAS then takes to no other threads
+Z_GRID, L_GRID, W_GRID = 2.0**16, 2.0**24, 2.0**14  # |z| < 8: products and sums are below 2^53
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +56,8 @@ class Search:
     method: str
     samples: int
     iterations: int
-    temperature: float
-    elites: int | None
-    smooth: float
+    share: float
+    knots: int | None
     seed: int
 
     def __post_init__(self) -> None:
@@ -63,10 +65,8 @@ class Search:
         for name, sound, expected in (
             ("method", self.method in METHODS, " or ".join(map(repr, METHODS))),
             ("samples", samples >= 2, "at least 2"),
-            ("temperature", finite(self.temperature, "temperature") > 0, "a number > 0"),
-            ("elites", self.elites is None or 2 <= count(self.elites, "elites") <= samples,
-             f"2 to {samples}, the number of samples"),
-            ("smooth", finite(self.smooth, "smooth") >= 0, "a time constant >= 0, in s"),
+            ("share", 0 < finite(self.share, "share") < 1, "a number between 0 and 1"),
+            ("knots", self.knots is None or count(self.knots, "knots") >= 2, "at least 2"),
             ("seed", count(self.seed, "seed") < 2**64, "a whole number below 2^64"),
         ):  # fmt: skip
             if not sound:
@@ -118,54 +118,57 @@ def normals(seed: int, iteration: int, samples: range, size: int) -> Array:
 class Sampler:
     """The compiled run of a transcription, and the searches with it.
 
-    Numbers of the stages that are the same in all steps are parameters, one row for all samples.
-    The table has v and, beside it, targets that are paths.
+    Parameters of a sample are its knots y, the limits and the numbers of the stages that are the
+    same in all steps. The table, one for all samples, has the hats of the knots, the forces of the
+    guess and the numbers that vary: targets that move.
     """
 
-    def __init__(self, this: Transcription) -> None:
-        self.this, layout = this, this.layout
+    def __init__(self, this: Transcription, varying: Sequence[int], knots: int) -> None:
+        self.this, layout, self.varying = this, this.layout, list(varying)
         self.nx, self.m, self.kinds = this.space.size, len(this.actuated), len(this.costs)
-        paths = [name for name, x in this.costs.items() if target_of(x, this.model).ndim == 2]
-        places = range(layout.size)
-        self.varying = [k for name in paths for k in places[layout.targets[name]]]
-        self.constant = [k for k in places[1:] if k not in self.varying]
-        nx, m, ends = self.nx, self.m, np.cumsum([1, self.m, self.m])
+        self.constant = [k for k in range(1, layout.size) if k not in self.varying]
+        self.knots, nx, m = knots, self.nx, self.m
+        ends, parts = np.cumsum([knots * m, m, m]), np.cumsum([knots, m])
 
         def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-            (a,), low, high, constant = np.split(p, ends)
+            (y, low, high, constant), (hats, guess, moving) = np.split(p, ends), np.split(s, parts)
             here = np.empty(layout.size, object)
-            here[0], here[self.constant], here[self.varying] = t, constant, s[m:]
-            state, costs, y = np.split(x, [nx, nx + self.kinds])
-            y = a * y + s[:m]
-            u = np.array([clipped(*each) for each in zip(y, low, high, strict=True)])
+            here[0], here[self.constant], here[self.varying] = t, constant, moving
+            state, costs = np.split(x, [nx])
+            u = guess + hats @ y.reshape(knots, m)
+            u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
             costs = costs + this.costs_of(state, u, here)
-            return np.concatenate([this.next_state(state, u), costs, y]), u
+            return np.concatenate([this.next_state(state, u, here), costs]), u
 
-        sizes = nx + self.kinds + m, int(ends[-1]) + len(self.constant), m + len(self.varying)
+        sizes = nx + self.kinds, int(ends[-1]) + len(self.constant), knots + m + len(self.varying)
         self.loop = loop(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
         self.end = compiled(
             lambda x, p: np.array(this.costs_of(x, None, p)), this.ports[::2], "end of a sample"
         )
 
-    def table(self, samples: int, p: Array) -> Array:
-        """A table (S, N, m + path) for numbers of the stages p, (N + 1, p); v is yet to be set."""
-        table = np.empty((samples, len(p) - 1, self.m + len(self.varying)))
-        table[..., self.m :] = p[:-1, self.varying]
-        return table
+    def table(self, u: Array, p: Array) -> Array:
+        """The table, (N, width), for forces of the guess u, (N, m), and numbers p, (N + 1, p)."""
+        at = np.arange(len(u))[:, None] * ((self.knots - 1) / max(len(u) - 1, 1))
+        hats = np.maximum(0, 1 - np.abs(at - np.arange(self.knots)))
+        return np.concatenate([hats, u, p[:-1, self.varying]], axis=1)
+
+    def params(self, y: Array, p: Array, bounds: Bounds) -> Array:
+        """Parameters (S, width) of samples with the knots y, (S, knots * m)."""
+        constant = np.concatenate([bounds.low, bounds.high, p[0, self.constant]])
+        return np.concatenate([y, np.broadcast_to(constant, (len(y), constant.size))], axis=1)
 
     def run(
-        self, x0: Array, table: Array, p: Array, bounds: Bounds, a: float, recorded: bool = False
+        self, x0: Array, table: Array, params: Array, p: Array, recorded: bool = False
     ) -> tuple[Array, Array, Array]:
         """Costs (S, kinds) from x0, (nx,); if recorded states (N + 1, S, nx), forces (N, S, m)."""
-        S, N, _ = table.shape
-        state = np.zeros((S, self.nx + self.kinds + self.m))
+        S, N = len(params), len(table)
+        state = np.zeros((S, self.nx + self.kinds))
         state[:, : self.nx] = x0
-        params = np.concatenate([[a], bounds.low, bounds.high, p[0, self.constant]])
         R, watched = N if recorded else 0, state.shape
         states, forces = np.empty((R + 1, S, self.nx)), np.empty((R, S, self.m))
         self.loop.run(
             LoopCall(
-                state=state, params=params[None], table=table.swapaxes(0, 1)[:, None],
+                state=state, params=params, table=table[:, None, None],
                 times=np.ascontiguousarray(p[:-1, :1]), h=np.ones(N),
                 rows=np.arange(N) if recorded else np.full(N, NEVER), steps=N,
                 records=[states[:-1], forces], first=np.full(watched, NEVER),
@@ -173,72 +176,102 @@ class Sampler:
             )
         )  # fmt: skip
         states[-1] = state[:, : self.nx]
-        costs = state[:, self.nx : self.nx + self.kinds] + self.end(states[-1], p[-1])
+        costs = state[:, self.nx :] + self.end(states[-1], p[-1])
         return costs, states, forces
 
     def search(
-        self, x0: Array, u: Array, noise: Array, p: Array, bounds: Bounds, search: Search,
+        self, x0: Array, u: Array, T: Array, p: Array, bounds: Bounds, search: Search,
         each: Callable[[], None],
     ) -> Plans:  # fmt: skip
-        """The cheapest plan from x0, (nx,): that of u, (N, m), or of an iteration. noise: (m,)."""
-        S = search.samples
-        a = float(exponential()(-self.this.h / search.smooth)) if search.smooth else 0.0
-        spread = np.tile(noise, (len(u), 1))
-        spread[1:] *= np.sqrt(1 - a * a)  # so that y has the same spread at all times
-        best, table = self.plan(x0, u, p, bounds), self.table(S, p)
-        v, history = table[..., : self.m], list[dict[str, Array]]()
+        """The cheapest plan from x0, (nx,): that of u, (N, m), or of an iteration.
+
+        T: (m, m), the forces at a knot for numbers z of 1.
+        """
+        S, size = search.samples, self.knots * self.m
+        table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
+        params = self.params(np.zeros((S, size)), p, bounds)
+        z = np.zeros((-(-S // ROWS) * ROWS, size))
+        blocks = z.reshape(-1, ROWS, size)
+        best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
         for number in range(search.iterations):
-            for first in range(0, S, DRAWN):
-                part = range(first, min(first + DRAWN, S))
-                drawn = normals(search.seed, number, part, u.size).reshape(-1, *u.shape)
-                drawn[: first == 0] = 0  # the plan itself is among the samples
-                drawn *= spread
-                np.add(drawn, unfiltered(u, a), out=v[first : part.stop])
-            costs = self.run(x0, table, p, bounds, a)[0].sum(1)
-            costs[~np.isfinite(costs)] = np.inf
-            if np.isfinite(costs).any():
-                mean, spread = self._moved(v, costs, spread, search)
-                u = np.clip(filtered(mean, a), bounds.low, bounds.high)
-            plan = self.plan(x0, u, p, bounds)
+            z[:S] = np.rint(normals(search.seed, number, range(S), size) * Z_GRID)
+            z[0] = 0  # the plan itself is among the samples
+            unit = np.abs(L).max() / L_GRID
+            moved = (blocks @ np.rint(L / unit).T).reshape(z.shape)[:S]
+            np.multiply(moved, unit / Z_GRID, out=params[:, :size])
+            params[:, :size] += mean
+            costs = self.run(x0, table, params, p)[0].sum(1)
+            sound = np.isfinite(costs)
+            if sound.any():
+                w = np.zeros((len(z), 1))
+                w[:S][sound, 0] = weights_of(costs[sound], search)
+                weighted = (z * w).reshape(blocks.shape)
+                step = weighted.sum((0, 1)) / (W_GRID * Z_GRID)
+                mean = mean + (L.T * step[:, None]).sum(0)
+                spread = (blocks.swapaxes(1, 2) @ weighted).sum(0) / (W_GRID * Z_GRID**2)
+                L = times(L, cholesky((1 - LEARNED) * np.eye(size) + LEARNED * spread))
+            plan = self.plan(x0, table, mean, p, bounds)
             if plan.cost < best.cost or not np.isfinite(best.cost):
                 best = plan
-            row = {"iteration": [number + 1], "cost": plan.cost, "least": [costs.min()],
-                   "costs": plan.costs}  # fmt: skip
+            row = {
+                "iteration": [number + 1],
+                "cost": plan.cost,
+                "least": [costs[sound].min(initial=np.inf)],
+                "costs": plan.costs,
+            }
             history.append({key: np.array(x) for key, x in row.items()})
             each()
         reason = ITERATIONS if np.isfinite(best.cost) else LOST
         return replace(best, reasons=[reason], history=history)
 
-    def _moved(self, v: Array, costs: Array, spread: Array, search: Search) -> tuple[Array, Array]:
-        """Mean and spread of v, (N, m), for the next samples."""
-        if search.method != METHODS[0]:
-            elites = search.elites or max(2, search.samples // ELITES)
-            elites = min(elites, int(np.isfinite(costs).sum()))
-            v = v[np.argsort(costs, kind="stable")[:elites]]
-            return v.mean(0), v.std(0) if elites > 1 else spread
-        least = costs.min()
-        scale = search.temperature * (np.median(costs[np.isfinite(costs)]) - least)
-        weights = exponential()((least - costs) / (scale or 1.0))  # 0: most cost the same
-        weights, v = (x[weights > SMALLEST_WEIGHT] for x in (weights, v))
-        return (weights[:, None, None] * v).sum(0) / np.add.accumulate(weights)[-1], spread
-
-    def plan(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Plans:
-        """The motion from x0, (nx,), under the forces u, (N, m); it has no feedback."""
-        table = self.table(1, p)
-        table[..., : self.m] = u
-        costs, x, u = self.run(x0, table, p, bounds, 0.0, recorded=True)
+    def plan(self, x0: Array, table: Array, y: Array, p: Array, bounds: Bounds) -> Plans:
+        """The motion from x0, (nx,), with the knots y, (knots * m,); it has no feedback."""
+        costs, x, u = self.run(x0, table, self.params(y[None], p, bounds), p, recorded=True)
         gaps, K = (np.zeros((*x, self.this.space.rates)) for x in (u.shape[:2], u.shape))
         return Plans(x, u, costs, gaps, K, np.zeros(u.shape), np.zeros(1), [ITERATIONS])
 
 
-def filtered(v: Array, a: float) -> Array:
-    """y of v, (N, m)."""
-    return np.array(list(accumulate(v, lambda y, x: a * y + x)))
+def weights_of(costs: Array, search: Search) -> Array:
+    """Weights of samples as whole numbers, whose sum is about W_GRID."""
+    counting, w = max(1.0, search.share * len(costs)), np.zeros(len(costs))
+    if search.method != METHODS[0]:
+        w[np.argsort(costs, kind="stable")[: int(counting)]] = 1.0
+    else:
+        over = costs - costs.min()
+        interval = np.array([1e-12, 1.0])  # of the temperature, of the largest difference
+        for _ in range(HALVINGS):
+            middle = np.sqrt(interval[0] * interval[1])
+            w = exponential()(-over / ((over.max() or 1.0) * middle))
+            few = np.add.accumulate(w)[-1] ** 2 < counting * np.add.accumulate(w * w)[-1]
+            interval[0 if few else 1] = middle
+    return np.rint(w * (W_GRID / np.add.accumulate(w)[-1]))
 
 
-def unfiltered(y: Array, a: float) -> Array:
-    """v of y, (N, m)."""
-    return np.concatenate([y[:1], y[1:] - a * y[:-1]])
+def cholesky(A: Array) -> Array:
+    """R with R R^T = A, lower, in an order of operations that is the same on every machine."""
+    A, R = A.copy(), np.zeros(A.shape)
+    for j in range(len(A)):
+        R[j:, j] = A[j:, j] / np.sqrt(A[j, j])
+        A[j:, j:] -= R[j:, j, None] * R[j:, j]
+    return R
+
+
+def times(A: Array, B: Array) -> Array:
+    """The product of two matrices, in an order of operations that is the same on every machine."""
+    total = np.zeros((len(A), B.shape[1]))
+    for column, row in zip(A.T, B, strict=True):
+        total += column[:, None] * row
+    return total
+
+
+def inverse(A: Array) -> Array:
+    """The inverse of a positive matrix, in an order of operations that is the same everywhere."""
+    X = np.concatenate([A, np.eye(len(A))], axis=1)
+    for j in range(len(A)):
+        X[j] /= X[j, j]
+        others = np.arange(len(A)) != j
+        X[others] -= X[others, j, None] * X[j]
+    return X[:, len(A) :]
 
 
 def together(plans: Sequence[Plans]) -> Plans:
@@ -253,9 +286,10 @@ def together(plans: Sequence[Plans]) -> Plans:
     return Plans(**arrays, reasons=[one.reasons[0] for one in plans], history=history)
 
 
-def sampler(this: Transcription) -> Sampler:
-    """The compiled run, shared by transcriptions that differ in numbers alone."""
-    targets = tuple(target_of(cost, this.model).ndim for cost in this.costs.values())
-    kinds = tuple((name, *key_of(cost)) for name, cost in this.costs.items())
-    key = "sampling", this.h, this.actuated, this.method, kinds, targets
-    return remembered(this.model, key, lambda: Sampler(this))
+def sampler(this: Transcription, p: Array, knots: int | None = None) -> Sampler:
+    """The compiled run, shared by transcriptions and numbers p, (N + 1, B, p), of the same form."""
+    varying = tuple((1 + np.flatnonzero((p[:-1] != p[0]).any((0, 1))[1:])).tolist())
+    if knots is None:
+        knots = max(2, min(KNOTS, COORDINATES // len(this.actuated), len(p) - 1))
+    key = "sampling", this.key, varying, knots
+    return remembered(this.model, key, lambda: Sampler(this, varying, knots))

@@ -1,8 +1,9 @@
 """Stages: one step of a plan as graphs: where it leads, what it costs, and how both change.
 
-With x = (q, dq), the controls u of the motors and the numbers p of a stage (its time, and weights
-and target of every cost), a stage leads to F(x, u) and costs l(x, u, p). Deviations of x are
-tangent vectors, 2n numbers. The slopes of a stage are
+With x = (q, dq, z), the forces or controls u and the numbers p of a stage (its time, weights and
+target of every cost, and robot data that differ between problems), a stage leads to F(x, u, p) and
+costs l(x, u, p). z has the activations of actuators and, where a cost asks for the change of u,
+the u of the step before. Deviations of x are tangent vectors. The slopes of a stage are
 
     deviation of F = A dx + B du
     l = l0 + l_x dx + l_u du + (dx, du) H (dx, du) / 2,   H = J^T W J  (Gauss and Newton)
@@ -11,47 +12,44 @@ Entries that are the same number in every state are known once and for all; the 
 vector of a stage, the `slopes`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace, tangents
+from kinetree.algorithms.steps import METHODS
 from kinetree.base.arrays import Array
-from kinetree.engine.compiler.derivatives import jacobian
+from kinetree.engine.compiler.derivatives import jacobian, jvp
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity
-from kinetree.engine.kernels.step import whole_step
+from kinetree.engine.kernels.free import free_ports, with_free
+from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.residuals import KINDS, Stage, residual_of, size_of, target_of
+from kinetree.optimal.residuals import KINDS, Stage, key_of, residual_of, shape_of, size_of
 
 EULER = "semi_implicit_euler"
+# operations of a Jacobian that is traced as a whole; longer ones compile for minutes
+LONGEST_JACOBIAN = 300_000
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Places of the time, and of weights and target of each cost, in the numbers p of a stage."""
+    """Places of the weights and target of each cost and of robot data in the numbers p."""
 
     weights: dict[str, slice]
     targets: dict[str, slice]
+    data: dict[str, slice]
     size: int
-
-
-def layout_of(model: Model, costs: Mapping[str, Cost]) -> Layout:
-    """The layout for these costs; p[0] is the time."""
-    weights, targets, end = {}, {}, 1
-    for name, cost in costs.items():
-        size, aim = size_of(cost, model), target_of(cost, model).shape[-1]
-        weights[name] = slice(end, end + size)
-        targets[name] = slice(end + size, end + size + aim)
-        end += size + aim
-    return Layout(weights, targets, end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +77,12 @@ class Transcription:
     Args:
         model: the robot.
         h: the time step, s.
-        actuated: the degrees of freedom with a motor, whose forces are u.
+        actuated: the degrees of freedom with a motor, whose forces are u; with controls, the
+            numbers of the actuators, whose controls are u.
         costs: by name.
         method: of one step.
+        controls: whether u are controls.
+        free: names of robot data that stand in the numbers p.
     """
 
     model: Model
@@ -89,16 +90,44 @@ class Transcription:
     actuated: tuple[int, ...]
     costs: dict[str, Cost]
     method: str = EULER
+    controls: bool = False
+    free: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Everything that decides the graphs, beside the robot."""
+        kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
+        return self.h, self.actuated, self.method, self.controls, self.free, kinds
+
+    @property
+    def activations(self) -> int:
+        """Number of activations in z."""
+        return len(self.model.activation_names) if self.controls else 0
+
+    @property
+    def remembers(self) -> bool:
+        """Whether z ends with the u of the step before."""
+        return any(KINDS[type(cost)].changes for cost in self.costs.values())
 
     @property
     def space(self) -> StateSpace:
-        """States x = (q, dq)."""
-        return StateSpace(self.model)
+        """States x = (q, dq, z)."""
+        return StateSpace(self.model, self.activations + self.remembers * len(self.actuated))
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
-        """Places in the numbers of a stage."""
-        return layout_of(self.model, self.costs)
+        """Places in the numbers of a stage; p[0] is the time."""
+        weights, targets, end = {}, {}, 1
+        for name, cost in self.costs.items():
+            size = size_of(cost, self.model, len(self.actuated))
+            aim = prod(shape_of(cost, self.model, len(self.actuated)))
+            weights[name] = slice(end, end + size)
+            targets[name] = slice(end + size, end + size + aim)
+            end += size + aim
+        data = {}
+        for port in free_ports(self.model, self.free):
+            data[port.name] = slice(end, end := end + port.size)
+        return Layout(weights, targets, data, end)
 
     @property
     def ports(self) -> tuple[Port, Port, Port]:
@@ -112,22 +141,49 @@ class Transcription:
         moved = deviation(self.model, q0, q1)
         return np.concatenate([moved, *(b - a for a, b in zip(flat0, flat1, strict=True))])
 
-    def forces(self, u: Array) -> Array:
-        """Joint forces of all degrees of freedom, (n,)."""
-        tau = np.zeros(self.model.n, object)
-        tau[list(self.actuated)] = u
-        return tau
+    def robot(self, p: Array | None) -> Model:
+        """The robot with its free data from the numbers p."""
+        if not self.free:
+            return self.model
+        assert p is not None
+        ports = free_ports(self.model, self.free)
+        data = [p[self.layout.data[port.name]].reshape(port.shape) for port in ports]
+        return with_free(self.model, self.free, data)
 
-    def next_state(self, x: Array, u: Array) -> Array:
-        """F(x, u), over any scalars."""
-        step = whole_step(f"step_{self.method}")(self.model, True, None)
+    def parts(self, x: Array, u: Array) -> tuple[Array, dict[str, Array]]:
+        """Joint forces that are asked for, (n,), and the arguments of a step beside them."""
+        tau = np.zeros(self.model.n, object)
+        if not self.controls:
+            tau[list(self.actuated)] = u
+            return tau, {}
+        activation = self.space.split(x)[2][: self.activations]
+        return tau, {"controls": u} | ({"activation": activation} if self.activations else {})
+
+    def acting(self, x: Array, u: Array) -> tuple[Array, Array]:
+        """Joint forces behind actuators and drives, (n,), and z after a step, over any scalars."""
+        tau, arguments = self.parts(x, u)
+        q, dq, z = self.space.split(x)
+        at, asked = (q, dq, z[: self.activations]), {**arguments, "h": self.h}
+        forces, _, after = joint_forces(self.model, METHODS[self.method], at, tau, asked)
+        return forces, np.concatenate([after, *([u] if self.remembers else [])])
+
+    def next_state(self, x: Array, u: Array, p: Array | None = None) -> Array:
+        """F(x, u, p), over any scalars; p matters where robot data are free."""
+        tau, arguments = self.parts(x, u)
+        name = step_name(self.method, controls=self.controls, activation=self.activations > 0)
+        step = whole_step(name, marked=False)(self.robot(p), not self.free, None)
         q, dq, _ = self.space.split(x)
-        return np.concatenate(step(q, dq, self.forces(u), self.h))
+        reached = step(q, dq, tau, self.h, *arguments.values())
+        return np.concatenate([*reached, *([u] if self.remembers else [])])
 
     def residuals(self, x: Array, u: Array | None, p: Array) -> dict[str, Array]:
         """The residual of each cost that the stage has, over any scalars."""
-        q, dq, _ = self.space.split(x)
-        stage = Stage(self.model, p[0], q, dq, None if u is None else self.forces(u))
+        q, dq, z = self.space.split(x)
+        tau = change = None
+        if u is not None:
+            tau = self.acting(x, u)[0] if self.controls else self.parts(x, u)[0]
+            change = (u - z[self.activations :]) * (1 / self.h) if self.remembers else None
+        stage = Stage(self.robot(p), p[0], q, dq, tau, change)
         return {
             name: residual_of(cost, stage, p[self.layout.targets[name]])
             for name, cost in self.costs.items()
@@ -146,30 +202,63 @@ class Transcription:
         ]
 
 
-def linear_step(this: Transcription, x: Array, u: Array, reached: Array) -> list[Array]:
-    """A and B at a state, over traced scalars; reached: F(x, u)."""
+def linear_step(this: Transcription, x: Array, u: Array, p: Array, reached: Array) -> list[Array]:
+    """A and B at a state, over traced scalars; reached: F(x, u, p)."""
     model, h, n = this.model, this.h, this.model.n
     q, dq, _ = this.space.split(x)
-    motors = list(this.actuated)
     if this.method == EULER and model.constraints is None:
-        graph = trace_quantity(model, "forward_dynamics_derivatives")
-        by_q, by_dq, by_tau = interpret(graph, q, dq, this.forces(u))
+        acting = trace(this.acting, this.ports[:2], [("tau", ()), ("z", ())])
+        tau_x, tau_u, z_x, z_u = interpret(_by_state(this, acting), x, u)
+        graph = trace_quantity(model, "forward_dynamics_derivatives", free=this.free)
+        data = [p[place] for place in this.layout.data.values()]
+        by_q, by_dq, by_tau = interpret(graph, q, dq, interpret(acting, x, u)[0], *data)
         one, zero = np.eye(n, dtype=int), np.zeros((n, n), int)
-        A = np.block([[one, zero], [h * by_q, one + h * by_dq]])
-        B = np.concatenate([zero[:, motors], h * by_tau[:, motors]])
-        along, turned = position_slopes(model, reached[model.nq :] * h)
-        T = np.block([[along, h * turned], [zero, one]])
+        by_z = np.zeros((n, this.space.extra), int)
+        ddq_x = added(np.concatenate([by_q, by_dq, by_z], axis=1), product(by_tau, tau_x))
+        dq_x = added(np.concatenate([zero, one, by_z], axis=1), h * ddq_x)
+        A = np.concatenate([np.concatenate([one, zero, by_z], axis=1), dq_x, z_x])
+        B = np.concatenate([np.zeros(tau_u.shape, int), h * product(by_tau, tau_u), z_u])
+        along, turned = position_slopes(model, reached[model.nq : model.nq + n] * h)
+        T = np.eye(this.space.rates, dtype=object)
+        T[:n, :n], T[:n, n : 2 * n] = along, h * turned
         return [product(T, A), product(T, B)]
-    graph = trace(this.next_state, this.ports[:2], [("next", ())])
-    slopes = jacobian(graph, along={"x": lambda x: tangents(this.space, x)}, mode="forward")
-    by_x, by_u = interpret(slopes, x, u)
+    slopes = _by_state(this, trace(this.next_state, this.ports, [("next", ())]))
     left = left_inverse(this, reached)
-    return [product(left, by_x), product(left, by_u)]
+    return [product(left, by) for by in interpret(slopes, x, u, p)]
+
+
+def _by_state(this: Transcription, graph: Graph) -> Graph:
+    """The Jacobians of a graph by the tangent vector of x and by u."""
+    along = {"x": lambda x: tangents(this.space, x)}
+    return jacobian(graph, ["x", "u"], along=along, mode="forward")
+
+
+def columns_of(this: Transcription) -> Graph | None:
+    """The graph of one column of (A, B) where all of them would be too long to compile.
+
+    Its arguments are x, u, p and v, with the column (A, B) v. None: the graph of a stage has all.
+    """
+    if this.method == EULER and this.model.constraints is None:
+        return None
+    graph = trace(this.next_state, this.ports, [("next", ())])
+    size = this.space.rates
+    if len(graph.nodes) * (size + len(this.actuated)) <= LONGEST_JACOBIAN:
+        return None
+    slope = jvp(graph, ["x", "u"])
+
+    def column(x: Array, u: Array, p: Array, v: Array) -> Array:
+        (reached,) = interpret(graph, x, u, p)
+        (changed,) = interpret(slope, x, u, p, tangents(this.space, x) @ v[:size], v[size:])
+        return product(left_inverse(this, reached), changed[:, None])[:, 0]
+
+    v = Port("v", (size + len(this.actuated),))
+    return optimise(trace(column, [*this.ports, v], [("column", ())]))
 
 
 def left_inverse(this: Transcription, x: Array) -> Array:
-    """The matrix that makes a change of the entries of x a tangent vector, (2n, nx)."""
-    scales = np.concatenate([tangent_scales(this.model), np.ones(this.model.n, int)])
+    """The matrix that makes a change of the entries of x a tangent vector, (rates, nx)."""
+    flat = this.space.rates - this.model.n
+    scales = np.concatenate([tangent_scales(this.model), np.ones(flat, int)])
     return scales[:, None] * tangents(this.space, x).T
 
 
@@ -204,6 +293,14 @@ def product(a: Array, b: Array) -> Array:
     return c
 
 
+def added(a: Array, b: Array) -> Array:
+    """The sum of two matrices without the terms that are zero."""
+    pairs = zip(a.ravel(), b.ravel(), strict=True)
+    c = np.empty(a.size, object)
+    c[:] = [y if is_number(x, 0) else x if is_number(y, 0) else x + y for x, y in pairs]
+    return c.reshape(a.shape)
+
+
 def symmetric_product(a: Array, b: Array) -> Array:
     """The product of the transposed a with b, which is known to be symmetric."""
     size = a.shape[1]
@@ -235,6 +332,7 @@ class StageSlopes:
     """The kernel graph of the slopes of a stage, and where they stand in the matrices.
 
     graph: of x, u, p and the next state of the plan; the results are the slopes, and l by cost.
+    columns: None, or the graph of a column of (A, B), whose columns follow the slopes of `graph`.
     """
 
     graph: Graph
@@ -243,25 +341,49 @@ class StageSlopes:
     gap: Pattern
     gradient: Pattern
     hessian: Pattern
+    columns: Graph | None = None
 
     @property
     def size(self) -> int:
         """The number of slopes."""
-        return self.graph.outputs[0].size
+        return self.graph.outputs[0].size + (self.A.places.size + self.B.places.size) * (
+            self.columns is not None
+        )
+
+    def kernel(self) -> Callable[[Array, Array, Array, Array], tuple[Array, Array]]:
+        """The compiled function of the arguments of `graph`: slopes (..., size), and l by cost."""
+        stage = Kernel(self.graph, "stage of a plan", dtypes=("float64",))
+        if self.columns is None:
+            return stage
+        column = Kernel(self.columns, "column of a stage", dtypes=("float64",))
+        one = np.eye(self.columns.inputs[-1].size)
+
+        def both(x: Array, u: Array, p: Array, following: Array) -> tuple[Array, Array]:
+            slopes, costs = stage(x, u, p, following)
+            columns = column(*(a[..., None, :] for a in (x, u, p)), one)
+            return np.concatenate([slopes, columns.reshape(*slopes.shape[:-1], -1)], -1), costs
+
+        return both
 
 
 def stage_slopes(this: Transcription) -> StageSlopes:
     """Trace the slopes of a stage."""
-    x, u, p = this.ports
+    (x, u, p), columns = this.ports, columns_of(this)
+    n, m = this.space.rates, len(this.actuated)
 
     def function(x: Array, u: Array, p: Array, following: Array) -> tuple[Array, ...]:
-        reached = this.next_state(x, u)
+        reached = this.next_state(x, u, p)
+        linear = [] if columns else linear_step(this, x, u, p, reached)
         return (
-            *linear_step(this, x, u, reached), this.deviation(following, reached),
+            *linear, this.deviation(following, reached),
             *quadratic_cost(this, x, u, p), np.array(this.costs_of(x, u, p)),
         )  # fmt: skip
 
-    return StageSlopes(*separated(function, [x, u, p, Port("following", x.shape)]))
+    graph, *patterns = separated(function, [x, u, p, Port("following", x.shape)])
+    if columns:
+        places = graph.outputs[0].size + np.arange((n + m) * n).reshape(n + m, n).T
+        patterns = [Pattern(a, a * 0.0) for a in np.split(places, [n], axis=1)] + patterns
+    return StageSlopes(graph, *patterns, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)

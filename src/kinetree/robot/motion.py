@@ -228,7 +228,7 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: MethodName = "dop853",
+        method: MethodName = "auto",
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
@@ -256,8 +256,8 @@ class Motion(RobotCore):
             duration: length of the motion, s.
             dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
                 None: 0.01.
-            method: "dop853" (adaptive, of order 8), "radau" (adaptive, of order 5, for stiff
-                forces), "auto" (dop853, and radau once the motion is stiff), "rk4",
+            method: "auto" (dop853, and radau once the motion is stiff), "dop853" (adaptive, of
+                order 8), "radau" (adaptive, of order 5, for stiff forces), "rk4",
                 "semi_implicit_euler", "implicit" (stable for any damping and stiffness),
                 "implicitfast" (for any damping) or "euler".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,

@@ -9,6 +9,7 @@ from benchmarks.robots import load
 
 import kinetree as kt
 from kinetree import algorithms, optimal
+from kinetree.scalars import atan2, sqrt
 from precise_robots import derivative, numbers, precise
 
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
@@ -53,7 +54,10 @@ def apart(ca, free, target, q):
         return q - target
     back = target[:4] * np.array([1, -1, -1, -1])
     place = rotated(ca, ca.DM(back), q[4:7] - target[4:7])
-    return ca.vertcat(2 * turned(ca, ca.DM(back), q[:4])[1:4], place, q[7:] - target[7:])
+    turn = turned(ca, ca.DM(back), q[:4])  # of less than a quarter: w > 0
+    sine = ca.sqrt(ca.sumsqr(turn[1:4]) + 1e-20)
+    vector = turn[1:4] * (2 * ca.atan2(sine, turn[0]) / sine)
+    return ca.vertcat(vector, place, q[7:] - target[7:])
 
 
 def by_ipopt(problem, x0, guess):
@@ -159,9 +163,17 @@ def precise_posture(model, aim, q):
     if model.nq == model.n:
         return q - aim
     a, b = aim[:4] * [1, -1, -1, -1], q[:4]
-    turn = 2 * (a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))
+    v, w = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]), a[0] * b[0] - a[1:] @ b[1:]
+    turn = v * (2 * atan2(sqrt(v @ v), w) / sqrt(v @ v))
     R = algorithms.pose(model, aim, model.link_names[0])[:3, :3]
     return np.concatenate([turn, R.T @ (q[4:7] - aim[4:7]), q[7:] - aim[7:]])
+
+
+def precise_turn(R):
+    """The rotation vector of a turn that is not small and less than half."""
+    v = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    sine = sqrt(v @ v)
+    return v * (atan2(sine, R[0, 0] + R[1, 1] + R[2, 2] - 1) / sine)
 
 
 def precise_cost(problem, x0, forces):
@@ -179,7 +191,7 @@ def precise_cost(problem, x0, forces):
             "posture": precise_posture(model, aim, q),
             "rates": dq,
             "place": T[:3, 3] - numbers(costs["place"].target),
-            "turn": (T[:3, :3] - numbers(costs["turn"].target)).ravel() / numbers(2.0) ** 0.5,
+            "turn": precise_turn(numbers(costs["turn"].target).T @ T[:3, :3]),
             "centre": algorithms.center_of_mass(model, q) - numbers(costs["centre"].target),
             "work": np.array([tau[-1] * dq[-1] + t * dt * q[-1]]),
         }

@@ -227,7 +227,6 @@ def refuse(**changed):
         {"limits": [-1.0, 1.0]},
         {"actuated": ["nothing"]},
         {"method": "magic"},
-        {"robot": kt.robots.four_bar()},
         {"robot": kt.robots.planar_2r().with_friction({"joint1": kt.Friction(1.0, 1.0)})},
     ],
 )

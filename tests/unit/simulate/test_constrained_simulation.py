@@ -476,7 +476,7 @@ REFUSED = {
     "time constant of adaptive steps": (
         lambda: BARS.simulate(start(BARS, 0.5, 0.0)[0], duration=1, closure_time=0.1),
         InputError,
-        r"closure_time is for fixed steps; method 'dop853'",
+        r"closure_time is for fixed steps; method 'auto'",
     ),
     "time constant too short": (
         lambda: BARS.simulate(

@@ -157,9 +157,12 @@ def joint_forces(
 
 
 def whole_step(
-    name: str,
+    name: str, *, marked: bool = True
 ) -> Callable[[Model, bool, str | None], StepFunction]:
-    """The function of a step as one piece, to be traced for its derivatives."""
+    """The function of a step as one piece, to be traced for its derivatives.
+
+    marked: the end is NaN where the start does not satisfy the constraints.
+    """
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
@@ -189,7 +192,7 @@ def whole_step(
 
             start = [q, dq, arguments["activation"]] if space.extra else [q, dq]
             end = take_stages(method, space, dt, np.concatenate(start), rate, close)
-            if items:
+            if items and marked:
                 end = end * closed_start(lean_tree(lean, q), items, q, dq)
             parts = space.split(end)
             return parts if space.extra else parts[:2]

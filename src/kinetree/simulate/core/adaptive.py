@@ -179,6 +179,8 @@ class AdaptiveSteps:
 def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
     """Counts of steps, events found, and how the integration ended, for `meta`."""
     meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
+    if run.method == "auto" and not run.stiff.any():
+        meta["method"] = ADAPTIVE
     ended = float(run.ended.min())
     if run.events:
         meta["events"] = _occurrences(run, batch)

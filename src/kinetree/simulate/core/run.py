@@ -80,7 +80,7 @@ class Run:
     dq0: StateLike | None = None
     duration: float
     dt: float | None = None
-    method: MethodName = ADAPTIVE
+    method: MethodName = "auto"
     tau: ForceInput | None = None
     F_ext: ForceInput | None = None
     controller: Controller | Law | None = None
