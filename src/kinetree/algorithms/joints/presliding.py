@@ -6,7 +6,9 @@ damping and exponent of its presliding,
     dz/dt = v r |r|^(p - 1),  r = 1 - s z sign(v) / F(v),    b = s z + c dz/dt
 
 which in steady sliding is F(v) sign(v). A step that evaluates forces once takes dz/dt linearly
-implicitly and b at its end, so that z stays within F/s however long the step is.
+implicitly and b at its end, so that z stays within F/s however long the step is. Slopes of b for
+implicit steps are the secants from rest: the flat tangents of fast sliding would let a long step
+pass through rest and back for ever.
 """
 
 from dataclasses import dataclass, replace
@@ -73,17 +75,15 @@ def bend(model: Model, dq: Array, z: Array, h: Scalar | None = None) -> Bristlin
         plus, minus = sliding_friction(bristle.joint.friction, v)
         steepness = law.stiffness / where(v, plus, minus)
         ratio = 1 - deflection * steepness * sign(v)
-        share, fall = ratio, absolute(v) * steepness
-        if law.exponent != 1:
-            size = power(absolute(ratio), law.exponent - 1)
-            share, fall = ratio * size, fall * size * law.exponent
+        curve = 1 if law.exponent == 1 else power(absolute(ratio), law.exponent - 1)
+        share = ratio * curve
         rate = v * share
         bent = deflection
         if h is not None:
-            stretch = 1 + fall * h
+            stretch = 1 + absolute(v) * steepness * curve * law.exponent * h
             rate = rate / stretch
             bent = deflection + rate * h
-            slope = maximum(share, 0) / (stretch * stretch) * (law.stiffness * h + law.damping)
+            slope = (law.stiffness * h + law.damping) * maximum(share, 0) / stretch
             slopes = slopes + unit[bristle.dof] * (slope * (scale * scale))
         rates.append(rate)
         force = bent * law.stiffness + (rate * law.damping if law.damping else 0)
