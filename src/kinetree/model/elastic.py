@@ -60,13 +60,15 @@ def with_elastic_joint(
     k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
     b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)
     w = _number(play, f"play of the elastic joint {joint!r}", zero=True)
-    backlash = {} if is_plain(w, 0) else {"damping": b, "play": w}  # no damping within the play
+    spring, c = Spring(k), b
+    if not is_plain(w, 0):  # there is no damping within the play
+        spring, c = Spring(k, damping=b, play=w), 0
     description = describe_model(model)
     _check_names(description, joint)
     records: list[JointDescription] = []
     for record in description.joints:
         if record.name == joint:
-            records += _split(record, elastic, 0 if backlash else b, _motor(record, motor_inertia))
+            records += _split(record, elastic, c, _motor(record, motor_inertia))
         else:
             records.append(record)
     carrier = LinkDescription(joint + CARRIER)
@@ -75,7 +77,7 @@ def with_elastic_joint(
         description,
         links=(*description.links, carrier),
         joints=tuple(records),
-        springs={**springs, joint + DEFLECTION: Spring(k, **backlash)},
+        springs={**springs, joint + DEFLECTION: spring},
     )
     return build_model(changed, unphysical="allow")
 

@@ -226,6 +226,40 @@ def test_a_law_in_python_moves_the_same():
                        **options | {"method": "implicit"})  # fmt: skip
 
 
+def test_a_mechanism_moves_alike_with_all_methods():
+    names = kt.robots.four_bar().joint_names
+    laws = [kt.Friction(0.05, 0.3, presliding=kt.LuGre(300.0, 2.0)), kt.Friction(0.01, 0.02)]
+    robot = kt.robots.four_bar().with_friction(dict(zip(names, laws, strict=False)))
+    q0 = robot.neutral()
+    motion = robot.simulate(q0, duration=0.3, dt=0.1, limits="ignore")
+    assert np.abs(motion.q[-1] - q0).max() > 0.1
+    for method, dt, error in (("rk4", 2e-4, 1e-6), ("implicit", 2e-4, 1e-3)):
+        other = robot.simulate(q0, duration=0.3, dt=dt, method=method, limits="ignore")
+        assert other.q[-1] == pytest.approx(motion.q[-1], abs=error)
+
+
+def test_followers_and_balls_have_bristles_of_their_own():
+    law = kt.Friction(0.05, 0.3, presliding=kt.LuGre(300.0, 2.0))
+    made = kt.Builder("pair").link("base").link("a", 1, (0, 0, -0.3)).link("b", 0.5, (0, 0, -0.2))
+    made.joint("lead", "revolute", "base", "a", axis=(0, 1, 0), friction=law)
+    mimic = kt.Mimic("lead", -2, 0.1)
+    made.joint("follow", "revolute", "base", "b", axis=(0, 1, 0), friction=law, mimic=mimic)
+    robot = made.build()
+    motion = robot.simulate([1.0], duration=0.5, dt=0.01)
+    z = motion.meta["friction_state"]
+    assert list(z) == ["lead", "follow"] and z["lead"][5] * z["follow"][5] < 0
+    energy = [robot.kinetic_energy(q, dq) + robot.potential_energy(q)
+              for q, dq in zip(motion.q, motion.dq, strict=True)]  # fmt: skip
+    assert np.diff(np.array(energy) + 150 * (z["lead"] ** 2 + z["follow"] ** 2)).max() < 1e-7
+    ball = kt.Builder("ball").link("base").link("a", 1, (0, 0, -0.3), np.diag([0.02, 0.03, 0.04]))
+    motion = (
+        ball.joint("hip", "spherical", "base", "a", friction=law)
+        .build()
+        .simulate([1, 0, 0, 0], [0.5, 2, 1], duration=0.1, dt=0.1)
+    )
+    assert list(motion.meta["friction_state"]) == ["hip.wx", "hip.wy", "hip.wz"]
+
+
 @pytest.mark.parametrize(
     ("law", "words"),
     [

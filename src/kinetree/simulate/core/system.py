@@ -358,10 +358,11 @@ def make_system(equations: EquationsOfMotion) -> System:
 
 def _by_python(equations: EquationsOfMotion, reason: str) -> System:
     """The system whose forces come from Python, and why."""
-    if equations.implicit and bristles(equations.space.model):
+    method = equations.method
+    if method is not None and method.implicit and bristles(equations.space.model):
         raise ModelError(
-            f"a law that runs in Python has no slopes for method {equations.method.name!r}, which "  # type: ignore[union-attr]
-            f"friction with presliding needs: {reason} Take method 'rk4' or an adaptive one."
+            f"a law that runs in Python has no slopes for method {method.name!r}, which friction "
+            f"with presliding needs: {reason} Take method 'rk4' or an adaptive one."
         )
     note = f"forces come from Python, not from compiled code: {reason}"
     if equations.implicit:
