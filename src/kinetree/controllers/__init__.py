@@ -3,6 +3,7 @@
 from kinetree.controllers.adaptive import Adaptive
 from kinetree.controllers.contacts import Contact, ContactRules
 from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCompensation
+from kinetree.controllers.mpc import MPC, Tick
 from kinetree.controllers.observer import MomentumObserver, Observed
 from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
@@ -11,6 +12,7 @@ from kinetree.simulate.core.controller import Controller, Law
 from kinetree.simulate.core.sampling import Sampled
 
 __all__ = [
+    "MPC",
     "PD",
     "PID",
     "Adaptive",
@@ -28,5 +30,6 @@ __all__ = [
     "Sampled",
     "Stateful",
     "Stepwise",
+    "Tick",
     "step_by_step",
 ]

@@ -54,7 +54,18 @@ class Rollout:
 
     def _call(self, run: Run, part: slice) -> None:
         """Enter machine code, without the lock of the interpreter, for some of the rollouts."""
-        run = some_rollouts(run, part)
+        words, _frame = self.words(some_rollouts(run, part))
+        assert self._function is not None
+        self._function(address(words))
+
+    @property
+    def entry(self) -> int:
+        """The address of the machine code, a function of the address of the words."""
+        assert self._code is not None
+        return self._code.address(f"{SYMBOL}_rollout")
+
+    def words(self, run: Run) -> tuple[Array, Array]:
+        """What machine code is given, 64-bit numbers, and the memory that it works in."""
         frame = np.empty(8 * self.length * self.lanes + ALIGNED, np.uint8)
         values = {
             "frame": address(frame) + -address(frame) % ALIGNED,
@@ -71,8 +82,7 @@ class Rollout:
         words = [values[name] for name in WORDS]
         for record in run.records:
             words += [address(record), record.strides[0]]
-        assert self._function is not None
-        self._function((ctypes.c_int64 * len(words))(*words))
+        return np.array(words, np.int64), frame
 
 
 def some_rollouts(run: Run, part: slice) -> Run:

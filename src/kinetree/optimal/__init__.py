@@ -1,5 +1,6 @@
 """Optimal control on the compiled kernels: problems as data, iLQR, sampling, MPC and LQR."""
 
+from kinetree.controllers.mpc import MPC, Tick
 from kinetree.optimal.costs import (
     CenterOfMass,
     Cost,
@@ -19,8 +20,8 @@ from kinetree.optimal.costs import (
 )
 from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
-from kinetree.optimal.mpc import MPC, Tick
-from kinetree.optimal.problem import Problem, Solution
+from kinetree.optimal.problem import Problem
+from kinetree.optimal.solution import Solution
 
 __all__ = [
     "MPC",

@@ -22,7 +22,7 @@ from kinetree.errors import InputError
 from kinetree.model.units import units
 from kinetree.motion.plots import plot
 from kinetree.motion.record import FilePath, Record
-from kinetree.optimal.ilqr import Plans, Solver, filled
+from kinetree.optimal.ilqr import Plans, Solver
 
 MEANING = (
     "What the cost falls by per N m, or N, of more force at this step, if later forces stay: above "
@@ -91,20 +91,21 @@ def pushes(solver: Solver, plans: Plans, step: int, numbers: Array, limits: Arra
         raise InputError("the plans are of many starts; choose one: solution[0].explain(step).")
     if not 0 <= step < N:
         raise InputError(f"step is {step}; expected 0 to {N - 1}.")
-    n, weights = this.space.rates, this.layout.weights
-    matrices = solver.slopes.A, solver.slopes.B, solver.slopes.gradient
+    s, weights, x, u = solver.sizes, this.layout.weights, plans.x[:, 0], plans.u[:, 0]
+    n, end, size = s.n, s.end["v"], s.n + s.m
     by_cost = {}
     for name in weights:
-        p = np.array(numbers[:, None])
+        p = np.array(numbers)
         for other, place in weights.items():
             if other != name:
                 p[..., place] = 0
-        slopes, _ = solver.stage(plans.x[step:-1], plans.u[step:], p[step:-1], plans.x[step + 1 :])
-        A, B, g = (filled(pattern, slopes)[:, 0] for pattern in matrices)
-        costate = filled(solver.end.gradient, solver.last(plans.x[-1], p[-1])[0])[0]
+        blocks, _ = solver.slopes(x[step:], u[step:], p[step:])
+        F = blocks[:, : n * s.wide].reshape(-1, n, s.wide)[..., :size]
+        g = blocks[:, s.block["gradient"] :][:, :size]
+        costate = solver.kernels["end"](x[-1], p[-1])[0][end : end + n]
         for k in range(N - step - 1, 0, -1):
-            costate = g[k, :n] + A[k].T @ costate
-        by_cost[name] = -(g[0, n:] + B[0].T @ costate)
+            costate = g[k, :n] + F[k, :, :n].T @ costate
+        by_cost[name] = -(g[0, n:] + F[0, :, n:].T @ costate)
     names, forces = this.model.dof_names, units(this.model, "tau")
     return Pushes(
         step, step * this.h, tuple(names[k] for k in this.actuated),

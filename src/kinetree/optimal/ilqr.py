@@ -1,34 +1,49 @@
-"""iLQR: plans improved by Newton's method with the Hessian of Gauss, one problem or many at once.
+"""iLQR: plans improved by Newton's method with the Hessian of Gauss, one problem or many.
 
-An iteration linearises all stages of all problems as one batch, finds the best change of the forces
-backward in time, and tries lengths of it forward in time: eight at once for one problem, one in
-each lane of a vector; one after the other for many, of which each has a lane. Gaps of a plan that
-is not yet a motion close by the length that is taken. The merit of a plan is its cost and nu times
-the sum of its gaps, where nu exceeds every multiplier of a gap.
+An iteration linearises all stages of a problem as one batch, finds the best change of the forces
+backward in time, and tries eight lengths of it forward in time, one in each lane of a vector. Gaps
+of a plan that is not yet a motion close by the length that is taken. The merit of a plan is its
+cost and nu times the sum of its gaps, where nu exceeds every multiplier of a gap.
+
+Iterations are machine code (driver.py) over memory that is kept for the next solve. Each problem of
+many is solved as it would be alone, on any thread.
 """
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.engine.kernel import Kernel
+from kinetree.engine import background
+from kinetree.engine.cache import entries as cache
+from kinetree.engine.call import threads
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.kernel import Kernel, has_llvm
+from kinetree.engine.llvm.programs import Programs, load_or_compile
+from kinetree.engine.llvm.target import host_target
+from kinetree.engine.rollout import address
+from kinetree.optimal import driver, plain
 from kinetree.optimal.forward import Bounds, Forward
-from kinetree.optimal.riccati import Riccati
+from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
 
-LENGTHS = 0.5 ** np.arange(8.0)
-FIRST_MU = 1e-4  # regularisation, of the largest curvature of the costs by a force
-MOST_MU = 1e10  # of it, where the solver gives up
-MULTIPLIER = 1.5  # nu, of the largest multiplier
+KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
+SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard
 
 CONVERGED = "converged"
 ITERATIONS = "iterations"
 TIME = "time"
 STUCK = "no better step"
 BAD_START = "the cost of the start is not a finite number"
+REASONS = {
+    driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STUCK: STUCK,
+    driver.BAD_START: BAD_START,
+}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -54,48 +69,98 @@ class Plans:
         """The whole cost of each plan, (B,)."""
         return self.costs.sum(1)
 
-    def take(self, which: Array, **arrays: Array) -> None:
-        """Replace arrays (N, B, ...) of some plans."""
-        for name, x in arrays.items():
-            if which.all():
-                setattr(self, name, x)
-            else:
-                getattr(self, name)[:, which] = x[:, which]
-
-    def one(self, k: int) -> "Plans":
-        """The plan of one problem."""
-        b, history = slice(k, k + 1), list[dict[str, Array]]()
+    def some(self, which: Sequence[int]) -> "Plans":
+        """The plans of some of the problems."""
+        b, rows = list(which), list[dict[str, Array]]()
         for row in self.history:
-            history.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
-        arrays = {key: getattr(self, key)[:, b] for key in ("x", "u", "gaps", "K", "k")}
-        return replace(
-            self, **arrays, costs=self.costs[b], mu=self.mu[b], reasons=self.reasons[b],
-            history=history,
+            rows.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
+        timed = {name: getattr(self, name)[:, b] for name in ("x", "u", "gaps", "K", "k")}
+        return Plans(
+            **timed, costs=self.costs[b], mu=self.mu[b], reasons=[self.reasons[k] for k in b],
+            history=rows,
         )  # fmt: skip
 
-    def moved_to(self, x: Array, u: Array) -> "Plans":
-        """The same with other states and forces, to begin with."""
-        return replace(self, x=x, u=u, history=[])
+    def cheapest(self, tries: int) -> "Plans":
+        """The cheapest of each group of so many plans."""
+        groups = np.nan_to_num(self.cost, nan=np.inf).reshape(-1, tries)
+        return self.some(groups.argmin(1) + tries * np.arange(len(groups)))
 
 
 class Solver:
     """The compiled passes of a transcription."""
 
     def __init__(self, this: Transcription, limited: bool) -> None:
-        self.this = this
-        self.slopes, self.end = stage_slopes(this), end_slopes(this)
-        self.stage = self.slopes.kernel()
-        self.last = Kernel(self.end.graph, "end of a plan", dtypes=("float64",))
-        self.backward = Riccati(self.slopes, this.space.rates, len(this.actuated), limited)
-        self.forward = Forward(this, limited)
+        self.this, n, m = this, this.space.rates, len(this.actuated)
+        target = host_target() if has_llvm() else None
+        lanes = 1 if target is None else target.lanes("float64")
+        nx, p, kinds = this.space.size, this.layout.size, len(this.costs)
+        slopes, end = stage_slopes(this), end_slopes(this)
+        self.column = slopes.columns
+        self.sizes = s = Sizes(n, m, nx, p, kinds, lanes, limited, self.column is not None)
+        lower = replace(slopes.hessian, places=np.tril(slopes.hessian.places + 1) - 1)
+        varying = np.unique(lower.places[lower.places >= 0])
+        parts = [padded(slopes.gradient, s.wide), padded(slopes.gap, s.narrow)]
+        parts.append(Pattern(varying, np.zeros(len(varying))))
+        if self.column is None:
+            parts.insert(0, joined(padded(slopes.A, n), padded(slopes.B, s.wide - n), axis=1))
+        self.H = padded(Pattern(np.full_like(lower.places, -1), slopes.hessian.numbers), s.wide)
+        rows, columns = np.nonzero(lower.places >= 0)
+        source = s.block["end"] + np.searchsorted(varying, lower.places[rows, columns])
+        place = s.work["H"] + rows * s.wide + columns
+        self.scatter = np.stack([source, place], axis=1).astype(np.int64)
+        self.stage = laid_out(slopes.graph, parts)
+        self.block_size = s.block["end"] + len(varying)
+        parts = [padded(end.hessian, s.narrow), padded(end.gradient, s.narrow)]
+        self.end = laid_out(end.graph, parts)
+        self.forward = Forward(this, s)
+        self.spare: list[Memory] = []
+        self.function = None
+        if target is None:
+            return
+        self.codes = {name: early(graph) for name, graph in self.graphs.items()}
+        sources = cache.source_hash("optimal/driver.py", "optimal/riccati.py")
+        self.code = load_or_compile(
+            [sources, str(s)], target, lambda: driver.Driver(s).text(target.triple), [driver.SYMBOL]
+        )  # fmt: skip
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(driver.SYMBOL))
+
+    @property
+    def graphs(self) -> dict[str, Graph]:
+        """What the kernels of a stage, of the last state and of a column of (A, B) compute."""
+        column = {} if self.column is None else {"column": self.column}
+        return {"stage": self.stage, "end": self.end, **column}
+
+    @cached_property
+    def kernels(self) -> dict[str, Kernel]:
+        """The same as kernels, where LLVM is missing."""
+        return {name: Kernel(x, name, dtypes=("float64",)) for name, x in self.graphs.items()}
+
+    def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+        """Slopes (N, block_size) and costs (N, kinds) of the stages of a plan, by kernels."""
+        s = self.sizes
+        blocks, costs = self.kernels["stage"](x[:-1], u, p[:-1], x[1:])
+        if self.column is not None:
+            parts = (a[: len(u), None] for a in (x, u, p))
+            F = np.zeros((len(u), s.n, s.wide))
+            columns = self.kernels["column"](*parts, np.eye(s.n + s.m))
+            F[..., : s.n + s.m] = columns.swapaxes(1, 2)
+            blocks = np.concatenate([F.reshape(len(u), -1), blocks], axis=1)
+        return blocks, costs
 
     def rollout(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Array:
         """States (N + 1, B, nx) of the motions from x0, (B, nx), under the forces u, (N, B, m)."""
-        (N, B, m), n = u.shape, self.this.space.rates
-        x = np.broadcast_to(x0, (N + 1, *x0.shape))
-        still = np.zeros((N, B, m, n)), np.zeros((N, B, m))
-        gaps = np.zeros((N, B, n))
-        return self.forward.run(np.ones(B), x, u, still, gaps, p[:-1], bounds)[0]
+        row = self.sizes.row
+        table = np.zeros((*u.shape[:2], row["spare"]))
+        table[..., : row["u"]] = x0
+        table[..., row["u"] : row["gap"]], table[..., row["p"] : row["gains"]] = u, p[:-1]
+        return self.forward.run(x0, table, self.forward.params(np.ones(len(x0)), bounds))[0]
+
+    def memory(self, N: int, B: int) -> "Memory":
+        """Memory for B plans of N steps that nobody uses; `spare` takes it back."""
+        for k, memory in enumerate(self.spare):
+            if memory.plans.shape[:2] == (B, N + 1):
+                return self.spare.pop(k)
+        return Memory(self, N, B)
 
     def solve(
         self,
@@ -107,8 +172,7 @@ class Solver:
         iterations: int,
         tolerance: float,
         seconds: float = np.inf,
-        mu: Array | None = None,
-        each: Callable[[Plans], None] | None = None,
+        each: Callable[[int], None] | None = None,
     ) -> Plans:
         """Improve plans.
 
@@ -118,135 +182,202 @@ class Solver:
             p: numbers of the stages, (N + 1, B, p).
             bounds: of the forces.
             iterations: at most so many.
-            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost, and
-                of the sum of the gaps.
+            tolerance: of the decrease of the cost that is still expected, relative to the cost and
+                a millionth of the first one, and of the sum of the gaps.
             seconds: at most so long.
-            mu: regularisation to begin with, (B,).
-            each: called after each iteration.
+            each: called with the number of iterations after some of them.
         """
-        begun, (N, B, m), n = perf_counter(), u.shape, self.this.space.rates
-        u = np.clip(u, bounds.low, bounds.high)
-        slopes, costs = self.stage(x[:-1], u, p[:-1], x[1:])
-        start = costs.sum(0) + self.last(x[-1], p[-1])[1]
-        plans = Plans(
-            x, u, start, filled(self.slopes.gap, slopes), np.zeros((N, B, m, n)),
-            np.zeros((N, B, m)), np.zeros(B) if mu is None else mu.copy(), [ITERATIONS] * B,
-        )  # fmt: skip
-        scale = self._curvature(slopes)
-        active = np.isfinite(plans.cost)
-        for b in np.flatnonzero(~active):
-            plans.reasons[b] = BAD_START
-        for number in range(iterations):
-            if not active.any():
-                break
-            if perf_counter() - begun > seconds:
-                plans.reasons = [TIME if active[b] else plans.reasons[b] for b in range(B)]
-                break
-            moved = self._iterate(plans, slopes, p, bounds, active, scale, tolerance, number)
-            if moved:
-                slopes, _ = self.stage(plans.x[:-1], plans.u, p[:-1], plans.x[1:])
-                plans.gaps = filled(self.slopes.gap, slopes)
+        begun, memory = perf_counter(), self.memory(*u.shape[:2])
+        memory.limit(bounds)
+        for name, value in (("x", x), ("u", np.clip(u, bounds.low, bounds.high)), ("p", p)):
+            memory.part(name)[: len(value)] = value
+        memory.records[:] = 0
+        done, rows = 0, []
+        while True:
+            count = min(iterations - done, 1 if seconds < np.inf else SLICE)
+            memory.run(count, tolerance)
+            rows.append(memory.history[:, :count].copy())
+            done += count
             if each is not None:
-                each(plans)
+                each(done)
+            running = memory.records[:, 0] == driver.RUNNING
+            late = perf_counter() - begun > seconds
+            if done >= iterations or late or not running.any():
+                break
+        plans = memory.result(np.concatenate(rows, axis=1))
+        if late and done < iterations:
+            plans.reasons = [TIME if r else x for r, x in zip(running, plans.reasons, strict=True)]
+        if memory.plans.nbytes < KEPT:
+            self.spare = [*self.spare[-3:], memory]
         return plans
 
-    def _iterate(
-        self, plans: Plans, slopes: Array, p: Array, bounds: Bounds, active: Array, scale: Array,
-        tolerance: float, number: int,
-    ) -> bool:  # fmt: skip
-        """One iteration of the plans that are active; True if one of them has moved."""
-        values, _ = self.last(plans.x[-1], p[-1])
-        end = filled(self.end.hessian, values), filled(self.end.gradient, values)
-        low, high = (np.broadcast_to(x, plans.u.shape[1:]) for x in (bounds.low, bounds.high))
-        K, k, sums, v0 = self.backward.run(*end, slopes, plans.u, low, high, plans.mu)
-        expected, total = -(sums[:, 0] + sums[:, 1]), plans.cost
-        open_by = np.abs(plans.gaps).sum((0, 2))
-        closed, small = open_by <= tolerance, tolerance * (1 + np.abs(total))
-        sound = np.isfinite(sums).all(1) & np.isfinite(v0).all(1)
-        done = active & sound & closed & (expected <= small)
-        self._end(plans, active, done, CONVERGED)
-        if done.any():
-            plans.take(done, K=K, k=k)
-        trying = active & sound
-        nu = MULTIPLIER * np.maximum(np.abs(end[1]).max(1), np.abs(v0).max(1)) * (open_by > 0)
-        length, x, u, costs = self._search(
-            plans, (K, k), p, bounds, trying, total + nu * open_by, nu * open_by
-        )
-        moved, fails = trying & (length > 0), active & ~(trying & (length > 0))
-        plans.take(moved, x=x, u=u, K=K, k=k)
-        plans.costs[moved] = costs[moved]
-        lower = plans.mu[moved] / 10
-        plans.mu[moved] = np.where(lower > FIRST_MU * scale[moved] / 100, lower, 0)
-        # rounding hides a decrease that is still expected but tiny
-        self._end(plans, active, fails & sound & closed & (expected <= 1e3 * small), CONVERGED)
-        fails &= active
-        plans.mu[fails] = np.maximum(10 * plans.mu[fails], FIRST_MU * scale[fails])
-        self._end(plans, active, fails & (plans.mu > MOST_MU * scale), STUCK)
-        if moved.any():
-            plans.history.append(
-                {
-                    "iteration": np.array(number + 1), "cost": plans.cost, "length": length,
-                    "expected": expected, "gap": open_by, "mu": plans.mu.copy(),
-                    "limit error": sums[:, 2], "costs": plans.costs.copy(),
-                }
-            )  # fmt: skip
-        return bool(moved.any())
 
-    def _search(
-        self, plans: Plans, gains: tuple[Array, Array], p: Array, bounds: Bounds, trying: Array,
-        merit: Array, penalty: Array,
-    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-        """The length that is taken, 0 where none is better, with its states, forces and costs."""
-        B = len(merit)
-        length = np.zeros(B)
-        if B == 1:
-            x, u, costs = self._tried(LENGTHS, plans, gains, p, bounds)
-            merits = costs.sum(1) + (1 - LENGTHS) * penalty
-            best = int(np.argmin(np.where(np.isfinite(merits), merits, np.inf)))
-            if merits[best] < merit[0]:
-                length[0] = LENGTHS[best]
-            return length, x[:, best : best + 1], u[:, best : best + 1], costs[best : best + 1]
-        taken: tuple[Array, Array, Array] | None = None
-        for a in LENGTHS:
-            open_ones = trying & (length == 0)
-            if not open_ones.any():
-                break
-            x, u, costs = self._tried(np.full(B, a), plans, gains, p, bounds)
-            merits = costs.sum(1) + (1 - a) * penalty
-            better = open_ones & (merits < merit)
-            length[better] = a
-            if taken is None:
-                taken = x, u, costs
-            else:
-                taken[0][:, better], taken[1][:, better] = x[:, better], u[:, better]
-                taken[2][better] = costs[better]
-        if taken is None:
-            return length, plans.x, plans.u, plans.costs
-        return length, *taken
+class Memory:
+    """Plans of one solver in the memory that its machine code works on.
 
-    def _tried(
-        self, lengths: Array, plans: Plans, gains: tuple[Array, Array], p: Array, bounds: Bounds
-    ) -> tuple[Array, Array, Array]:
-        x, u, costs = self.forward.run(lengths, plans.x, plans.u, gains, plans.gaps, p[:-1], bounds)
-        return x, u, costs + self.last(x[-1], p[-1])[1]
+    plans: (B, N + 1, row). records, costs, history: of each problem, as driver.py has them.
+    """
 
-    def _curvature(self, slopes: Array) -> Array:
-        """The largest curvature of the costs by a force, (B,), to measure regularisation by."""
-        n = self.this.space.rates
-        H = self.slopes.hessian
-        by_force = Pattern(np.diag(H.places)[n:], np.diag(H.numbers)[n:])
-        return np.maximum(filled(by_force, slopes).max((0, 2), initial=0), 1e-12)
+    def __init__(self, solver: Solver, N: int, B: int) -> None:
+        self.solver, s = solver, solver.sizes
+        self.plans = np.zeros((B, N + 1, s.row["end"]))
+        self.records, self.costs = np.zeros((B, len(driver.RECORD))), np.zeros((B, s.kinds))
+        self.history = np.zeros((B, SLICE, len(driver.HISTORY) + s.kinds))
+        self.tolerance, self.scratches = np.zeros(1), list[Scratch]()
+        self.bounds = Bounds(np.full(s.m, -np.inf), np.full(s.m, np.inf))
 
-    @staticmethod
-    def _end(plans: Plans, active: Array, which: Array, reason: str) -> None:
-        if which.any():
-            for b in np.flatnonzero(which):
-                plans.reasons[b] = reason
-            active &= ~which
+    def part(self, name: str) -> Array:
+        """A view of a part of all rows, (N + 1, B, ...): x, u, gap, p or gains."""
+        row = list(self.solver.sizes.row.items())
+        k = next(k for k, (key, _) in enumerate(row) if key == name)
+        return self.plans.swapaxes(0, 1)[..., row[k][1] : row[k + 1][1]]
+
+    def limit(self, bounds: Bounds) -> None:
+        """Set the limits of the forces."""
+        self.bounds.low[:], self.bounds.high[:] = bounds.low, bounds.high
+
+    def run(self, iterations: int, tolerance: float) -> None:
+        """Run up to SLICE iterations of problems that have not ended; `history` has their rows."""
+        B, count = len(self.plans), threads.thread_count()
+        self.tolerance[0] = tolerance
+        self.history.fill(np.nan)
+        if self.solver.function is None:
+            for b in range(B):
+                plain.run(self, b, iterations, tolerance)
+        elif B == 1:
+            self._call(iterations, slice(0, 1))
+        else:
+            pieces = threads.cut(B, count * threads.PIECES, 1)
+            threads.run([partial(self._call, iterations, piece) for piece in pieces], count)
+
+    def _call(self, iterations: int, part: slice) -> None:
+        try:
+            scratch = self.scratches.pop()
+        except IndexError:
+            scratch = Scratch(self)
+        if scratch.early:
+            scratch.enter()
+        scratch.words[:3] = part.start, part.stop, iterations
+        if self.solver.sizes.limited:
+            np.concatenate([self.bounds.low, self.bounds.high], out=scratch.params[0, 1:])
+            scratch.params[1:, 1:] = scratch.params[0, 1:]
+        assert self.solver.function is not None
+        self.solver.function(scratch.address)
+        self.scratches.append(scratch)
+
+    def result(self, rows: Array) -> Plans:
+        """A copy of the plans; rows: the history, (B, iterations, ...)."""
+        s, (N, B) = self.solver.sizes, (self.plans.shape[1] - 1, len(self.plans))
+        gains = self.part("gains")[:-1].reshape(N, B, s.m, s.n + 1)
+        taken = {name: self.part(name).copy() for name in ("x", "u", "gap")}
+        reasons = [REASONS[int(code)] for code in self.records[:, 0]]
+        for t in range(1, rows.shape[1]):  # a problem that has ended stays as it is
+            over = np.isnan(rows[:, t, 0])
+            rows[over, t] = rows[over, t - 1]
+            rows[over, t, 1] = 0
+        moved = np.flatnonzero((rows[:, :, 1] > 0).any(0))
+        names, history = driver.HISTORY, list[dict[str, Array]]()
+        for t in moved:
+            row = dict(zip(names, rows[:, t].T, strict=False))
+            history.append({"iteration": np.array(t + 1), **row, "costs": rows[:, t, len(names) :]})
+        return Plans(
+            taken["x"], taken["u"][:-1], self.costs.copy(), taken["gap"][:-1],
+            gains[..., : s.n].copy(), gains[..., s.n].copy(), self.records[:, 1].copy(), reasons,
+            history,
+        )  # fmt: skip
 
 
-def filled(pattern: Pattern, slopes: Array) -> Array:
-    """The matrices of a pattern, (..., *shape), from slopes (..., slopes)."""
-    if not slopes.shape[-1]:
-        return np.broadcast_to(pattern.numbers, (*slopes.shape[:-1], *pattern.numbers.shape))
-    return np.where(pattern.places >= 0, slopes[..., pattern.places], pattern.numbers)
+class Scratch:
+    """What one thread works with: the slopes of one problem, lanes of plans, and the words."""
+
+    def __init__(self, memory: Memory) -> None:
+        solver, s = memory.solver, memory.solver.sizes
+        N, L = memory.plans.shape[1] - 1, driver.LENGTHS
+        size, F = solver.block_size, s.n * s.wide * s.columns
+        forward, row = solver.forward, 8 * s.row["end"]
+        self.params = forward.params(plain.LENGTHS, memory.bounds)
+        run = forward.prepared(np.zeros((L, s.nx)), memory.plans[0, :-1, None], self.params)
+        words, self.frame = forward.loop.words(run)
+        work = np.zeros(s.work["end"] + s.lanes)
+        work[s.work["H"] :][: solver.H.numbers.size] = solver.H.numbers.ravel()
+        arrays: dict[str, Any] = {
+            "plans": memory.plans, "records": memory.records, "costs": memory.costs,
+            "history": memory.history, "tolerance": memory.tolerance, "low": memory.bounds.low,
+            "high": memory.bounds.high, "scatter": solver.scatter, "work": work,
+            "blocks": np.zeros((N, size)), "stage_costs": np.zeros((N, s.kinds)),
+            "end_blocks": np.zeros((L + 1, s.end["end"])), "end_costs": np.zeros((L, s.kinds)),
+            "forward_words": words, "params": self.params, "state": run.state,
+            "states": run.records[0], "forces": run.records[1],
+            "stage_dims": np.array([N]), "end_dims": np.array([L]), "end_one": np.array([1]),
+            "stage_steps": np.array([row] * 4 + [8 * size, 8 * s.kinds] + [8] * 6),
+            "end_steps": np.array(
+                [8 * (s.nx + s.kinds), 0, 8 * s.end["end"], 8 * s.kinds] + [8] * 4
+            ),
+        }  # fmt: skip
+        out = [address(arrays[name]) for name in ("blocks", "stage_costs")]
+        arrays["stage_args"] = np.array([0, 0, 0, 0, out[0] + 8 * F, out[1]])
+        out = [address(arrays[name]) for name in ("end_blocks", "end_costs")]
+        arrays["end_args"] = np.array([address(run.state), 0, *out])
+        if s.columns:  # a column of F at a time, for all columns of a stage
+            one = arrays["one"] = np.eye(s.n + s.m)
+            arrays["column_args"] = np.array([0, 0, 0, address(one), 0])
+            arrays["column_dims"] = np.array([len(one)])
+            steps = [0, 0, 0, one.strides[0], 8] + [8] * 4 + [8 * s.wide]
+            arrays["column_steps"] = np.array(steps)
+        values = {
+            **{name: address(x) for name, x in arrays.items()}, "first": 0, "last": 1,
+            "iterations": 0, "history_rows": memory.history.shape[1], "stages": N,
+            "block_size": size, "scatter_count": len(solver.scatter),
+            "forward_code": forward.loop.entry,
+        }  # fmt: skip
+        self.kept = arrays, run
+        self.words = np.array([values.get(name, 0) for name in driver.WORDS], np.int64)
+        self.address, self.codes = address(self.words), solver.codes
+        self.enter()
+
+    def enter(self) -> None:
+        """Take the code of the kernels that is there now."""
+        self.early = any(code.is_first for code in self.codes.values())
+        for name, code in self.codes.items():
+            self.words[driver.WORDS.index(f"{name}_code")] = code.loop("float64").address
+
+
+def early(graph: Graph) -> Programs:
+    """The code of a graph; if it takes long, other code answers while it is compiled."""
+    programs = Programs(graph)
+    if background.pays(graph) and not programs.has_code("float64"):
+        programs.answer_first()
+        background.submit(programs, lambda: None)
+    return programs
+
+
+def padded(pattern: Pattern, width: int) -> Pattern:
+    """The pattern with rows of so many entries, zeros behind."""
+    more = [(0, 0)] * (pattern.places.ndim - 1) + [(0, width - pattern.places.shape[-1])]
+    places = np.pad(pattern.places, more, constant_values=-1)
+    return Pattern(places, np.pad(pattern.numbers, more))
+
+
+def joined(*patterns: Pattern, axis: int = 0) -> Pattern:
+    """Patterns one behind the other."""
+    return Pattern(
+        np.concatenate([x.places for x in patterns], axis=axis),
+        np.concatenate([x.numbers for x in patterns], axis=axis),
+    )
+
+
+def laid_out(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
+    """The graph of slopes whose first result has the entries of these patterns in their order."""
+    nodes = list(graph.nodes)
+    known = {node.value: k for k, node in enumerate(nodes) if node.op == "const"}
+    result = []
+    flat = joined(*(Pattern(x.places.ravel(), x.numbers.ravel()) for x in patterns))
+    for place, value in zip(flat.places.tolist(), flat.numbers.tolist(), strict=True):
+        if place < 0 and value not in known:
+            known[value] = len(nodes)
+            nodes.append(Node("const", (), value))
+        result.append(known[value] if place < 0 else graph.results[0][place])
+    ports = Port("block", (len(result),)), graph.outputs[1]
+    return replace(
+        graph, nodes=tuple(nodes), outputs=ports, results=(tuple(result), graph.results[1])
+    )

@@ -1,121 +1,190 @@
-"""MPC: a problem solved again at every tick, from where the robot is now.
+"""A plan that is made again and again, from where the robot is now, in memory that stays.
 
-The plan of the last tick, moved by one step, begins the next one, so that one iteration a tick
-follows the optimum. A tick that fails (a state that is not a number, a cost that is not finite, no
-better step) or is late never reaches the motors: the last good plan goes on, and its age says so.
+The last good plan, moved by the time that has passed, begins the next one. Its states are between
+those of the old plan, and the force of each new step is the mean of the old ones during it.
 """
 
-from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.errors import InputError
-from kinetree.optimal.ilqr import CONVERGED, ITERATIONS, STUCK
-from kinetree.optimal.problem import Problem, Solution
-from kinetree.simulate.core.sampling import Sampled
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.errors import InputError, KinetreeError, ShapeError
+from kinetree.optimal.ilqr import BAD_START, REASONS, SLICE, Plans, Solver
 
-GOOD = (CONVERGED, ITERATIONS, STUCK)  # a plan that cannot be improved is still a plan
+TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
+WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
 
 
-@dataclass(frozen=True, eq=False)
-class Tick:
-    """One call of an MPC.
+class Horizon:
+    """The plan of a problem over the time to come.
 
-    Args:
-        tau: joint forces, (n,), N m or N.
-        cost: of the plan, in its units.
-        gap: by which the plan misses being a motion, units of the state.
-        age: ticks since the plan was made; 0: now.
-        seconds: time that the tick took, s.
-        reason: why the solver ended, or why the plan is an old one.
+    `good`: the rows of the last plan that may be followed; None before the first. `reason`: why the
+    last solve ended.
     """
 
-    tau: Array
-    cost: float
-    gap: float
-    age: int
-    seconds: float
-    reason: str
+    def __init__(self, problem: Any) -> None:
+        self.solver: Solver = problem.solver
+        self.memory = self.solver.memory(problem.steps, 1)
+        self.good: Array | None = None
+        self.reason = "nothing was solved"
+        this, nx = self.solver.this, self.solver.sizes.nx
 
+        def between(x: Array, y: Array, part: Any) -> Array:
+            return this.space.plus(x, this.deviation(x, y) * part)
 
-@dataclass(eq=False)
-class MPC:
-    """A controller that plans at every tick: `mpc(q, dq)` returns tau, (n,).
+        pair = [Port("x", (nx,)), Port("y", (nx,))]
+        self.between = compiled(between, [*pair, Port("part", ())], "state between two")
+        self.deviation = compiled(this.deviation, pair, "deviation")
+        self.problem = problem
+        self.take(problem)
 
-    A tick is one step of the problem, dt.
+    def take(self, problem: Any) -> None:
+        """Plan for a problem that differs in numbers alone."""
+        if problem.solver is not self.solver or problem.steps != self.problem.steps:
+            raise InputError(
+                "the problem of an MPC changed in more than weights and targets; expected "
+                "problem.with_costs(...), or a new MPC."
+            )
+        self.problem, self.bounds, self.numbers = problem, *problem._data(1)
+        self.passed = 0.0
+        self.memory.limit(self.bounds)
 
-    Args:
-        problem: the problem; `mpc.problem = problem.with_costs(...)` changes targets while it runs.
-        iterations: of iLQR in a tick.
-        deadline: s; a tick ends its iterations when it is over. None: no deadline.
+    def _set_time(self, passed: float) -> None:
+        """Write the numbers of the stages so many steps after the problem was given.
 
-    Example:
-        >>> from kinetree import optimal
-        >>> robot = kt.robots.planar_2r()
-        >>> costs = [optimal.Posture(target=[1, 0.5], weight=100), optimal.Effort(weight=1e-4)]
-        >>> mpc = optimal.MPC(optimal.Problem(robot, dt=0.02, steps=20, costs=costs))
-        >>> run = robot.simulate([0, 0], controller=mpc.controller(), duration=0.1, dt=0.02)
-        >>> mpc.tick.age
-        0
-    """
+        Targets that move are read at the time of their step; the last one stays.
+        """
+        this, N = self.solver.this, self.problem.steps
+        p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + WHOLE), N)
+        p[:] = self.numbers
+        for place in this.layout.targets.values():
+            p[..., place] = self.numbers[rows][..., place]
+        p[..., 0] += passed * this.h
 
-    problem: Problem
-    iterations: int = 1
-    deadline: float | None = None
-    plan: Solution | None = field(default=None, init=False)
-    tick: Tick | None = field(default=None, init=False)
+    def improve(
+        self, q: ArrayLike, dq: ArrayLike, later: float, passed: float, iterations: int,
+        seconds: float,
+    ) -> bool:  # fmt: skip
+        """Plan from a state.
 
-    def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"iterations is {self.iterations}; expected at least 1.")
-        if self.deadline is not None and not self.deadline > 0:
-            raise InputError(f"deadline is {self.deadline}; expected a time > 0, in s.")
+        Args:
+            q: position, (nq,). dq: rates, (n,).
+            later: steps, whole or not, since the good plan began. passed: since the problem was
+                given.
+            iterations: at most so many.
+            seconds: no iteration begins that would end later, but the first.
 
-    def __call__(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Joint forces, (n,), for the state q, dq; `self.tick` tells more."""
-        begun, problem = perf_counter(), self.problem
-        q, dq = np.asarray(q, float), np.asarray(dq, float)
-        reason = "the state is not finite"
-        if np.isfinite(q).all() and np.isfinite(dq).all():
-            solved = problem.solve(
-                q, dq, guess=self._shifted(), iterations=self.iterations, tolerance=1e-12,
-                seconds=np.inf if self.deadline is None else self.deadline, progress=False,
-            )  # fmt: skip
-            reason = solved.reason
-            if reason in GOOD and np.isfinite(solved.tau).all():
-                self.plan, self._age = solved, -1
-        if self.plan is None:
-            raise InputError(f"the first tick has no plan: {reason}.")
-        self._age += 1
-        k = min(self._age, problem.steps - 1)
-        self.tick = Tick(
-            self.plan.tau[k], self.plan.cost, self.plan.gap, self._age, perf_counter() - begun,
-            reason,
-        )  # fmt: skip
-        return self.tick.tau
+        Returns:
+            True if there is a new good plan.
+        """
+        begun, memory = perf_counter(), self.memory
+        if np.ndim(q) != 1 or np.ndim(dq) != 1:  # type: ignore[arg-type]
+            shapes = f"{np.shape(q)} and {np.shape(dq)}"  # type: ignore[arg-type]
+            raise ShapeError(f"a tick has q and dq of shapes {shapes}; expected one state.")
+        try:
+            x0 = self.problem._start(q, dq)[0]
+        except ShapeError:
+            raise
+        except KinetreeError as problem:  # not finite, or no state of the robot
+            self.reason = str(problem).rstrip(".")
+            return False
+        x, u = memory.part("x")[:, 0], memory.part("u")[:-1, 0]
+        self._set_time(passed)
+        if self.good is None:
+            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
+            x[:], u[:] = first[:, 0], forces[:, 0]
+        else:
+            self._move(later, x, u)
+            known = self.problem.model.nq + self.problem.model.n
+            x[0, :known] = x0[0, :known]  # activations are those of the plan
+            if self.solver.this.remembers:
+                x[0, -u.shape[1] :] = self.acting
+        memory.records[:] = 0
+        step = SLICE if seconds == np.inf else 1
+        rows, last = [], begun
+        for done in range(0, iterations, step):
+            count = min(step, iterations - done)
+            memory.run(count, TOLERANCE)
+            rows.append(memory.history[:, :count].copy())
+            now = perf_counter()
+            if memory.records[0, 0] != 1 or 2 * now - last - begun > seconds:
+                break
+            last = now
+        self.reason = REASONS[int(memory.records[0, 0])]
+        if self.reason == BAD_START or not np.isfinite(memory.plans).all():
+            return False
+        if self.good is None:
+            self.good = np.empty_like(memory.plans)
+        np.copyto(self.good, memory.plans)
+        self.kept = memory.costs.copy(), memory.records.copy(), rows
+        return True
 
-    _age = 0
+    def _move(self, later: float, x: Array, u: Array) -> None:
+        """Write states and forces of the good plan, moved by some steps."""
+        assert self.good is not None
+        good, row = self.good[0], self.solver.sizes.row
+        old_x, old_u = good[:, : row["u"]], good[:-1, row["u"] : row["gap"]]
+        N = len(old_u)
+        whole = min(int(later + WHOLE), N)
+        part, left = later - whole, N - whole
+        x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
+        x[left + 1 :], u[left:] = old_x[-1], old_u[-1]
+        if WHOLE < part < 1:
+            x[:-1] = self.between(x[:-1].copy(), x[1:].copy(), part)
+            u[:-1] += part * (u[1:] - u[:-1])
+
+    def at(self, later: float) -> tuple[Array, Array, Array]:
+        """State, u and K of the good plan so many steps after its start."""
+        if self.good is None:
+            raise InputError("there is no plan yet; call the MPC with a state first.")
+        good, s = self.good[0], self.solver.sizes
+        k = min(int(later + WHOLE), len(good) - 2)
+        x, row = good[:, : s.nx], good[k]
+        state = self.between(x[k], x[k + 1], min(later - k, 1.0))
+        gains = row[s.row["gains"] : s.row["spare"]].reshape(s.m, s.n + 1)
+        return state, row[s.row["u"] : s.row["gap"]], gains[:, : s.n]
+
+    def forces(self, later: float) -> Array:
+        """Joint forces, (n,), so many steps after the start of the good plan; they act now."""
+        x, u, _ = self.at(later)
+        self.acting = u.copy()
+        return self.problem._joint_forces(x, u)
+
+    def feedback(self, q: ArrayLike, dq: ArrayLike, later: float) -> Array:
+        """Joint forces, (n,), with the gains for a state beside the plan, within the limits."""
+        x, u, K = self.at(later)
+        here = x.copy()
+        nq, n = self.problem.model.nq, self.problem.model.n
+        here[:nq], here[nq : nq + n] = np.asarray(q, float), np.asarray(dq, float)
+        u = np.clip(u + K @ self.deviation(x, here), self.bounds.low, self.bounds.high)
+        return self.problem._joint_forces(here, u)
 
     @property
-    def gains(self) -> Array:
-        """K, (m, 2n), of the current step, for a faster loop around the plan."""
-        if self.plan is None:
-            raise InputError("there is no plan yet; call the MPC with a state first.")
-        return self.plan.gains[min(self._age, self.problem.steps - 1)]
+    def cost(self) -> float:
+        """Of the good plan."""
+        return float(self.kept[0].sum())
 
-    def controller(self) -> Sampled:
-        """The controller for `robot.simulate`, called once every dt of the problem."""
-        return Sampled(lambda t, q, dq: self(q, dq), self.problem.dt)
+    @property
+    def gap(self) -> float:
+        """The largest entry by which a step of the good plan misses the next state."""
+        assert self.good is not None
+        row = self.solver.sizes.row
+        return float(np.abs(self.good[0, :-1, row["gap"] : row["p"]]).max())
 
-    def _shifted(self) -> Solution | None:
-        """The last plan, moved by the steps that have passed."""
-        plan = self.plan
-        if plan is None:
-            return None
-        by = min(self._age + 1, self.problem.steps - 1)
-        x, u = (np.roll(a, -by, axis=0) for a in (plan.plans.x, plan.plans.u))
-        x[-by:], u[-by:] = plan.plans.x[-1], plan.plans.u[-1]
-        moved = plan.plans.moved_to(x, u)
-        return Solution(plan.problem, moved, plan.single)
+    def plans(self) -> Plans:
+        """The good plan."""
+        assert self.good is not None
+        memory = self.memory
+        memory.plans[:], memory.costs[:], memory.records[:] = self.good, *self.kept[:2]
+        return memory.result(np.concatenate(self.kept[2], axis=1))
+
+
+def compiled(function: Any, ports: list[Port], name: str) -> Kernel:
+    """A kernel of a function over any scalars."""
+    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))

@@ -15,24 +15,24 @@ import numpy as np
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.figure import Figure
 from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
+from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.motion.record import FilePath
-from kinetree.motion.trajectory import Trajectory
+from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import Bounds
-from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
+from kinetree.optimal.ilqr import Solver
+from kinetree.optimal.mpc import Horizon
 from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
 from kinetree.optimal.residuals import Costs, named, settled
-from kinetree.optimal.sampling import Search, checked, sampler, together
+from kinetree.optimal.sampling import Search, checked, normals, sampler, together
+from kinetree.optimal.solution import Solution
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
     check_robot,
@@ -202,41 +202,71 @@ class Problem:
         q0: ArrayLike | None = None,
         dq0: ArrayLike | None = None,
         *,
-        guess: "Solution | ArrayLike | None" = None,
+        guess: Solution | ArrayLike | None = None,
         iterations: int = 100,
         tolerance: float = 1e-9,
         seconds: float = np.inf,
+        tries: int = 1,
+        seed: int = 0,
         progress: bool | None = None,
-    ) -> "Solution":
+    ) -> Solution:
         """Find the motion of least cost by iLQR, for one start or for many at once.
 
         Args:
             q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
                 robot stands.
             dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
-            guess: joint forces of the motors to begin with, shape (steps, m), N m or N, or a
-                solution to begin at, whose motion may be another one: gaps close by themselves.
-                None: the forces that hold the start against gravity.
+            guess: joint forces of the motors to begin with, shape (steps, m), N m or N, clipped to
+                the limits, or a solution to begin at, whose motion may be another one: gaps close
+                by themselves. None: the forces that hold the start against gravity.
             iterations: at most so many, dimensionless.
-            tolerance: of the decrease of the cost that is still expected, relative to 1 + cost,
-                dimensionless.
+            tolerance: of the decrease of the cost that is still expected, relative to the cost and
+                a millionth of the first one, and of the sum of the gaps, dimensionless.
             seconds: time after which no iteration begins, s.
+            tries: number of guesses, dimensionless: the first, and others with random forces
+                added; the cheapest plan is returned.
+            seed: of the random forces; the same one gives the same bits on every machine.
             progress: show a bar; None: on a terminal, when it takes long.
 
         Returns:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start(q0, dq0)
-        solver, bounds = self.solver, bounds_of_forces(self)
-        numbers = numbers_of_all(self, len(x0))
+        solver, (bounds, numbers) = self.solver, self._data(len(x0))
+        iterations, tries = count(iterations, "iterations"), count(tries, "tries")
+        options = {"tolerance": tolerance, "seconds": seconds}
+        options = {key: finite(x, key, infinite=key == "seconds") for key, x in options.items()}
+        for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
+            if x < least:
+                raise InputError(f"{name} is {x:g}; expected {least} or more.")
         x, u = self._guess(guess, x0, numbers, bounds)
+        if tries > 1:
+            numbers = np.repeat(numbers, tries, axis=1)
+            x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
-                x, u, numbers, bounds, iterations=count(iterations, "iterations"),
-                tolerance=float(tolerance), seconds=float(seconds),
-                each=lambda plans: bar.update(len(plans.history)),
-            )  # fmt: skip
-        return Solution(self, plans, single)
+                x, u, numbers, bounds, iterations=iterations, **options, each=bar.update
+            )
+        return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
+
+    def _varied(
+        self, x: Array, u: Array, numbers: Array, bounds: Bounds, tries: int, seed: int
+    ) -> tuple[Array, Array]:
+        """Each guess, and behind it others with random forces, held for a tenth of the horizon."""
+        (N, B, m), held = u.shape, max(1, self.steps // 10)
+        pieces = -(-N // held)
+        drawn = normals(seed, 0, range(B * tries), pieces * m).reshape(B * tries, pieces, m)
+        drawn[::tries] = 0
+        room = (bounds.high - bounds.low) / 10
+        spread = np.where(np.isfinite(room), room, np.abs(u).max((0, 1)) + 1.0)
+        u = (
+            np.repeat(u, tries, axis=1)
+            + np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1) * spread
+        )
+        u = np.clip(u, bounds.low, bounds.high)
+        moved = self.solver.rollout(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
+        moved[:, ::tries] = x
+        return moved, u
 
     def sample(
         self,
@@ -250,9 +280,9 @@ class Problem:
         knots: int | None = None,
         share: float = 0.1,
         seed: int = 0,
-        guess: "Solution | ArrayLike | None" = None,
+        guess: Solution | ArrayLike | None = None,
         progress: bool | None = None,
-    ) -> "Solution":
+    ) -> Solution:
         """Search a motion of little cost by random forces, which needs no slopes.
 
         The forces of every sample and of every plan are clipped to the limits of the problem.
@@ -312,9 +342,37 @@ class Problem:
         key = "optimal", limited, this.key
         return remembered(self.model, key, lambda: Solver(this, limited))
 
+    def _data(self, B: int) -> tuple[Bounds, Array]:
+        """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
+        return bounds_of_forces(self), numbers_of_all(self, B)
+
+    def _joint_forces(self, x: Array, u: Array) -> Array:
+        """Joint forces, (..., n), of states (..., nx) and of forces or controls (..., m)."""
+        if self.controls:
+            return forces_of_controls(self.transcription)(x, u)
+        tau = np.zeros((*u.shape[:-1], self.model.n))
+        tau[..., list(self.motors)] = u
+        return tau
+
+    def horizon(self) -> Horizon:
+        """A plan in memory that stays, to be made again and again by `kinetree.controllers.MPC`."""
+        return Horizon(self)
+
+    def solution(self, horizon: Horizon) -> Solution:
+        """The current plan of a horizon.
+
+        Args:
+            horizon: of `Problem.horizon`.
+        """
+        return Solution(self, horizon.plans(), True)
+
     def _memory(self, q: Array) -> Array:
         """Activations and forces before the start, (B, z), for positions (B, nq)."""
         return start_memory(self.robot, self.transcription, q, self.activation, self.before)
+
+    def iteration(self) -> Iteration:
+        """What `kt.export(problem, "c")` writes."""
+        return iteration_of(self.solver, numbers_of(self), bounds_of_forces(self))
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -351,6 +409,8 @@ class Problem:
                     f"the guess has {u.shape[0]} steps of {counted(u.shape[1], 'problem')}; "
                     f"expected {N} steps of {B}."
                 )
+            if not (np.isfinite(x).all() and np.isfinite(u).all()):
+                raise InputError("the guess has a number that is not finite.")
             x[0] = x0
             return x, u
         if guess is None:
@@ -358,160 +418,10 @@ class Problem:
                 holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
             )
         else:
-            u = np.asarray(guess, float)
-            if u.shape not in ((N, m), (N, B, m)):
-                raise ShapeError(f"guess has shape {u.shape}; expected forces ({N}, {m}).")
+            u = checked(guess, "guess", (N, m), (N, B, m))
             u = np.broadcast_to(u if u.ndim == 3 else u[:, None], (N, B, m))
         u = np.clip(u, bounds.low, bounds.high)
         return self.solver.rollout(x0, u, numbers, bounds), u
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The plans of a problem. With many starts, arrays have an axis of problems after time.
-
-    Args:
-        problem: the problem that was solved.
-        plans: the plans of the solver.
-        single: whether one start was given.
-    """
-
-    problem: Problem
-    plans: Plans
-    single: bool
-
-    def _shown(self, x: Array) -> Array:
-        return x[:, 0] if self.single else x
-
-    @property
-    def q(self) -> Array:
-        """Joint positions, (steps + 1, nq), rad or m."""
-        return self._shown(self.plans.x[..., : self.problem.model.nq])
-
-    @property
-    def dq(self) -> Array:
-        """Joint rates, (steps + 1, n), rad/s or m/s."""
-        nq, n = self.problem.model.nq, self.problem.model.n
-        return self._shown(self.plans.x[..., nq : nq + n])
-
-    @property
-    def controls(self) -> Array:
-        """What was planned, (steps, m): controls of the actuators, or forces of the motors."""
-        return self._shown(self.plans.u)
-
-    @property
-    def tau(self) -> Array:
-        """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
-        u = self.plans.u
-        if self.problem.controls:
-            return self._shown(forces_of_controls(self.problem.transcription)(self.plans.x[:-1], u))
-        tau = np.zeros((*u.shape[:2], self.problem.model.n))
-        tau[..., list(self.problem.motors)] = u
-        return self._shown(tau)
-
-    @property
-    def gains(self) -> Array:
-        """K, (steps, m, 2n): the motors' forces change by K times the deviation of (q, dq)."""
-        return self._shown(self.plans.K)
-
-    @property
-    def cost(self) -> Any:
-        """The whole cost: a number, or (B,)."""
-        return float(self.plans.cost[0]) if self.single else self.plans.cost
-
-    @property
-    def costs(self) -> dict[str, Any]:
-        """The cost by residual."""
-        return self._by_name(self.plans.costs)
-
-    def _by_name(self, costs: Array) -> dict[str, Any]:
-        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
-        return {name: float(x[0]) if self.single else x for name, x in columns}
-
-    @property
-    def reason(self) -> Any:
-        """Why it ended: "converged", "iterations", "time" or what went wrong."""
-        bad = [~np.isfinite(row) for row in self.plans.costs]
-        reasons = [
-            f"{reason}: {', '.join(np.array(list(self.problem.costs))[which])}"
-            if reason == BAD_START
-            else reason
-            for reason, which in zip(self.plans.reasons, bad, strict=True)
-        ]
-        return reasons[0] if self.single else reasons
-
-    @property
-    def converged(self) -> Any:
-        """Whether it converged: True or False, or (B,)."""
-        done = np.array([x == CONVERGED for x in self.plans.reasons])
-        return bool(done[0]) if self.single else done
-
-    @property
-    def gap(self) -> float:
-        """The largest entry by which a step misses the next state; 0 for a motion."""
-        return float(np.abs(self.plans.gaps).max(initial=0))
-
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """What each iteration did: cost and costs, length of the step, decrease expected."""
-        return [
-            {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
-            | {"costs": self._by_name(row["costs"])}
-            for row in self.plans.history
-        ]
-
-    @property
-    def trajectory(self) -> Trajectory:
-        """The motion; the forces of the last sample are those of the last step."""
-        tau = self.tau
-        t = np.arange(self.problem.steps + 1) * self.problem.dt
-        rates = self.dq
-        ddq = np.diff(rates, axis=0) / self.problem.dt
-        return Trajectory(
-            t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
-            tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
-        )  # fmt: skip
-
-    def __getitem__(self, k: int) -> "Solution":
-        """The plan of one of many starts."""
-        k = range(len(self.plans.reasons))[k]
-        return replace(self, plans=self.plans.one(k), single=True)
-
-    def plot(self, path: FilePath | None = None) -> Figure:
-        """A figure of states and forces with their limits, and of the costs over the iterations.
-
-        Args:
-            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
-
-        Returns:
-            The figure, which a notebook shows; of many starts the median and the range.
-        """
-        effort = np.full(self.problem.model.n, np.inf)
-        effort[list(self.problem.motors)] = bounds_of_forces(self.problem).high
-        names = list(map(str, self.problem.costs))
-        return plot_of(self.trajectory, effort, self.plans.history, names, path)
-
-    def explain(self, step: int) -> Pushes:
-        """Which residual pushes which joint at a step; `print` shows a table.
-
-        Args:
-            step: from 0 to steps - 1, dimensionless.
-
-        Returns:
-            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
-            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
-        """
-        problem = self.problem
-        limits = bounds_of_forces(problem).high
-        return pushes(problem.solver, self.plans, step, numbers_of(problem), limits)
-
-    def __repr__(self) -> str:
-        what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"
-        if not self.single:
-            done = int(np.sum(self.converged))
-            return f"Solution({what}, {done} of {len(self.plans.reasons)} converged)"
-        rounds = counted(len(self.plans.history), "iteration")
-        return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
 
 
 def bounds_of_forces(problem: Problem) -> Bounds:

@@ -11,39 +11,40 @@ Limits of u enter exactly: k solves the quadratic problem with bounds, and K is 
 a limit holds.
 """
 
-import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import accumulate
 
-import numpy as np
-
-from kinetree.base.arrays import Array
-from kinetree.engine.call import threads
-from kinetree.engine.kernel import has_llvm
 from kinetree.engine.llvm.dense import DOUBLE, Dense, Matrix
-from kinetree.engine.llvm.programs import load_or_compile
-from kinetree.engine.llvm.target import host_target
 from kinetree.engine.llvm.text import number
-from kinetree.engine.rollout import address
-from kinetree.optimal.stages import StageSlopes
 
-ROUNDS = 4  # that find the forces at their limits; most stages need two
-SWEEPS = 2  # times along the coordinates in each round
-SYMBOL = "riccati"
-WORDS = (
-    "first", "last", "problems", "stages", "slopes", "slope_count", "scatter", "scatter_count",
-    "block", "work", "V", "v", "mu", "low", "high", "u", "K", "k", "sums",
+ROUNDS = 4  # that find the forces at their limits, for each force at most
+LEAST_PULL = 1e-13  # of the gradient, which releases a force from its limit
+ONE, ZERO, HALF, MINUS = (number(x, DOUBLE) for x in (1.0, 0.0, 0.5, -1.0))
+ARGUMENTS = (
+    "table", "blocks", "end", "record", "low", "high", "work", "scatter",
 )  # fmt: skip
-ONE, ZERO, HALF = (number(x, DOUBLE) for x in (1.0, 0.0, 0.5))
+COUNTS = ("stages", "block_size", "scatter_count")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a problem: n entries of dx, m forces, and rows padded to whole vectors."""
+    """Sizes of a problem, and where its numbers lie in memory, counted in numbers.
+
+    n: entries of dx. m: forces. nx: entries of x. p: numbers of a stage. kinds: costs. lanes: of a
+    vector, to which rows of matrices are padded. limited: the forces are. columns: of F come from
+    a kernel of their own.
+    """
 
     n: int
     m: int
+    nx: int
+    p: int
+    kinds: int
     lanes: int
+    limited: bool
+    columns: bool
 
     def padded(self, count: int) -> int:
         """The length of a row of whole vectors."""
@@ -51,7 +52,7 @@ class Sizes:
 
     @cached_property
     def wide(self) -> int:
-        """The length of a row of F and Q."""
+        """The length of a row of F, H and Q."""
         return self.padded(self.n + self.m)
 
     @cached_property
@@ -60,411 +61,326 @@ class Sizes:
         return self.padded(self.n)
 
     @cached_property
-    def solved(self) -> int:
-        """The length of a row of (K, k)."""
-        return self.padded(self.n + 1)
+    def row(self) -> dict[str, int]:
+        """A row of a plan: the state x, u, gap, p, and m rows of (K, k); then room for a vector."""
+        gains = self.m * (self.n + 1)
+        sizes = {"x": self.nx, "u": self.m, "gap": self.n, "p": self.p, "gains": gains}
+        return placed(sizes | {"spare": self.lanes})
 
     @cached_property
     def block(self) -> dict[str, int]:
-        """Where F, H, the gradient and the gap of a stage begin, and where they end."""
-        n, wide = self.n, self.wide
-        F, H = 0, n * wide
-        gradient = H + (n + self.m) * wide
-        gap = gradient + wide
-        return {"F": F, "H": H, "gradient": gradient, "gap": gap, "end": gap + self.narrow}
+        """The slopes of a stage: F, gradient, gap, and from the end on what varies of H."""
+        return placed({"F": self.n * self.wide, "gradient": self.wide, "gap": self.narrow})
+
+    @cached_property
+    def end(self) -> dict[str, int]:
+        """The slopes of the last state."""
+        return placed({"V": self.n * self.narrow, "v": self.narrow})
+
+    @cached_property
+    def strides(self) -> dict[str, int]:
+        """From one row of a matrix to the next."""
+        forces = self.padded(self.m)
+        solved = forces + self.padded(self.n + 1)
+        return {"V": self.narrow, "W": self.wide, "Q": self.wide, "F": self.wide, "H": self.wide,
+                "M": forces, "E": solved}  # fmt: skip
 
     @cached_property
     def work(self) -> dict[str, int]:
-        """Where the matrices of the loop begin, behind those of a stage, and where they end."""
-        n, m, row = self.n, self.m, self.padded(self.m)
-        sizes = {
-            "V": n * self.narrow, "v": self.narrow, "W": n * self.wide, "Q": (n + m) * self.wide,
-            "g": self.wide, "M": m * row, "L": m * row, "D": row, "X": m * self.solved,
-            "y": m * self.lanes, "free": row, "k": row, "slope": row, "moved": row, "low": row,
-            "high": row,
-        }  # fmt: skip
-        places, at = {}, self.block["end"]
-        for name, size in sizes.items():
-            places[name], at = at, at + size
-        return {**places, "end": at}
+        """The memory of the loop; H is there before it begins, where it never changes."""
+        rows = {"H": self.n + self.m, "V": self.n, "W": self.n, "Q": self.n + self.m, "M": self.m,
+                "E": self.m}  # fmt: skip
+        sizes = {name: count * self.strides[name] for name, count in rows.items()}
+        sizes |= {"v": self.narrow, "g": self.wide}
+        forces = self.padded(self.m)
+        names = ("inverse", "free", "k", "slope", "low", "high", "again")
+        return placed(sizes | dict.fromkeys(names, forces))
 
 
-class Riccati:
-    """The backward pass for problems whose stages have these slopes."""
-
-    def __init__(self, slopes: StageSlopes, n: int, m: int, limited: bool) -> None:
-        self.n, self.m, self.limited = n, m, limited
-        self.function, target = None, host_target() if has_llvm() else None
-        self.sizes = Sizes(n, m, 1 if target is None else target.lanes("float64"))
-        self.block, self.scatter = self._places(slopes)
-        if target is not None:
-            self.code = load_or_compile(
-                [SYMBOL, str(self.sizes), str(limited), str((ROUNDS, SWEEPS))], target,
-                lambda: Text(self.sizes, limited).text(target.triple), [SYMBOL],
-            )  # fmt: skip
-            self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(SYMBOL))
-
-    def _places(self, slopes: StageSlopes) -> tuple[Array, Array]:
-        """The numbers of a stage that never change, and (slope, place) of the others."""
-        sizes, n = self.sizes, self.n
-        block, pairs = np.zeros(sizes.block["end"]), []
-        parts = [
-            (slopes.A, sizes.block["F"], sizes.wide), (slopes.B, sizes.block["F"] + n, sizes.wide),
-            (slopes.hessian, sizes.block["H"], sizes.wide),
-            (slopes.gradient, sizes.block["gradient"], 1), (slopes.gap, sizes.block["gap"], 1),
-        ]  # fmt: skip
-        for pattern, start, stride in parts:
-            at = start + np.arange(len(pattern.places))[:, None] * stride
-            shape = pattern.places.reshape(len(pattern.places), -1)
-            at = at + np.arange(shape.shape[1])
-            block[at.ravel()] = pattern.numbers.ravel()
-            moves = shape.ravel() >= 0
-            pairs.append(np.stack([shape.ravel()[moves], at.ravel()[moves]], axis=1))
-        return block, np.concatenate(pairs).astype(np.int64)
-
-    def run(
-        self, V: Array, v: Array, slopes: Array, u: Array, low: Array, high: Array, mu: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """K, (N, B, m, n), k, (N, B, m), the sums, (B, 3), and v of the start, (B, n).
-
-        Args:
-            V: of the last states, (B, n, n); v: (B, n).
-            slopes: of the stages, (N, B, slopes).
-            u: forces, (N, B, m); low, high: their limits, (B, m).
-            mu: regularisation, (B,).
-
-        Returns:
-            The sums are those of k g_u and of k Q_uu k / 2, and the largest error of k.
-        """
-        N, B = u.shape[:2]
-        sizes = self.sizes
-        padded = np.zeros((B, self.n, sizes.narrow))
-        padded[..., : self.n] = V
-        start = np.zeros((B, sizes.narrow))
-        start[:, : self.n] = v
-        K, k, sums = np.empty((N, B, self.m, self.n)), np.empty((N, B, self.m)), np.zeros((B, 3))
-        arrays = {
-            "slopes": np.ascontiguousarray(slopes), "scatter": self.scatter, "block": self.block,
-            "V": padded, "v": start, "mu": np.ascontiguousarray(mu),
-            "low": np.ascontiguousarray(low), "high": np.ascontiguousarray(high),
-            "u": np.ascontiguousarray(u), "K": K, "k": k, "sums": sums,
-        }  # fmt: skip
-        if self.function is None:
-            for b in range(B):
-                self._plain(arrays, b)
-            return K, k, sums, start[:, : self.n]
-        count = threads.thread_count()
-        pieces = threads.cut(B, count * threads.PIECES, 1)
-        threads.run([partial(self._call, arrays, N, B, piece) for piece in pieces], count)
-        return K, k, sums, start[:, : self.n]
-
-    def _call(self, arrays: dict[str, Array], N: int, B: int, part: slice) -> None:
-        work = np.zeros(self.sizes.work["end"] + 8)
-        values = {name: address(x) for name, x in arrays.items()}
-        values |= {
-            "first": part.start, "last": part.stop, "problems": B, "stages": N,
-            "slope_count": arrays["slopes"].shape[-1], "scatter_count": len(self.scatter),
-            "work": address(work),
-        }  # fmt: skip
-        words = (ctypes.c_int64 * len(WORDS))(*(values[name] for name in WORDS))
-        assert self.function is not None
-        self.function(words)
-
-    def _plain(self, arrays: dict[str, Array], b: int) -> None:
-        """The same of one problem in NumPy, where LLVM is missing; equal to rounding."""
-        n, sizes, block = self.n, self.sizes, self.block.copy()
-        low, high, mu = (arrays[name][b] for name in ("low", "high", "mu"))
-        V, v, sums = arrays["V"][b, :, :n], arrays["v"][b, :n], arrays["sums"][b]
-        at = sizes.block
-        for t in range(len(arrays["u"]) - 1, -1, -1):
-            block[self.scatter[:, 1]] = arrays["slopes"][t, b, self.scatter[:, 0]]
-            F = block[at["F"] : at["H"]].reshape(n, -1)[:, : n + self.m]
-            H = block[at["H"] : at["gradient"]].reshape(n + self.m, -1)[:, : n + self.m]
-            v = v + V @ block[at["gap"] : at["gap"] + n]
-            Q, g = H + F.T @ V @ F, block[at["gradient"] :][: n + self.m] + F.T @ v
-            M, Q_ux, g_u = Q[n:, n:] + mu * np.eye(self.m), Q[n:, :n], g[n:]
-            if not (np.linalg.eigvalsh(M) > 0).all():
-                sums[:] = np.nan
-                return
-            K, k = -np.linalg.solve(M, Q_ux), -np.linalg.solve(M, g_u)
-            if self.limited:
-                u = arrays["u"][t, b]
-                k, free = plain_box(M, g_u, low - u, high - u)
-                K = np.zeros_like(Q_ux)
-                K[free] = -np.linalg.solve(M[np.ix_(free, free)], Q_ux[free])
-            arrays["K"][t, b], arrays["k"][t, b] = K, k
-            sums[:2] += k @ g_u, k @ M @ k / 2
-            V, v = Q[:n, :n] + Q_ux.T @ K, g[:n] + Q_ux.T @ k
-            V = (V + V.T) / 2
-        arrays["v"][b, :n] = v
+def placed(sizes: dict[str, int]) -> dict[str, int]:
+    """Where each part begins, one behind the other, and where the last ends."""
+    return dict(zip([*sizes, "end"], accumulate(sizes.values(), initial=0), strict=True))
 
 
-def plain_box(M: Array, g: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """The minimum of g k + k M k / 2 within limits, and which entries are free."""
-    k = np.clip(np.zeros(len(g)), low, high)
-    for _ in range(200):
-        before = k.copy()
-        for i in range(len(k)):
-            k[i] = np.clip(k[i] - (g[i] + M[i] @ k) / M[i, i], low[i], high[i])
-        if np.array_equal(before, k):
-            break
-    slope = g + M @ k
-    return k, ~(((k <= low) & (slope > 0)) | ((k >= high) & (slope < 0)))
+class Backward:
+    """Writes `@plan_backward(table, blocks, end, record, ...)` for the plan of one problem.
 
+    It writes the gains into the rows of the plan, v of the start into the memory, and adds to the
+    record: k g_u, k Q_uu k / 2, the largest error of k, and the largest diagonal entry of Q_uu, the
+    scale of the regularisation. `places` are those of the record; "mu" there is the regularisation.
+    """
 
-class Text:
-    """Writes the function."""
+    def __init__(self, sizes: Sizes, places: dict[str, int]) -> None:
+        self.sizes, self.w, self.places = sizes, Dense(sizes.lanes), places
 
-    def __init__(self, sizes: Sizes, limited: bool) -> None:
-        self.sizes, self.limited, self.w = sizes, limited, Dense(sizes.lanes)
-
-    def text(self, triple: str | None) -> str:
-        """The module."""
-        w = self.w
-        self.words = {
-            name: w.let(f"load i64, ptr {w.at('%words', 8 * i)}") for i, name in enumerate(WORDS)
-        }
-        names = ("slopes", "scatter", "block", "work", "V", "v", "mu", "low", "high", "u", "K",
-                 "k", "sums")  # fmt: skip
-        self.pointer = {name: w.let(f"inttoptr i64 {self.words[name]} to ptr") for name in names}
-        s = self.sizes
-        strides = {
-            "V": s.narrow, "W": s.wide, "Q": s.wide, "M": s.padded(s.m), "L": s.padded(s.m),
-            "X": s.solved, "y": s.lanes, "F": s.wide, "H": s.wide,
-        }  # fmt: skip
-        places = {**{k: v for k, v in s.block.items() if k != "end"}, **s.work}
+    def text(self) -> str:
+        """The function."""
+        w, s = self.w, self.sizes
         self.m = {
-            name: Matrix(w.behind(self.pointer["work"], place), strides.get(name, 1))
-            for name, place in places.items()
+            name: Matrix(w.behind("%work", place), s.strides.get(name, 1))
+            for name, place in s.work.items()
         }
-        with w.each(self.words["first"], self.words["last"]) as b:
-            self.problem(b)
-        head = f"define void @{SYMBOL}(ptr %words)"
-        begin = f'target triple = "{triple}"\n' if triple else ""
-        return begin + w.function(head) + w.declarations() + "\n"
+        for name in ("V", "v"):
+            count = s.end["v"] if name == "V" else s.narrow
+            with w.each(0, count, s.lanes) as i:
+                x = w.load(w.behind(w.behind("%end", s.end[name]), i), wide=True)
+                w.store(x, w.behind(self.m[name].address, i), wide=True)
+        self.mu = w.load(self.of_record("mu"))
+        self.Q_ux = Matrix(w.place(self.m["Q"], s.n), s.wide)
+        self.g_u = Matrix(w.behind(self.m["g"].address, s.n), 1)
+        self.X = Matrix(w.behind(self.m["E"].address, s.padded(s.m)), s.strides["E"])
+        with w.each(w.plus("%stages", -1), -1, -1) as t:
+            block = w.behind("%blocks", w.times(t, "%block_size"))
+            self.stage(w.behind("%table", w.times(t, s.row["end"])), block)
+        arguments = [f"ptr %{name}" for name in ARGUMENTS] + [f"i64 %{name}" for name in COUNTS]
+        return w.function(f"define internal void @plan_backward({', '.join(arguments)})")
 
-    def copy(self, source: str, target: str, count: int) -> None:
-        """Copy some numbers."""
-        with self.w.each(0, count) as i:
-            self.w.store(self.w.load(self.w.behind(source, i)), self.w.behind(target, i))
+    def of_record(self, name: str) -> str:
+        """The address of a number of the record."""
+        return self.w.behind("%record", self.places[name])
 
-    def problem(self, b: str) -> None:
-        """The loop over the stages of one problem."""
-        w, s, m = self.w, self.sizes, self.m
-        self.copy(self.pointer["block"], self.pointer["work"], s.block["end"])
-        V = w.behind(self.pointer["V"], w.times(b, s.n * s.narrow))
-        v = w.behind(self.pointer["v"], w.times(b, s.narrow))
-        self.copy(V, m["V"].address, s.n * s.narrow)
-        self.copy(v, m["v"].address, s.narrow)
-        self.mu = w.load(w.behind(self.pointer["mu"], b))
-        self.sums = w.behind(self.pointer["sums"], w.times(b, 3))
-        last = w.plus(self.words["stages"], -1)
-        with w.each(last, -1, -1) as t:
-            self.stage(b, w.plus(w.times(t, self.words["problems"]), b))
-        self.copy(m["v"].address, v, s.narrow)
+    def add_to(self, name: str, x: str) -> None:
+        """Add to a number of the record."""
+        at = self.of_record(name)
+        self.w.store(self.w.op("fadd", self.w.load(at), x), at)
 
-    def stage(self, b: str, row: str) -> None:
-        """One stage; row: its number among all stages of all problems."""
+    def grow(self, name: str, x: str) -> None:
+        """Replace a number of the record by a larger one."""
+        w, at = self.w, self.of_record(name)
+        before = w.load(at)
+        w.store(w.pick(w.less(before, x), x, before), at)
+
+    def stage(self, row: str, block: str) -> None:
+        """One stage: its row of the plan and its slopes."""
         w, s, m = self.w, self.sizes, self.m
         n, k = s.n, s.m
-        slopes = w.behind(self.pointer["slopes"], w.times(row, self.words["slope_count"]))
-        with w.each(0, self.words["scatter_count"]) as e:
-            pair = w.let(
-                f"getelementptr inbounds i64, ptr {self.pointer['scatter']}, i64 {w.times(e, 2)}"
-            )
-            slope = w.let(f"load i64, ptr {pair}")
+        with w.each(0, "%scatter_count") as e:
+            pair = w.let(f"getelementptr inbounds i64, ptr %scatter, i64 {w.times(e, 2)}")
+            source = w.let(f"load i64, ptr {pair}")
             place = w.let(f"load i64, ptr {w.at(pair, 8)}")
-            w.store(w.load(w.behind(slopes, slope)), w.behind(self.pointer["work"], place))
-        v = m["v"].address
-        w.combine(v, v, (m["gap"], 0), m["V"], n, s.narrow)
-        with w.each(0, n) as i:
-            w.combine(w.place(m["W"], i), None, (m["V"], i), m["F"], n, s.wide)
-        with w.each(0, n + k) as a:
-            w.combine(w.place(m["Q"], a), w.place(m["H"], a), (m["F"], a), m["W"], n, s.wide)
-        w.combine(m["g"].address, m["gradient"].address, (m["v"], 0), m["F"], n, s.wide)
-        self.force_matrix()
-        self.g_u = Matrix(w.behind(m["g"].address, n), 1)
-        self.Q_ux = Matrix(w.place(m["Q"], n), s.wide)
+            w.store(w.load(w.behind(block, source)), w.behind("%work", place))
+        F, gap = Matrix(w.behind(block, s.block["F"]), s.wide), w.behind(block, s.block["gap"])
+        v, gradient = m["v"].address, w.behind(block, s.block["gradient"])
+        w.combine(v, v, (Matrix(gap, 1), 0), m["V"], n, s.narrow)
+        w.products(m["W"], None, m["V"], F, n, (n, s.wide))
+        w.products(m["Q"], m["H"], F, m["W"], n, (n + k, s.wide), below=True)
+        w.combine(m["g"].address, gradient, (m["v"], 0), F, n, s.wide)
+        with w.each(n, n + k) as i:
+            self.grow("scale", w.entry_of(m["Q"], i, i))
+        self.solve_all(masked=False)
         with w.each(0, k) as i:
-            w.store(ONE, w.place(m["free"], i))
-        if self.limited:
-            self.room(b, row)
-            self.best_within()
-        self.factor()
-        with w.each(0, k) as i:
-            free = w.load(w.place(m["free"], i))
-            minus = w.let(f"fneg {DOUBLE} {free}")
-            with w.each(0, n) as j:
-                x = w.op("fmul", minus, w.entry_of(self.Q_ux, i, j))
-                w.store(x, w.place(m["X"], i, j))
-            w.store(w.op("fmul", minus, w.entry_of(self.g_u, i)), w.place(m["X"], i, n))
-        self.solve(m["X"], s.solved)
-        if not self.limited:
-            with w.each(0, k) as i:
-                w.store(w.entry_of(m["X"], i, n), w.place(m["k"], i))
-        self.results(row)
-        with w.each(0, n) as i:
-            w.combine(w.place(m["V"], i), w.place(m["Q"], i), (self.Q_ux, i), m["X"], k, s.narrow)
+            w.store(w.entry_of(self.X, i, n), w.place(m["k"], i))
+        if s.limited:
+            self.keep_limits(w.behind(row, s.row["u"]))
+        self.results(w.behind(row, s.row["gains"]))
+        w.products(m["V"], m["Q"], self.Q_ux, self.X, k, (n, s.narrow), below=True)
         with w.each(0, n) as i, w.each(0, i) as j:
             w.store(w.entry_of(m["V"], i, j), w.place(m["V"], j, i))
         w.combine(v, m["g"].address, (m["k"], 0), self.Q_ux, k, s.narrow)
 
-    def force_matrix(self) -> None:
-        """M = Q_uu + mu, from its entries below the diagonal."""
-        w, n, Q, M = self.w, self.sizes.n, self.m["Q"], self.m["M"]
-        with w.each(0, self.sizes.m) as i:
-            row = w.plus(i, n)
-            with w.each(0, i) as j:
-                x = w.entry_of(Q, row, w.plus(j, n))
-                w.store(x, w.place(M, i, j))
-                w.store(x, w.place(M, j, i))
-            w.store(w.op("fadd", w.entry_of(Q, row, row), self.mu), w.place(M, i, i))
+    def solve_all(self, *, masked: bool) -> None:
+        """(K, k) of the forces, or of the free ones among them."""
+        w, s = self.w, self.sizes
+        solved = s.padded(s.n + 1)
+        self.fill(masked=masked)
+        with w.each(0, s.m) as i:
+            sign = MINUS
+            if masked:
+                sign = w.let(f"fneg {DOUBLE} {w.entry_of(self.m['free'], i)}")
+            spread = w.spread(sign)
+            with w.each(0, solved, s.lanes) as j:
+                x = w.load(w.place(self.Q_ux, i, j), wide=True)
+                w.store(w.op("fmul", spread, x, wide=True), w.place(self.X, i, j), wide=True)
+            w.store(w.op("fmul", sign, w.entry_of(self.g_u, i)), w.place(self.X, i, s.n))
+        self.eliminate(solved)
 
-    def factor(self) -> None:
-        """M among the free forces as L D L^T; ones for the others."""
-        w, m, k = self.w, self.m, self.sizes.m
-        L, D, free = m["L"], m["D"], m["free"]
+    def fill(self, *, masked: bool) -> None:
+        """Q_uu + mu on and above the diagonal of E; without the forces at limits if masked."""
+        w, m, s = self.w, self.m, self.sizes
+        zero = number(0.0, DOUBLE, s.lanes)
+        with w.each(0, s.m) as j:
+            with w.each(0, s.padded(s.m), s.lanes) as i:
+                w.store(zero, w.place(m["E"], j, i), wide=True)
+            free = w.entry_of(m["free"], j) if masked else ONE
+            with w.each(j, s.m) as i:
+                x = w.entry_of(m["Q"], w.plus(i, s.n), w.plus(j, s.n))
+                if masked:
+                    both = w.op("fmul", free, w.entry_of(m["free"], i))
+                    x = w.op("fmul", x, both)
+                w.store(x, w.place(m["E"], j, i))
+            at = w.place(m["E"], j, j)
+            more = w.op("fadd", self.mu, w.op("fsub", ONE, free)) if masked else self.mu
+            w.store(w.op("fadd", w.load(at), more), at)
 
-        def entry(i: str, j: str) -> str:
-            """The entry minus what earlier columns have taken."""
-            x = w.op(
-                "fmul",
-                w.entry_of(m["M"], i, j),
-                w.op("fmul", w.entry_of(free, i), w.entry_of(free, j)),
-            )
-            return w.total(
-                x, j, lambda c: (
-                    w.let(f"fneg {DOUBLE} {w.entry_of(L, i, c)}"),
-                    w.op("fmul", w.entry_of(L, j, c), w.entry_of(D, c)),
-                )
-            )  # fmt: skip
-
-        with w.each(0, k) as j:
-            held = w.op("fsub", ONE, w.entry_of(free, j))
-            pivot = w.op("fadd", entry(j, j), held)
+    def eliminate(self, width: int) -> None:
+        """Solve with the matrix in E: its columns behind, so many, become the solution."""
+        w, m, s = self.w, self.m, self.sizes
+        E, inverse = m["E"], m["inverse"]
+        with w.each(0, s.m) as j:
+            pivot = w.entry_of(E, j, j)
             # a pivot that is not positive has no minimum: NaN tells the solver
-            sound = w.less(ZERO, pivot)
-            pivot = w.pick(sound, pivot, number(float("nan"), DOUBLE))
-            w.store(pivot, w.place(D, j))
-            with w.each(w.plus(j, 1), k) as i:
-                w.store(w.op("fdiv", entry(i, j), pivot), w.place(L, i, j))
+            pivot = w.pick(w.less(ZERO, pivot), pivot, number(float("nan"), DOUBLE))
+            over = w.op("fdiv", MINUS, pivot)
+            w.store(w.let(f"fneg {DOUBLE} {over}"), w.place(inverse, j))
+            row = w.place(E, j)
+            with w.each(w.plus(j, 1), s.m) as i:
+                factor = w.op("fmul", w.entry_of(E, j, i), over)
+                w.add(w.place(E, i), factor, row, s.padded(s.m) + width)
+        with w.each(s.m - 1, -1, -1) as i:
+            spread, row = w.spread(w.entry_of(inverse, i)), w.place(self.X, i)
+            with w.each(0, width, s.lanes) as j:
+                at = w.behind(row, j)
+                w.store(w.op("fmul", w.load(at, wide=True), spread, wide=True), at, wide=True)
+            with w.each(0, i) as a:
+                factor = w.let(f"fneg {DOUBLE} {w.entry_of(E, a, i)}")
+                w.add(w.place(self.X, a), factor, row, width)
 
-    def solve(self, X: Matrix, width: int) -> None:
-        """Replace the rows of X by those of the solution of L D L^T."""
-        w, k, L = self.w, self.sizes.m, self.m["L"]
-        with w.each(0, k) as i:
-            row = w.place(X, i)
-            w.combine(row, row, (Matrix(w.place(L, i), 1), 0), X, i, width, minus=True)
-        with w.each(0, k) as i:
-            pivot = w.spread(w.entry_of(self.m["D"], i))
-            with w.each(0, width, w.lanes) as j:
-                at = w.place(X, i, j)
-                w.store(w.op("fdiv", w.load(at, wide=True), pivot, wide=True), at, wide=True)
-        with w.each(w.plus(k, -1), -1, -1) as i:
-            row, after = w.place(X, i), w.plus(i, 1)
-            below = Matrix(w.place(L, after, i), L.stride)
-            count = w.let(f"sub i64 {k - 1}, {i}")
-            w.combine(
-                row, row, (below, 0), Matrix(w.place(X, after), X.stride), count, width, minus=True
-            )
-
-    def room(self, b: str, row: str) -> None:
-        """Least and greatest k, and the k nearest to zero."""
-        w, m, k = self.w, self.m, self.sizes.m
-        at, of = w.times(row, k), w.times(b, k)
-        with w.each(0, k) as i:
-            u = w.load(w.behind(self.pointer["u"], w.plus(at, i)))
-            limits = []
+    def keep_limits(self, u: str) -> None:
+        """Replace (K, k) where k leaves its limits."""
+        w, m, s = self.w, self.m, self.sizes
+        with w.each(0, s.m) as i:
             for name in ("low", "high"):
-                limit = w.load(w.behind(self.pointer[name], w.plus(of, i)))
-                limits.append(w.op("fsub", limit, u))
-                w.store(limits[-1], w.place(m[name], i))
-            w.store(w.clip(ZERO, *limits), w.place(m["k"], i))
+                limit = w.load(w.behind(f"%{name}", i))
+                limit = w.op("fsub", limit, w.load(w.behind(u, i)))
+                w.store(limit, w.place(m[name], i))
+
+        def outside(i: str, so_far: Sequence[str]) -> list[str]:
+            x = w.entry_of(m["k"], i)
+            low, high = (w.entry_of(m[name], i) for name in ("low", "high"))
+            either = w.let(f"or i1 {w.less(x, low)}, {w.less(high, x)}")
+            return [w.let(f"or i1 {so_far[0]}, {either}")]
+
+        (violated,) = w.accumulate("i1", ["false"], s.m, outside)
+        with w.when(violated):
+            self.best_within()
+            self.solve_all(masked=True)
+            with w.each(0, s.m) as i:
+                w.store(w.entry_of(m["k"], i), w.place(self.X, i, s.n))
 
     def clipped(self, x: str, i: str) -> str:
         """A number as entry i of k, within its limits."""
         w, m = self.w, self.m
         return w.clip(x, w.entry_of(m["low"], i), w.entry_of(m["high"], i))
 
-    def slope_at(self, at: Matrix, i: str) -> str:
-        """Entry i of the gradient g_u + M k."""
-        w, M = self.w, self.m["M"]
-        return w.total(
-            w.entry_of(self.g_u, i),
-            self.sizes.m,
-            lambda j: (w.entry_of(M, i, j), w.entry_of(at, j)),
-        )
-
     def best_within(self) -> None:
-        """K within the limits: along coordinates, then by Newton among the free ones if lower."""
-        w, m, k = self.w, self.m, self.sizes.m
-        with w.each(0, ROUNDS):
-            with w.each(0, SWEEPS), w.each(0, k) as i:
-                step = w.op("fdiv", self.slope_at(m["k"], i), w.entry_of(m["M"], i, i))
-                x = w.op("fsub", w.entry_of(m["k"], i), step)
-                w.store(self.clipped(x, i), w.place(m["k"], i))
-            self.find_free()
-            self.factor()
+        """K within the limits, by active sets: Newton's step among the free forces, to the limit.
+
+        A step that a limit cuts short holds that force; after a whole one, the force is released
+        whose gradient points inside the most, until there is none.
+        """
+        w, m, s = self.w, self.m, self.sizes
+        k, again = s.m, m["again"].address
+        with w.each(0, k) as i:  # Q_uu + mu, whole
+            with w.each(0, w.plus(i, 1)) as j:
+                x = w.entry_of(m["Q"], w.plus(i, s.n), w.plus(j, s.n))
+                for place in (w.place(m["M"], i, j), w.place(m["M"], j, i)):
+                    w.store(x, place)
+            at = w.place(m["M"], i, i)
+            w.store(w.op("fadd", w.load(at), self.mu), at)
+            w.store(self.clipped(w.entry_of(m["k"], i), i), w.place(m["k"], i))
+        self.slopes()
+        with w.each(0, k) as i:
+            outward = w.less(self.inward(i), ZERO)
+            inside = w.op("fsub", w.entry_of(m["k"], i), self.bound(i, w.entry_of(m["slope"], i)))
+            held = w.let(f"and i1 {outward}, {w.let(f'fcmp oeq {DOUBLE} {inside}, {ZERO}')}")
+            w.store(w.pick(held, ZERO, ONE), w.place(m["free"], i))
+        w.store(ONE, again)
+        with w.each(0, ROUNDS * k), w.when(w.less(ZERO, w.load(again))):
+            self.fill(masked=True)
             with w.each(0, k) as i:
                 x = w.op("fmul", w.entry_of(m["slope"], i), w.entry_of(m["free"], i))
-                w.store(w.let(f"fneg {DOUBLE} {x}"), w.place(m["y"], i))
-            self.solve(m["y"], self.sizes.lanes)
+                w.store(w.let(f"fneg {DOUBLE} {x}"), w.place(self.X, i))
+            self.eliminate(s.lanes)
+
+            def room(i: str, so_far: Sequence[str]) -> list[str]:
+                y, x = w.entry_of(self.X, i), w.entry_of(m["k"], i)
+                bound = self.bound(i, w.let(f"fneg {DOUBLE} {y}"))
+                length = w.op("fdiv", w.op("fsub", bound, x), y)
+                moves = w.let(f"fcmp one {DOUBLE} {y}, {ZERO}")
+                shorter = w.let(f"and i1 {moves}, {w.less(length, so_far[0])}")
+                index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                return [w.pick(shorter, length, so_far[0]), w.pick(shorter, index, so_far[1])]
+
+            length, stopped = w.accumulate(DOUBLE, [ONE, MINUS], k, room)
             with w.each(0, k) as i:
-                x = w.op("fadd", w.entry_of(m["k"], i), w.entry_of(m["y"], i))
-                w.store(self.clipped(x, i), w.place(m["moved"], i))
-            lower = w.less(self.height(m["moved"]), self.height(m["k"]))
-            with w.each(0, k) as i:
-                x = w.pick(lower, w.entry_of(m["moved"], i), w.entry_of(m["k"], i))
-                w.store(x, w.place(m["k"], i))
-        self.find_free()
-        worst = w.behind(self.sums, 2)
+                y = w.entry_of(self.X, i)
+                x = self.clipped(w.fma(length, y, w.entry_of(m["k"], i)), i)
+                index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                this = w.let(f"fcmp oeq {DOUBLE} {index}, {stopped}")
+                bound = self.bound(i, w.let(f"fneg {DOUBLE} {y}"))
+                w.store(w.pick(this, bound, x), w.place(m["k"], i))
+                w.store(w.pick(this, ZERO, w.entry_of(m["free"], i)), w.place(m["free"], i))
+            self.slopes()
+            with w.when(w.less(stopped, ZERO)):
+
+                def release(i: str, so_far: Sequence[str]) -> list[str]:
+                    pull = w.op("fsub", ONE, w.entry_of(m["free"], i))
+                    pull = w.op("fmul", pull, self.inward(i))
+                    more = w.less(so_far[0], pull)
+                    index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                    return [w.pick(more, pull, so_far[0]), w.pick(more, index, so_far[1])]
+
+                least = w.op("fmul", number(LEAST_PULL, DOUBLE), self.largest_slope())
+                _, index = w.accumulate(DOUBLE, [least, MINUS], k, release)
+                w.store(w.op("fadd", index, ONE), again)  # 0 where none is released
+                with w.when(w.less(MINUS, index)):
+                    one = w.let(f"fptosi {DOUBLE} {index} to i64")
+                    w.store(ONE, w.place(m["free"], one))
         with w.each(0, k) as i:
             x = w.entry_of(m["k"], i)
             step = w.op("fdiv", w.entry_of(m["slope"], i), w.entry_of(m["M"], i, i))
             off = w.op("fsub", x, self.clipped(w.op("fsub", x, step), i))
-            off = w.pick(w.less(off, ZERO), w.let(f"fneg {DOUBLE} {off}"), off)
-            before = w.load(worst)
-            w.store(w.pick(w.less(before, off), off, before), worst)
+            self.grow("limit error", w.pick(w.less(off, ZERO), w.let(f"fneg {DOUBLE} {off}"), off))
 
-    def height(self, at: Matrix) -> str:
-        """The value g_u k + k M k / 2 = k (g_u + gradient) / 2."""
-        w = self.w
-
-        def term(i: str) -> tuple[str, str]:
-            both = w.op("fadd", self.slope_at(at, i), w.entry_of(self.g_u, i))
-            return w.op("fmul", HALF, w.entry_of(at, i)), both
-
-        return w.total(ZERO, self.sizes.m, term)
-
-    def find_free(self) -> None:
-        """The gradient, and 0 for each force that it holds at a limit, 1 for the others."""
+    def slopes(self) -> None:
+        """The gradient g_u + M k."""
         w, m = self.w, self.m
         with w.each(0, self.sizes.m) as i:
-            x, slope = w.entry_of(m["k"], i), self.slope_at(m["k"], i)
-            low, high = w.entry_of(m["low"], i), w.entry_of(m["high"], i)
-            down = w.let(f"and i1 {w.let(f'fcmp ole {DOUBLE} {x}, {low}')}, {w.less(ZERO, slope)}")
-            up = w.let(f"and i1 {w.let(f'fcmp oge {DOUBLE} {x}, {high}')}, {w.less(slope, ZERO)}")
-            held = w.let(f"or i1 {down}, {up}")
-            w.store(w.pick(held, ZERO, ONE), w.place(m["free"], i))
-            w.store(slope, w.place(m["slope"], i))
+            terms = lambda j: (w.entry_of(m["M"], i, j), w.entry_of(m["k"], j))  # noqa: E731
+            x = w.total(w.entry_of(self.g_u, i), self.sizes.m, terms)
+            w.store(x, w.place(m["slope"], i))
 
-    def results(self, row: str) -> None:
-        """Write K and k, and add to the sums."""
+    def largest_slope(self) -> str:
+        """The largest entry of g_u."""
+        w = self.w
+
+        def body(i: str, so_far: Sequence[str]) -> list[str]:
+            x = w.entry_of(self.g_u, i)
+            x = w.pick(w.less(x, ZERO), w.let(f"fneg {DOUBLE} {x}"), x)
+            return [w.pick(w.less(so_far[0], x), x, so_far[0])]
+
+        return w.accumulate(DOUBLE, [ZERO], self.sizes.m, body)[0]
+
+    def bound(self, i: str, slope: str) -> str:
+        """The limit towards which a force with this gradient goes."""
+        w, m = self.w, self.m
+        return w.pick(w.less(ZERO, slope), w.entry_of(m["low"], i), w.entry_of(m["high"], i))
+
+    def inward(self, i: str) -> str:
+        """How much the gradient pulls a force at a limit inside; negative: it holds it there."""
+        w, m = self.w, self.m
+        slope, x = w.entry_of(m["slope"], i), w.entry_of(m["k"], i)
+        at_low = w.let(f"fcmp ole {DOUBLE} {x}, {w.entry_of(m['low'], i)}")
+        return w.pick(at_low, w.let(f"fneg {DOUBLE} {slope}"), slope)
+
+    def results(self, gains: str) -> None:
+        """Write (K, k), and add to the record: Q_uu k = -g_u where no limit holds a force."""
         w, s, m = self.w, self.sizes, self.m
-        K = Matrix(w.behind(self.pointer["K"], w.times(row, s.m * s.n)), s.n)
-        k = w.behind(self.pointer["k"], w.times(row, s.m))
         with w.each(0, s.m) as i:
-            with w.each(0, s.n) as j:
-                w.store(w.entry_of(m["X"], i, j), w.place(K, i, j))
-            w.store(w.entry_of(m["k"], i), w.behind(k, i))
-        linear = w.total(
-            w.load(self.sums), s.m, lambda i: (w.entry_of(m["k"], i), w.entry_of(self.g_u, i))
-        )
-        w.store(linear, self.sums)
+            row = w.behind(gains, w.times(i, s.n + 1))
+            with w.each(0, s.padded(s.n + 1), s.lanes) as j:  # what is too long is written over
+                w.store(w.load(w.place(self.X, i, j), wide=True), w.behind(row, j), wide=True)
+        terms = lambda i: (w.entry_of(m["k"], i), w.entry_of(self.g_u, i))  # noqa: E731
+        self.add_to("linear", w.total(ZERO, s.m, terms))
 
         def curved(i: str) -> tuple[str, str]:
-            pull = w.op("fsub", self.slope_at(m["k"], i), w.entry_of(self.g_u, i))
-            return w.op("fmul", HALF, w.entry_of(m["k"], i)), pull
+            """K_i Q_uu k of the row i, from the entries of Q below its diagonal."""
+            row, x = w.plus(i, s.n), w.entry_of(m["k"], i)
+            entry = w.op("fadd", w.entry_of(m["Q"], row, row), self.mu)
+            pull = w.total(
+                w.op("fmul", w.op("fmul", HALF, entry), x), i,
+                lambda j: (w.entry_of(m["Q"], row, w.plus(j, s.n)), w.entry_of(m["k"], j)),
+            )  # fmt: skip
+            return x, pull
 
-        at = w.behind(self.sums, 1)
-        w.store(w.total(w.load(at), s.m, curved), at)
+        self.add_to("curved", w.total(ZERO, s.m, curved))

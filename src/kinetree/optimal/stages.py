@@ -28,7 +28,6 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
@@ -342,28 +341,6 @@ class StageSlopes:
     gradient: Pattern
     hessian: Pattern
     columns: Graph | None = None
-
-    @property
-    def size(self) -> int:
-        """The number of slopes."""
-        return self.graph.outputs[0].size + (self.A.places.size + self.B.places.size) * (
-            self.columns is not None
-        )
-
-    def kernel(self) -> Callable[[Array, Array, Array, Array], tuple[Array, Array]]:
-        """The compiled function of the arguments of `graph`: slopes (..., size), and l by cost."""
-        stage = Kernel(self.graph, "stage of a plan", dtypes=("float64",))
-        if self.columns is None:
-            return stage
-        column = Kernel(self.columns, "column of a stage", dtypes=("float64",))
-        one = np.eye(self.columns.inputs[-1].size)
-
-        def both(x: Array, u: Array, p: Array, following: Array) -> tuple[Array, Array]:
-            slopes, costs = stage(x, u, p, following)
-            columns = column(*(a[..., None, :] for a in (x, u, p)), one)
-            return np.concatenate([slopes, columns.reshape(*slopes.shape[:-1], -1)], -1), costs
-
-        return both
 
 
 def stage_slopes(this: Transcription) -> StageSlopes:

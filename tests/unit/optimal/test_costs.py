@@ -56,10 +56,9 @@ def stationary(problem, found, q0, dq0=None, *, scale=1e-3, tolerance=1e-9):
 def slopes_of(problem, x, u):
     """A and B of a state, (rates, rates) and (rates, m)."""
     solver = problem.solver
-    p = np.zeros(solver.this.layout.size)
-    slopes, _ = solver.stage(x, u, p, x)
-    matrices = solver.slopes.A, solver.slopes.B
-    return [np.where(a.places >= 0, slopes[a.places], a.numbers) for a in matrices]
+    n, m, wide = solver.sizes.n, solver.sizes.m, solver.sizes.wide
+    blocks, _ = solver.slopes(np.stack([x, x]), u[None], np.zeros((2, solver.sizes.p)))
+    return np.split(blocks[0, : n * wide].reshape(n, wide)[:, : n + m], [n], axis=1)
 
 
 @pytest.mark.parametrize("columns", [False, True], ids=["graph", "columns"])
@@ -123,7 +122,7 @@ def test_held_feet_stay_where_they_are():
             "effort": optimal.Effort(weight=1e-5),
         },
     )  # fmt: skip
-    assert problem.solver.slopes.columns is not None
+    assert problem.solver.column is not None
     found = problem.solve(q, tolerance=1e-11)
     stationary(problem, found, q)
     assert np.abs(robot.constraint_errors(found.q)).max() < 1e-9

@@ -1,11 +1,14 @@
 """Plans of iLQR against IPOPT, a dense reference with bounds, differences, and laws."""
 
+import platform
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
+from kinetree.scalars import cos, sin
 
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
 
@@ -123,6 +126,7 @@ def test_a_robot_with_a_free_base_uses_its_tangent_space():
 
 
 def test_many_problems_at_once_are_those_one_by_one():
+    """Bit for bit: every problem of many is solved as it would be alone."""
     robot, rng = kt.robots.double_pendulum(), np.random.default_rng(2)
     problem = reach(robot, [0.5, 0.5], limits=8.0)
     starts = rng.uniform(-0.5, 0.5, (5, 2))
@@ -130,21 +134,117 @@ def test_many_problems_at_once_are_those_one_by_one():
     assert together.converged.all()
     for b, start in enumerate(starts):
         alone = problem.solve(start, iterations=200, tolerance=1e-12)
-        assert together.cost[b] == pytest.approx(alone.cost, rel=1e-9)
-        np.testing.assert_allclose(together.tau[:, b], alone.tau, atol=1e-3)
+        np.testing.assert_array_equal(together.q[:, b], alone.q)
+        np.testing.assert_array_equal(together.tau[:, b], alone.tau)
+        assert together.cost[b] == alone.cost
 
 
-def test_weights_scaled_together_keep_the_plan():
+def test_bits_do_not_depend_on_the_width_of_vectors(monkeypatch):
+    plans = []
+    for target in ("", "sse2" if platform.machine() in ("x86_64", "AMD64") else "generic"):
+        monkeypatch.setenv("KINETREE_TARGET", target)
+        problem = reach(kt.robots.double_pendulum(), [0.9, 0.4], limits=7.0)
+        plans.append(problem.solve([0, 0], [0.3, -0.2], iterations=6))
+    np.testing.assert_array_equal(plans[0].tau, plans[1].tau)
+    np.testing.assert_array_equal(plans[0].gains, plans[1].gains)
+
+
+@pytest.mark.parametrize("limits", [None, 10.0])
+def test_iterations_without_llvm_are_the_same(limits, monkeypatch):
+    """Some of them fail to find a better plan, and go on with more regularisation."""
+    plans = []
+    for there in (True, False):
+        monkeypatch.setattr("kinetree.optimal.ilqr.has_llvm", lambda there=there: there)
+        problem = optimal.Problem(
+            kt.robots.double_pendulum(), dt=0.02, steps=60, actuated=["elbow"], limits=limits,
+            costs=[
+                optimal.Posture(target=[np.pi, 0], final=500), optimal.Rates(final=50),
+                optimal.Effort(weight=0.01),
+            ],
+        )  # fmt: skip
+        plans.append(problem.solve([0.2, 0.1], iterations=30))
+    compiled, plain = plans
+    assert plain.costs == pytest.approx(compiled.costs, rel=1e-6)
+    for key in ("iteration", "length", "mu", "expected", "cost"):
+        both = [[row[key] for row in one.history] for one in plans]
+        assert both[0] == pytest.approx(both[1], rel=1e-4)
+    np.testing.assert_allclose(plain.tau, compiled.tau, atol=1e-4)
+
+
+def test_limits_are_kept_by_the_best_change_of_every_step():
+    """The error of the quadratic problems with bounds, and their optimum at the end."""
+    problem = reach(kt.robots.panda(), PANDA + 0.8, limits=12.0)
+    found = problem.solve(PANDA, iterations=60)
+    assert max(row["limit error"] for row in found.history) < 1e-10
+    assert (np.abs(found.tau) == 12.0).sum() > 20
+
+
+def test_convergence_is_of_second_order_where_residuals_vanish():
+    """Targets are those of a motion: the expected decrease squares in every iteration."""
+    robot, rng, N = kt.robots.double_pendulum(), np.random.default_rng(0), 30
+    tau = rng.normal(size=(N + 1, 2))
+    q, dq = [np.array([0.3, -0.4])], [np.zeros(2)]
+    for force in tau[:-1]:
+        after = robot.step(q[-1], dq[-1], force, 0.02, method="semi_implicit_euler")
+        for states, x in zip((q, dq), after, strict=True):
+            states.append(x)
+    problem = optimal.Problem(
+        robot, dt=0.02, steps=N, limits=None,
+        costs=[
+            optimal.Posture(target=np.array(q), weight=10.0, final=100.0),
+            optimal.Rates(target=np.array(dq), weight=1.0),
+            optimal.Effort(target=tau, weight=1e-3),
+        ],
+    )  # fmt: skip
+    found = problem.solve(q[0], guess=0 * tau[:-1], tolerance=1e-24)
+    expected = np.array([row["expected"] for row in found.history])
+    near = np.flatnonzero(expected < 1e-3)
+    assert len(found.history) < 8
+    assert expected[near[1]] < 100 * expected[near[0]] ** 2
+    np.testing.assert_allclose(found.tau, tau[:-1], atol=1e-9)
+
+
+def upright(t, q, dq, tau):
+    """Zero for both arms upright, whichever way round."""
+    first, second = q[0], q[0] + q[1]
+    return np.array([1 + cos(first), sin(first), 1 + cos(second), sin(second)])
+
+
+def test_swing_up_succeeds_from_random_starts():
+    """The elbow alone lifts both arms, from any angles; 200 of 200 starts of this seed succeed."""
+    rng = np.random.default_rng(0)
+    problem = optimal.Problem(
+        kt.robots.double_pendulum(), dt=0.02, steps=200, actuated=["elbow"], limits=10.0,
+        costs={
+            "upright": optimal.Residual(function=upright, entries=4, final=1000.0),
+            "still": optimal.Rates(final=100.0),
+            "effort": optimal.Effort(weight=0.01),
+        },
+    )  # fmt: skip
+    q0, dq0 = rng.uniform(-np.pi, np.pi, (200, 2))[:4], rng.uniform(-1, 1, (200, 2))[:4]
+    found = problem.solve(q0, dq0, iterations=300, tolerance=1e-5, tries=16)
+    away = np.angle(np.exp(1j * (found.q[-1] - [np.pi, 0])))
+    assert np.abs(away).max() < 0.05
+    assert np.abs(found.dq[-1]).max() < 0.1
+    assert np.abs(found.tau).max() <= 10.0
+    again = problem.solve(q0[1], dq0[1], iterations=300, tolerance=1e-5, tries=16, seed=3)
+    assert again.single
+    assert again.cost < 2.0
+
+
+@pytest.mark.parametrize("scale", [7.0, 1e-9])
+def test_weights_scaled_together_keep_the_plan(scale):
     robot = kt.robots.double_pendulum()
     one = reach(robot, [0.5, 0.5])
     scaled = {
-        name: type(x)(target=x.target, weight=7 * x.weight, final=7 * x.final)
+        name: type(x)(target=x.target, weight=scale * x.weight, final=scale * x.final)
         for name, x in one.costs.items()
     }
-    first = one.solve([0, 0], tolerance=1e-13)
-    second = one.with_costs(**scaled).solve([0, 0], tolerance=1e-13)
+    first, second = (problem.solve([0, 0]) for problem in (one, one.with_costs(**scaled)))
+    assert second.converged
+    assert len(second.history) == len(first.history)
     np.testing.assert_allclose(first.tau, second.tau, atol=1e-5)
-    assert second.cost == pytest.approx(7 * first.cost, rel=1e-9)
+    assert second.cost == pytest.approx(scale * first.cost, rel=1e-9)
 
 
 def test_a_plan_from_halfway_is_its_second_half():
@@ -242,6 +342,14 @@ def test_starts_and_guesses_without_sense_are_refused():
         {"q0": [np.nan, 0]},
         {"q0": np.zeros((0, 2))},
         {"guess": np.zeros((2, 2))},
+        {"guess": np.full((5, 2), np.nan)},
+        {"guess": "hold"},
+        {"iterations": -1},
+        {"tolerance": np.nan},
+        {"tolerance": -1.0},
+        {"seconds": np.nan},
+        {"tries": 0},
+        {"seed": -1, "tries": 2},
     ):
         with pytest.raises(KinetreeError):
             problem.solve(**given)

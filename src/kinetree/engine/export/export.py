@@ -10,6 +10,7 @@ from kinetree.engine.export.c import write_c, write_cpp
 from kinetree.engine.export.firmware import ExportedCode, write_target
 from kinetree.engine.export.header import HONOURING, About, header
 from kinetree.engine.export.names import chosen_name, function_name, short_name
+from kinetree.engine.export.plans import HasIteration, write_iteration
 from kinetree.engine.export.program import DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_julia, write_matlab, write_numpy
 from kinetree.engine.export.self_test import write_driver
@@ -80,8 +81,19 @@ def export(
 ) -> ExportedCode: ...
 
 
+@overload
 def export(
-    robot: HasModel | Model,
+    robot: HasIteration,
+    quantity: Literal["c", "c99"],
+    *,
+    target: TargetName | None = None,
+    dtype: Dtype | None = None,
+    name: str | None = None,
+) -> ExportedCode: ...
+
+
+def export(
+    robot: HasModel | Model | HasIteration,
     quantity: str,
     language: LanguageName = "c",
     *,
@@ -99,7 +111,8 @@ def export(
     """Write a quantity of the robot as the text of one self-contained function.
 
     Args:
-        robot: the robot, or its model.
+        robot: the robot, or its model. Or a `kinetree.optimal.Problem`, with "c" in the place of a
+            quantity: one iteration of iLQR, for the target "c99" unless another one is named.
         quantity: a quantity that has kernels, such as "inverse_dynamics".
         language: "c" or "c99", "cpp" or "c++" (a header), "numpy" or "python", "matlab" or
             "octave", "julia", "casadi".
@@ -120,6 +133,9 @@ def export(
         no date: the same robot gives the same text. For a target the texts of three files, with
         estimates of cycles and stack: `ExportedCode`.
     """
+    if isinstance(robot, HasIteration):
+        options = (wrenches, frame, expressed, rows, free, libm, driver)
+        return _iteration(robot, quantity, target or "c99", dtype, name, options)
     model = model_of(robot)
     request = Request(
         quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
@@ -148,6 +164,23 @@ def export(
     program = replace(program, dtype=dtype or "double", libm=libm)
     text = spoken.write(program)
     return text + write_driver(program, model) if driver else text
+
+
+def _iteration(
+    problem: HasIteration, language: str, target: str, dtype: str | None, name: str | None,
+    options: tuple[object, ...],
+) -> ExportedCode:  # fmt: skip
+    """One iteration of a problem; the options are those of quantities."""
+    if ALIASES.get(language, language) != "c" or any(options):
+        raise InputError(
+            f"a problem of optimal control is written as kt.export(problem, 'c', target=..., "
+            f"dtype=..., name=...); expected 'c', not {language!r}, and no option of a quantity."
+        )
+    _check_target(target, "c", dtype, libm=False, driver=False)
+    this, facts = problem.iteration(), find_target(target)
+    called = short_name(function_name(this.model.name, "ilqr"))
+    called = called if name is None else chosen_name(name, ())
+    return write_iteration(this, called, facts, target, dtype or facts.dtypes[0])
 
 
 def _check_target(

@@ -9,7 +9,7 @@ they may overwrite arguments.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 
 SUFFIXES = (".c", ".h", "_test.c")
+INCLUDES = [f"#include <{file}.h>" for file in ("float", "math", "stdbool", "stdint", "string")]
 
 
 @dataclass(frozen=True)
@@ -173,11 +174,11 @@ def size_names(program: Program) -> dict[str, str]:
     return {port.name: f"{program.name}_{port.name.upper()}_SIZE" for port in ports if port.shape}
 
 
-def dialect(program: Program, about: CodeFigures) -> Dialect:
+def dialect(prefix: str, about: CodeFigures) -> Dialect:
     """How the target writes operations: with the kernel's functions, its own, or the library's."""
-    target_dialect = Writing(program.name, program.dtype, fused=about.target != "c99").dialect
+    target_dialect = Writing(prefix, about.dtype, fused=about.target != "c99").dialect
     return (
-        replace(target_dialect, own=partial(function_name, program.name))
+        replace(target_dialect, own=partial(function_name, prefix))
         if about.kernel_bits
         else target_dialect
     )
@@ -185,33 +186,40 @@ def dialect(program: Program, about: CodeFigures) -> Dialect:
 
 def source_text(program: Program, about: CodeFigures) -> str:
     """The file with the function and its helpers."""
-    dtype, name = program.dtype, program.name
+    body, results = target_statements(program, program.name, about)
+    lines = [
+        f"/* {program.header[0]}",
+        f" * For {about.target}; the header has names, units and figures. */",
+        "",
+    ]
+    lines += [f'#include "{program.name}.h"', "", *INCLUDES]
+    lines += ["", *rounding_guard(program.dtype), ""]
+    lines += [helpers(program, about), *function_text(program, body, results)]
+    return "\n".join(lines) + "\n"
+
+
+def target_statements(
+    program: Program, prefix: str, about: CodeFigures
+) -> tuple[list[str], list[list[str]]]:
+    """Statements of the function, and names of its results; prefix: that of the helpers' names."""
+    dtype = program.dtype
     pair = (
-        f"    {dtype} {{sin}};\n    {dtype} {{cos}};\n    {name}_sincos({{}}, &{{sin}}, &{{cos}});"
+        f"    {dtype} {{sin}};\n    {dtype} {{cos}};\n"
+        f"    {prefix}_sincos({{}}, &{{sin}}, &{{cos}});"
         if about.kernel_bits
-        else f"    const {name}_pair {{sin}}_pair = {name}_sincos({{}});\n"
+        else f"    const {prefix}_pair {{sin}}_pair = {prefix}_sincos({{}});\n"
         f"    const {dtype} {{sin}} = {{sin}}_pair.sine;\n"
         f"    const {dtype} {{cos}} = {{sin}}_pair.cosine;"
     )
     spelling = Spelling(
-        operations=dialect(program, about).operations,
+        operations=dialect(prefix, about).operations,
         literal=partial(c_literal, dtype=dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
         pair=pair,
     )
     body, results = statements(program, spelling)
-    body = without_unread(body, results)
-    lines = [
-        f"/* {program.header[0]}",
-        f" * For {about.target}; the header has names, units and figures. */",
-        "",
-    ]
-    lines += [f'#include "{name}.h"', ""]
-    lines += [f"#include <{file}.h>" for file in ("float", "math", "stdbool", "stdint", "string")]
-    lines += ["", *rounding_guard(dtype), ""]
-    lines += [helpers(program, about), *function_text(program, body, results)]
-    return "\n".join(lines) + "\n"
+    return without_unread(body, results), results
 
 
 def without_unread(body: list[str], results: list[list[str]]) -> list[str]:
@@ -236,26 +244,25 @@ def helpers(program: Program, about: CodeFigures) -> str:
 
 def header_text(program: Program, target: Target, about: CodeFigures) -> str:
     """The header: comment, sizes and prototypes."""
+    sizes = size_names(program)
+    ports = {port.name: port for port in (*program.inputs, *program.outputs)}.values()
+    lines = [f"#define {sizes[port.name]} {port.size}" for port in ports if port.shape]
+    return guarded(program, facts(program, target, about), [*lines, "", f"{prototype(program)};"])
+
+
+def guarded(program: Program, remarks: Iterable[str], declared: Sequence[str]) -> str:
+    """A header with the comment of the program and remarks, what is declared, and the self-test."""
     name = program.name
     lines = [f"/* {program.header[0]}"]
-    lines += [
-        f" * {line}".rstrip() for line in (*program.header[1:], "", *facts(program, target, about))
-    ]
+    lines += [f" * {line}".rstrip() for line in (*program.header[1:], "", *remarks)]
     lines += [" */", "", f"#ifndef {name}_H", f"#define {name}_H", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    sizes = size_names(program)
-    for port in {port.name: port for port in (*program.inputs, *program.outputs)}.values():
-        if port.shape:
-            lines.append(f"#define {sizes[port.name]} {port.size}")
-    kind = program.dtype
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", "", *declared]
     lines += [
-        "",
-        f"{prototype(program)};",
         "",
         "/* In the file of the self-test: compares the function with stored results. Returns 0 if",
         " * they agree and 1 if not; *worst is the largest difference as a share of the allowed",
         " * one, so 1 is the limit. */",
-        f"int {name}_self_test({kind} *worst);",
+        f"int {name}_self_test({program.dtype} *worst);",
         "",
         "#ifdef __cplusplus",
         "}",
@@ -281,6 +288,8 @@ def facts(program: Program, target: Target, about: CodeFigures) -> Iterator[str]
             yield f"last place: below {', '.join(used)}."
         if needs_sincos(program):
             yield f"Angles beyond {FAR[FLOAT]:.0f} rad: below {FAR_ERROR}, and slower."
+    elif target.fused:
+        yield "The results differ from kinetree's by roundings."
     else:
         yield "The results differ from the kernel's by roundings: its bits need fused operations,"
         yield "each of which would be a call of the C library. Functions such as exp and tanh, and"

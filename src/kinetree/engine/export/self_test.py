@@ -183,8 +183,8 @@ def unfused(graph: Graph) -> Graph:
 
 def table(program: Program, port: Port, values: Array, word: str) -> Iterator[str]:
     """A table of numbers in hexadecimal, which every C99 compiler reads bit by bit."""
-    rows = values.astype(DTYPES[program.dtype]).reshape(STATES, -1).tolist()
-    yield f"static const {program.dtype} {word}_{port.name}[{STATES}][{port.size}] = {{"
+    rows = values.astype(DTYPES[program.dtype]).reshape(len(values), -1).tolist()
+    yield f"static const {program.dtype} {word}_{port.name}[{len(rows)}][{port.size}] = {{"
     for row in rows:
         yield f"    {{ {', '.join(_exact(x, program.dtype) for x in row)} }},"
     yield "};"
@@ -304,8 +304,8 @@ def self_test(program: Program, *, exact: bool) -> list[str]:
     return [*lines, "    }", f"    return (*worst <= {c_literal(1, kind)}) ? 0 : 1;", "}"]
 
 
-def main(program: Program) -> list[str]:
-    """The program for machines with an output, in a guard."""
+def main(program: Program, what: str = f"{STATES} states") -> list[str]:
+    """The program for machines with an output, in a guard; what: that was compared."""
     return [
         "",
         "#ifdef KINETREE_SELF_TEST_MAIN",
@@ -315,7 +315,7 @@ def main(program: Program) -> list[str]:
         "{",
         f"    {program.dtype} worst;",
         f"    const int verdict = {program.name}_self_test(&worst);",
-        f'    printf("%d states, largest difference %.2f of the allowed one: %s\\n", {STATES},',
+        f'    printf("{what}, largest difference %.2f of the allowed one: %s\\n",',
         '        (double)worst, (verdict == 0) ? "passed" : "FAILED");',
         "    return verdict;",
         "}",

@@ -13,6 +13,7 @@ from typing import Any
 from kinetree.engine.llvm.text import Writer, number, vector
 
 DOUBLE = "double"
+TILES = {1: 8, 2: 6, 3: 4}  # rows that are summed at once, by the vectors of each
 CHUNK = 6  # vectors of a row that are summed at once, in registers
 Index = int | str
 
@@ -88,6 +89,17 @@ class Dense(Writer):
             for n, kind, a, b in zip(names, kinds, begin, later, strict=True)
         ]
         self.do(f"br label %{name}.head")
+        self.label(f"{name}.end")
+
+    @contextmanager
+    def when(self, test: str) -> Generator[None]:
+        """Statements that run only where the test holds."""
+        self.count += 1
+        name = f"when{self.count}"
+        self.do(f"br i1 {test}, label %{name}.then, label %{name}.end")
+        self.label(f"{name}.then")
+        yield
+        self.do(f"br label %{name}.end")
         self.label(f"{name}.end")
 
     def plus(self, i: Index, j: Index) -> str:
@@ -174,6 +186,72 @@ class Dense(Writer):
             totals = self.accumulate(self.kind, first, terms, body)
             for j, total in zip(columns, totals, strict=True):
                 self.store(total, self.behind(out, j), wide=True)
+
+    def products(
+        self, out: Matrix, start: Matrix | None, a: Matrix, b: Matrix, terms: int,
+        shape: tuple[int, int], *, below: bool = False,
+    ) -> None:  # fmt: skip
+        """Write start + a^T b, several rows at once in registers.
+
+        Args:
+            out: rows of whole vectors. start: None: zero. a, b: with so many rows, the terms.
+            shape: rows and columns of `out`.
+            below: only what lies below the diagonal and on it is needed.
+        """
+        rows, width = shape
+        vectors = 1 if below else next(v for v in (3, 2, 1) if width // self.lanes % v == 0)
+        tall = TILES[vectors]
+        whole = rows // tall * tall
+        with self.each(0, whole, tall) as i:
+            self._tiles(out, start, a, b, terms, i, tall, vectors, width, below)
+        if rows > whole:
+            left = rows - whole
+            self._tiles(out, start, a, b, terms, whole, left, vectors, width, below)
+
+    def _tiles(
+        self, out: Matrix, start: Matrix | None, a: Matrix, b: Matrix, terms: int, i: Index,
+        tall: int, vectors: int, width: int, below: bool,
+    ) -> None:  # fmt: skip
+        """The tiles of some rows of `products`, from the left."""
+        columns = range(0, vectors * self.lanes, self.lanes)
+        places = [(q, c) for q in range(tall) for c in columns]
+        with self.each(0, self.plus(i, tall) if below else width, vectors * self.lanes) as j:
+
+            def at(m: Matrix, q: int, c: int) -> str:
+                return self.behind(self.place(m, self.plus(i, q), j), c)
+
+            zero = number(0.0, DOUBLE, self.lanes)
+            sums = [zero if start is None else self.load(at(start, *x), wide=True) for x in places]
+            first = [("ptr", self.place(a, 0, i)), ("ptr", self.place(b, 0, j))]
+            first += [(self.kind, x) for x in sums]
+            with self._loop(0, terms, 1, first) as (_, carried, left, right, *totals):
+                row = [self.load(self.behind(right, c), wide=True) for c in columns]
+                spread = [self.spread(self.load(self.behind(left, q))) for q in range(tall)]
+                carried(
+                    self.behind(left, a.stride), self.behind(right, b.stride),
+                    *(
+                        self.fma(spread[q], row[c // self.lanes], total, wide=True)
+                        for (q, c), total in zip(places, totals, strict=True)
+                    ),
+                )  # fmt: skip
+            for x, total in zip(places, totals, strict=True):
+                self.store(total, at(out, *x), wide=True)
+
+    def add(self, target: str, factor: str, source: str, width: int) -> None:
+        """Add factor times a row to another, in place."""
+        spread = self.spread(factor)
+
+        def one(j: Index) -> None:
+            at = self.behind(target, j)
+            x = self.load(self.behind(source, j), wide=True)
+            self.store(self.fma(spread, x, self.load(at, wide=True), wide=True), at, wide=True)
+
+        if width <= CHUNK * self.lanes:
+            for j in range(0, width, self.lanes):
+                one(j)
+        else:
+            with self.each(0, width, self.lanes) as j:
+                one(j)
 
     def total(self, first: str, terms: Index, term: Callable[[str], tuple[str, str]]) -> str:
         """The number first + sum over k of a_k b_k, where `term` gives a_k and b_k."""

@@ -180,5 +180,7 @@ def aligned(controller: Any, model: Model) -> Any:
 
 
 def as_controller(value: Controller | Callable[..., ArrayLike]) -> Controller:
-    """Return a controller as it is, and a function as a `Law`."""
+    """Return a controller as it is, the one that an MPC makes, and a function as a `Law`."""
+    make = getattr(value, "controller", None)
+    value = value if make is None else make()
     return value if isinstance(value, Controller) else Law(value)

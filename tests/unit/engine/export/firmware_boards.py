@@ -123,10 +123,13 @@ def compiled(code: ExportedCode, folder: Path, *flags: str) -> list[Path]:
     return objects
 
 
-def run_on_board(code: ExportedCode, folder: Path, given: list[np.ndarray]) -> np.ndarray:
+def run_on_board(
+    code: ExportedCode, folder: Path, given: list[np.ndarray], call: str = "f({}, out);", size=None
+) -> np.ndarray:
     """Results of every state on an emulated board of the target, (states, entries of the result).
 
-    The self-test runs after the states and must pass.
+    The self-test runs after the states and must pass. call: with the arguments of a state; size:
+    entries of its result, if it has no tau.
     """
     machine, kind = BOARDS[code.about.target], DTYPES[code.about.dtype]
     states = np.concatenate([x.reshape(len(x), -1) for x in given], axis=1).astype(kind)
@@ -137,10 +140,11 @@ def run_on_board(code: ExportedCode, folder: Path, given: list[np.ndarray]) -> n
     (folder / "board.c").write_text(BOARD)
     (folder / "board.ld").write_text(LINKER)
     flags = code.about.flags.split()
-    (size,) = [line.split()[2] for line in code.header.splitlines() if "_TAU_SIZE" in line]
+    if size is None:
+        (size,) = [line.split()[2] for line in code.header.splitlines() if "_TAU_SIZE" in line]
     command(
         code.about.compiler, *flags, f"-DSTATES_AT={machine.memory}", f"-DGIVEN={states.shape[1]}",
-        f"-DFOUND={size}", f"-DNUMBER={code.about.dtype}", f"-DCALL=f({arguments}, out);",
+        f"-DFOUND={size}", f"-DNUMBER={code.about.dtype}", f"-DCALL={call.format(arguments)}",
         "-nostartfiles", "-T", folder / "board.ld", folder / "board.c", *objects, "-lm",
         "-o", folder / "board.elf",
     )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Solution: the plans of a problem, as motions, forces, feedback and costs."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.figure import Figure
+from kinetree.base.tables import counted
+from kinetree.motion.record import FilePath
+from kinetree.motion.trajectory import Trajectory
+from kinetree.optimal.explain import Pushes, plot_of, pushes
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The plans of a problem. With many starts, arrays have an axis of problems after time.
+
+    Args:
+        problem: the problem that was solved.
+        plans: the plans of the solver.
+        single: whether one start was given.
+    """
+
+    problem: Any
+    plans: Plans
+    single: bool
+
+    def _shown(self, x: Array) -> Array:
+        return x[:, 0] if self.single else x
+
+    @property
+    def q(self) -> Array:
+        """Joint positions, (steps + 1, nq), rad or m."""
+        return self._shown(self.plans.x[..., : self.problem.model.nq])
+
+    @property
+    def dq(self) -> Array:
+        """Joint rates, (steps + 1, n), rad/s or m/s."""
+        nq, n = self.problem.model.nq, self.problem.model.n
+        return self._shown(self.plans.x[..., nq : nq + n])
+
+    @property
+    def controls(self) -> Array:
+        """What was planned, (steps, m): controls of the actuators, or forces of the motors."""
+        return self._shown(self.plans.u)
+
+    @property
+    def tau(self) -> Array:
+        """Joint forces, (steps, n), N m or N; zero for joints without a motor."""
+        return self._shown(self.problem._joint_forces(self.plans.x[:-1], self.plans.u))
+
+    @property
+    def gains(self) -> Array:
+        """K, (steps, m, 2n): the motors' forces change by K times the deviation of (q, dq)."""
+        return self._shown(self.plans.K)
+
+    @property
+    def cost(self) -> Any:
+        """The whole cost: a number, or (B,)."""
+        return float(self.plans.cost[0]) if self.single else self.plans.cost
+
+    @property
+    def costs(self) -> dict[str, Any]:
+        """The cost by residual."""
+        return self._by_name(self.plans.costs)
+
+    def _by_name(self, costs: Array) -> dict[str, Any]:
+        columns = zip(map(str, self.problem.costs), costs.T, strict=True)
+        return {name: float(x[0]) if self.single else x for name, x in columns}
+
+    @property
+    def reason(self) -> Any:
+        """Why it ended: "converged", "iterations", "time" or what went wrong."""
+        bad = [~np.isfinite(row) for row in self.plans.costs]
+        reasons = [
+            f"{reason}: {', '.join(np.array(list(self.problem.costs))[which])}"
+            if reason == BAD_START
+            else reason
+            for reason, which in zip(self.plans.reasons, bad, strict=True)
+        ]
+        return reasons[0] if self.single else reasons
+
+    @property
+    def converged(self) -> Any:
+        """Whether it converged: True or False, or (B,)."""
+        done = np.array([x == CONVERGED for x in self.plans.reasons])
+        return bool(done[0]) if self.single else done
+
+    @property
+    def gap(self) -> float:
+        """The largest entry by which a step misses the next state; 0 for a motion."""
+        return float(np.abs(self.plans.gaps).max(initial=0))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """What each iteration did: cost and costs, length of the step, decrease expected."""
+        return [
+            {key: float(np.ravel(x)[0]) if self.single else x for key, x in row.items()}
+            | {"costs": self._by_name(row["costs"])}
+            for row in self.plans.history
+        ]
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The motion; the forces of the last sample are those of the last step."""
+        tau = self.tau
+        t = np.arange(self.problem.steps + 1) * self.problem.dt
+        rates = self.dq
+        ddq = np.diff(rates, axis=0) / self.problem.dt
+        return Trajectory(
+            t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
+            tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
+        )  # fmt: skip
+
+    def __getitem__(self, k: int) -> "Solution":
+        """The plan of one of many starts."""
+        k = range(len(self.plans.reasons))[k]
+        return replace(self, plans=self.plans.some([k]), single=True)
+
+    def plot(self, path: FilePath | None = None) -> Figure:
+        """A figure of states and forces with their limits, and of the costs over the iterations.
+
+        Args:
+            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+
+        Returns:
+            The figure, which a notebook shows; of many starts the median and the range.
+        """
+        effort = np.full(self.problem.model.n, np.inf)
+        if not self.problem.controls:
+            effort[list(self.problem.motors)] = self.problem._data(1)[0].high
+        names = list(map(str, self.problem.costs))
+        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+
+    def explain(self, step: int) -> Pushes:
+        """Which residual pushes which joint at a step; `print` shows a table.
+
+        Args:
+            step: from 0 to steps - 1, dimensionless.
+
+        Returns:
+            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
+            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+        """
+        bounds, numbers = self.problem._data(len(self.plans.reasons))
+        return pushes(self.problem.solver, self.plans, step, numbers[:, 0], bounds.high)
+
+    def __repr__(self) -> str:
+        what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"
+        if not self.single:
+            done = int(np.sum(self.converged))
+            return f"Solution({what}, {done} of {len(self.plans.reasons)} converged)"
+        rounds = counted(len(self.plans.history), "iteration")
+        return f"Solution({what}: cost {self.cost:.6g} after {rounds}, {self.reason})"
