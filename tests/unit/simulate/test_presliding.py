@@ -232,7 +232,7 @@ def test_a_mechanism_moves_alike_with_all_methods():
     robot = kt.robots.four_bar().with_friction(dict(zip(names, laws, strict=False)))
     q0 = robot.neutral()
     motion = robot.simulate(q0, duration=0.3, dt=0.1, limits="ignore")
-    assert np.abs(motion.q[-1] - q0).max() > 0.1
+    assert np.abs(motion.q[-1] - q0).max() > 0.03
     for method, dt, error in (("rk4", 2e-4, 1e-6), ("implicit", 2e-4, 1e-3)):
         other = robot.simulate(q0, duration=0.3, dt=dt, method=method, limits="ignore")
         assert other.q[-1] == pytest.approx(motion.q[-1], abs=error)
