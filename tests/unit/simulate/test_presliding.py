@@ -285,7 +285,9 @@ def test_what_knows_no_friction_state_refuses_it():
         lambda: robot.with_drives({"slide": kt.Drive(efficiency=0.8)}),
         lambda: block(kt.Friction()).simulate([0], duration=0.1, friction_state=[0.0]),
         lambda: robot.simulate([0], duration=0.1, friction_state=[0.0, 0.0]),
+        lambda: robot.simulate([0], duration=0.1, parameters={"friction": np.zeros((1, 4))}),
+        lambda: robot.to_urdf(losses="error"),
     ]
     for call in calls:
-        with pytest.raises(kt.KinetreeError, match=r"presliding|friction_state"):
+        with pytest.raises(kt.KinetreeError, match=r"presliding|friction_state|LuGre friction of"):
             call()

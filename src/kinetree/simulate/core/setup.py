@@ -213,6 +213,14 @@ def first_states(run: Run, acting: ActingForces) -> Array:
 def _deflections(run: Run) -> Array:
     """Deflections of the bristles of joints with presliding at the start, (..., m)."""
     names = [x.name for x in bristles(run.model)]
+    varied = (run.parameters or {}).get("friction")
+    for i, joint in enumerate(run.model.joints if varied is not None else ()):
+        lowest = np.min(np.asarray(varied, float)[..., i, 2:])  # Coulomb friction
+        if joint.friction.presliding is not None and lowest <= 0:
+            raise InputError(
+                f"parameter friction gives joint {joint.name!r} the Coulomb friction {lowest:g}; "
+                "expected above 0, which its presliding approaches in sliding."
+            )
     if run.friction_state is None:
         return np.zeros(len(names))
     if not names:
