@@ -164,9 +164,9 @@ class Friction:
         load: friction over the magnitude of the joint force without friction, dimensionless; a pair
             is for a force that drives the motion and for one that brakes it, the second below 1. A
             gear of efficiency eta has (1/eta - 1, 1 - eta).
-        presliding: memory of the Coulomb and Stribeck friction in simulations, `LuGre(stiffness,
-            damping)` or `Dahl(stiffness)`; None: the joint sticks and slides. Everything else has
-            the friction of steady sliding.
+        presliding: memory of the Coulomb and Stribeck friction in simulations,
+            `LuGre(stiffness, damping)` or `Dahl(stiffness)`; None: the joint sticks and slides.
+            Everything else has the friction of steady sliding.
     """
 
     viscous: OneOrPair = 0
