@@ -112,7 +112,6 @@ def test_springs_of_a_file_are_those_of_mujoco(tmp_path, joint, tendon):
             '<fixed name="t" stiffness="7" damping="1" springlength=".3 .4">{}</fixed>',
             "tendons are ignored",
         ),
-        ('<fixed name="t" damping="7">{}</fixed>', "tendons are ignored"),
         ('<fixed name="t" stiffness="7" frictionloss="1">{}</fixed>', "only spring and damper"),
     ],
 )
