@@ -11,9 +11,11 @@ from kinetree.engine import tensors as _tensors  # noqa: F401 # pyright: ignore[
 from kinetree.errors import KinetreeError, KinetreeWarning
 from kinetree.files.description import (
     Actuator,
+    Dahl,
     Drive,
     Friction,
     Limits,
+    LuGre,
     Mimic,
     Motor,
     Rotor,
@@ -52,12 +54,14 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "Actuator",
     "Builder",
+    "Dahl",
     "Drive",
     "Friction",
     "Kernel",
     "KinetreeError",
     "KinetreeWarning",
     "Limits",
+    "LuGre",
     "Mimic",
     "Model",
     "Motor",

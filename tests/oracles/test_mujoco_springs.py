@@ -28,7 +28,9 @@ TENDONS = {
     "none": "",
     "rest as drawn": '<fixed name="t" stiffness="7">{}</fixed>',
     "springlength": '<fixed name="t" stiffness="7" springlength=".3">{}</fixed>',
+    "dead band": '<fixed name="t" stiffness="7" springlength="-.5 .75">{}</fixed>',
     "named as a joint": '<fixed name="a" stiffness="7" springlength=".3">{}</fixed>',
+    "damped": '<fixed name="t" stiffness="7" damping="1">{}</fixed>',
     "two": '<fixed stiffness="7" springlength="-.3">{}</fixed><fixed stiffness="2">{}</fixed>',
 }
 ENDS = '<joint joint="a" coef="2"/><joint joint="b" coef="-1.5"/>'
@@ -106,7 +108,10 @@ def test_springs_of_a_file_are_those_of_mujoco(tmp_path, joint, tendon):
 @pytest.mark.parametrize(
     ("tendon", "words"),
     [
-        ('<fixed name="t" stiffness="7" springlength=".3 .4">{}</fixed>', "tendons are ignored"),
+        (
+            '<fixed name="t" stiffness="7" damping="1" springlength=".3 .4">{}</fixed>',
+            "tendons are ignored",
+        ),
         ('<fixed name="t" stiffness="7" frictionloss="1">{}</fixed>', "only spring and damper"),
     ],
 )

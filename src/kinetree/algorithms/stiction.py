@@ -32,6 +32,7 @@ from kinetree.algorithms.joints.friction import (
     static_friction,
 )
 from kinetree.algorithms.joints.motors import motor_rates, with_motor_friction
+from kinetree.algorithms.joints.presliding import without_bristle_friction
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
@@ -114,8 +115,14 @@ def _with_load(model: Model, dry: CoulombPairs, u: Array) -> CoulombPairs:
 
 
 def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
-    """Degrees of freedom with dry friction; all of them if a simulation varies friction."""
-    return tuple(range(model.n)) if "friction" in varied else tuple(dry_friction(model))
+    """Degrees of freedom whose dry friction sticks; all if a simulation varies friction.
+
+    Those with presliding alone do not stick.
+    """
+    if "friction" not in varied:
+        return tuple(dry_friction(without_bristle_friction(model)))
+    sticking = {d for x in model.joints if x.friction.presliding is None for d in x.dofs}
+    return tuple(d for d in range(model.n) if d in sticking)
 
 
 def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:

@@ -333,6 +333,7 @@ def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
         "joints": {model.coordinate_names[k]: float(arm) for k, arm in ends},
         **({"links": [names[point.link] for point in spring.points]} if spring.points else {}),
         **({"damping": float(spring.damping)} if spring.damping else {}),
+        **({"play": float(spring.play)} if spring.play else {}),
         "stiffness": float(spring.stiffness),
         "rest": in_degrees(float(spring.rest)) if turned else float(spring.rest),
         "units": {"stiffness": stiffness, "rest": "deg" if turned else rest},

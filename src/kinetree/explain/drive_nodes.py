@@ -28,7 +28,7 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     for pull in springs.pulls:
         spring, rate = pull.spring, float(pull.rate(x.dq))
         for d, arm in pull.arms.items():
-            force = pull.extension * spring.stiffness + rate * spring.damping
+            force = pull.extension * spring.stiffness + rate * pull.damping
             value = float(force * arm)
             if d == dof and value:
                 numbers = (
@@ -40,6 +40,9 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
                 latex = r"k\, a\, (a \cdot q - q_0)"
                 if spring.points:
                     latex = r"\frac{\partial L}{\partial q} k\, (L - L_0)"
+                if spring.play:
+                    numbers += (Quantity("play", float(spring.play)),)
+                    latex = latex.replace(")", r" \mp w/2)")
                 if spring.damping:
                     numbers += (Quantity("damping", float(spring.damping)), Quantity("rate", rate))
                     latex += r" + c\, a\, \dot x"

@@ -32,7 +32,7 @@ from kinetree.files.description.records import (
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model
-from kinetree.model.joint import Joint
+from kinetree.model.joint import Joint, is_plain
 from kinetree.model.model import Model
 from kinetree.scalars import Scalar
 
@@ -45,6 +45,7 @@ def with_elastic_joint(
     stiffness: Scalar,
     damping: Scalar = 0,
     motor_inertia: Scalar | None = None,
+    play: Scalar = 0,
 ) -> Model:
     """Return the robot with a spring between the motor of a joint and its link.
 
@@ -58,12 +59,16 @@ def with_elastic_joint(
     elastic = _checked_joint(model, read_name(joint, "joint"))
     k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
     b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)
+    w = _number(play, f"play of the elastic joint {joint!r}", zero=True)
+    spring, c = Spring(k), b
+    if not is_plain(w, 0):  # there is no damping within the play
+        spring, c = Spring(k, damping=b, play=w), 0
     description = describe_model(model)
     _check_names(description, joint)
     records: list[JointDescription] = []
     for record in description.joints:
         if record.name == joint:
-            records += _split(record, elastic, b, _motor(record, motor_inertia))
+            records += _split(record, elastic, c, _motor(record, motor_inertia))
         else:
             records.append(record)
     carrier = LinkDescription(joint + CARRIER)
@@ -72,7 +77,7 @@ def with_elastic_joint(
         description,
         links=(*description.links, carrier),
         joints=tuple(records),
-        springs={**springs, joint + DEFLECTION: Spring(k)},
+        springs={**springs, joint + DEFLECTION: spring},
     )
     return build_model(changed, unphysical="allow")
 

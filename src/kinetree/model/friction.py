@@ -18,8 +18,11 @@ from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import (
     SMOOTH,
+    Dahl,
     Friction,
+    LuGre,
     OneOrPair,
+    Presliding,
     Sigmoid,
     SmoothLaw,
     Stribeck,
@@ -58,6 +61,7 @@ class JointFriction:
     stribeck: JointStribeck | None = None
     sigmoid: Sigmoid | None = None
     load: Pair = (0, 0)
+    presliding: Presliding | None = None
 
 
 def joint_friction(
@@ -79,7 +83,7 @@ def joint_friction(
     law = cast("TracedLaw | None", function)  # Friction traces any function that it is given
     viscous = _pair(friction.viscous, f"viscous friction of {owner}")
     coulomb = _pair(friction.coulomb, f"coulomb friction of {owner}")
-    return JointFriction(
+    checked = JointFriction(
         viscous,
         coulomb,
         law,
@@ -87,6 +91,51 @@ def joint_friction(
         load=_load(friction.load, owner, follows),
         **{name: _smooth(name, getattr(friction, name), owner) for name in SMOOTH},
     )
+    presliding = friction.presliding
+    if presliding is None:
+        return checked
+    if kind != "joint":
+        raise InputError(
+            f"friction of {owner} has presliding, whose state belongs to joints; expected friction "
+            "without it."
+        )
+    return replace(checked, presliding=_presliding(presliding, checked, joint))
+
+
+def _presliding(record: Presliding, friction: JointFriction, joint: str) -> Presliding:
+    what = f"presliding of joint {joint!r}"
+    if not isinstance(record, LuGre | Dahl):
+        raise InputError(
+            f"{what} is {record!r}; expected a record LuGre(stiffness, damping), "
+            "Dahl(stiffness) or None."
+        )
+    numbers = {x.name: getattr(record, x.name) for x in fields(record)}
+    low = {"stiffness": "above 0", "damping": "at least 0", "exponent": "at least 1"}
+    for name, value in numbers.items():
+        plain = isinstance(value, int | float | np.number) and np.isfinite(value)
+        least = 1 if name == "exponent" else 0
+        if not plain or value < least or (name == "stiffness" and value == 0):
+            raise InputError(
+                f"{name} of the {what} is {value!r}; expected a plain number, {low[name]}."
+            )
+    for level in friction.coulomb:
+        number = known_number(level)
+        if number is not None and number <= 0:
+            raise InputError(
+                f"{what} needs Coulomb friction, which is {level}; expected above 0 in both "
+                "directions, the friction that it approaches in sliding."
+            )
+    _refuse_load(friction, record, joint)
+    return type(record)(**{name: float(x) for name, x in numbers.items()})
+
+
+def _refuse_load(friction: JointFriction, presliding: Presliding | None, joint: str) -> None:
+    if presliding is not None and not is_zero(friction.load):
+        raise InputError(
+            f"joint {joint!r} has presliding {type(presliding).__name__} and friction that grows "
+            "with its load (or a drive of efficiency below 1), which has no memory; expected one "
+            "of them."
+        )
 
 
 def _stribeck(record: Stribeck | None, coulomb: Pair, owner: str) -> JointStribeck | None:
@@ -175,7 +224,9 @@ def with_efficiency(friction: JointFriction, drive: Drive | None, joint: str) ->
             f"{eta:g}; expected one of them, since both describe the loss in its gear. Leave out "
             "load in its friction, or set the efficiency to 1."
         )
-    return replace(friction, load=loss)
+    lossy = replace(friction, load=loss)
+    _refuse_load(lossy, friction.presliding, joint)
+    return lossy
 
 
 def without_efficiency(friction: JointFriction, drive: Drive | None) -> JointFriction:
@@ -225,6 +276,7 @@ def described_friction(friction: JointFriction) -> Friction:
         friction.function,
         stribeck=None if bend is None else Stribeck(one(bend.static), bend.speed, bend.exponent),
         load=one(friction.load),
+        presliding=friction.presliding,
         **smooth_laws(friction),
     )
 
@@ -246,6 +298,7 @@ def converted_friction(friction: JointFriction, change: Callable[[Any], Any]) ->
         if bend is None
         else JointStribeck(pair(bend.static), change(bend.speed), bend.exponent),
         load=pair(friction.load),
+        presliding=friction.presliding,
         **smooth,
     )
 
@@ -303,6 +356,10 @@ def law_texts(friction: JointFriction, number: Callable[[Any], str]) -> dict[str
         )
     for name, law in smooth_laws(friction).items():
         texts[name] = ", ".join(f"{x} {number(value)}" for x, value in law_numbers(law).items())
+    if friction.presliding is not None:
+        values = {x.name: getattr(friction.presliding, x.name) for x in fields(friction.presliding)}
+        name = type(friction.presliding).__name__
+        texts[name] = ", ".join(f"{x} {number(value)}" for x, value in values.items())
     if not is_zero(load):
         texts["load"] = f"driving {number(load[0])}, braking {number(load[1])}"
     if friction.function is not None:

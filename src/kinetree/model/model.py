@@ -487,6 +487,7 @@ class Model:
                     rest=x.rest if x.rest == 0 else scalar(x.rest),
                     arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
                     damping=x.damping if x.damping == 0 else scalar(x.damping),
+                    play=x.play if x.play == 0 else scalar(x.play),
                     points=tuple(
                         dataclasses.replace(p, at=tuple(map(scalar, p.at))) for p in x.points
                     ),
@@ -569,7 +570,8 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
     for spring in model.springs:
         points = [number for point in spring.points for number in point.at]
-        numbers = spring.stiffness, spring.rest, spring.damping, *spring.arms, *points
+        levels = spring.stiffness, spring.rest, spring.damping, spring.play
+        numbers = *levels, *spring.arms, *points
         yield f"spring {spring.name!r}", numbers
     for motor in model.motors:
         numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)

@@ -35,6 +35,7 @@ class PathPoint:
 class JointSpring:
     """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
 
+    play: width of the range about `rest` without force, beyond which x - rest counts from its end.
     dofs: the entries of dq and tau that belong to `coords`. points: of a spring between points,
     which has no arms: x is the length of the path through them.
     """
@@ -47,6 +48,7 @@ class JointSpring:
     arms: tuple[Scalar, ...]
     damping: Scalar = 0
     points: tuple[PathPoint, ...] = ()
+    play: Scalar = 0
 
 
 def build_springs(
@@ -82,9 +84,10 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
     stiffness = checked_stiffness(spring.stiffness, name)
     rest = scalar(spring.rest, f"rest position of spring {name!r}")
     damping = checked_stiffness(spring.damping, name, "damping")
+    play = checked_stiffness(spring.play, name, "play")
     if spring.points is not None:
         points = _points(name, spring, frames)
-        return JointSpring(name, stiffness, rest, (), (), (), damping, points)
+        return JointSpring(name, stiffness, rest, (), (), (), damping, points, play)
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
     ends = {name: 1} if spring.joints is None else spring.joints
     for joint, coefficient in joint_coefficients("spring", name, ends, joints):
@@ -101,6 +104,7 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
         dofs=tuple(joint.dofs[0] for joint in arms),
         arms=tuple(arms.values()),
         damping=damping,
+        play=play,
     )
 
 
@@ -139,7 +143,7 @@ def _points(name: str, spring: Spring, frames: Frames) -> tuple[PathPoint, ...]:
 
 
 def checked_stiffness(value: Scalar, name: str, kind: str = "stiffness") -> Scalar:
-    """The stiffness or damping of a spring; raise InputError if it is negative."""
+    """The stiffness, damping or play of a spring; raise InputError if it is negative."""
     x = scalar(value, f"{kind} of spring {name!r}")
     number = known_number(x)
     if number is not None and number < 0:
@@ -194,11 +198,12 @@ def describe_springs(
     for x in springs:
         if x.points:
             points = [(link_names[point.link], point.at) for point in x.points]
-            records[x.name] = Spring(x.stiffness, x.rest, None, x.damping, points)
+            records[x.name] = Spring(x.stiffness, x.rest, None, x.damping, points, x.play)
             continue
         joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
         single = list(joints) == [x.name] and is_plain(x.arms[0], 1)
-        records[x.name] = Spring(x.stiffness, x.rest, None if single else joints, x.damping)
+        ends = None if single else joints
+        records[x.name] = Spring(x.stiffness, x.rest, ends, x.damping, play=x.play)
     return records
 
 

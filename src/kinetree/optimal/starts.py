@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.algorithms.joints.motors import refuse_dry_motors
-from kinetree.algorithms.stiction import dry_dofs
+from kinetree.algorithms.stiction import dry_friction
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernel import Kernel
@@ -28,7 +28,7 @@ def check_robot(model: Model, controls: bool) -> None:
     if controls:
         check_step_actuators(model)
     refuse_dry_motors(model, "optimal control")
-    dry = dry_dofs(model)
+    dry = tuple(dry_friction(model))
     if dry:
         raise ModelError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "

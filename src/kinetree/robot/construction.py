@@ -256,6 +256,8 @@ class Construction(RobotCore):
         stiffness: Scalar,
         damping: Scalar = 0,
         motor_inertia: Scalar | None = None,
+        *,
+        play: Scalar = 0,
     ) -> Self:
         """The same robot with a spring between the motor of a joint and its link.
 
@@ -269,6 +271,8 @@ class Construction(RobotCore):
             damping: damping of the deflection, N m s/rad or N s/m.
             motor_inertia: inertia of the motor as seen by the joint, kg m^2 or kg, in place of the
                 joint's armature and rotor; None: these.
+            play: backlash of the gear at the joint, the whole width in which the deflection has
+                neither stiffness nor damping, rad or m.
 
         Example:
             >>> arm = kt.robots.planar_2r().with_elastic_joint("joint1", 5000, motor_inertia=0.2)
@@ -277,7 +281,7 @@ class Construction(RobotCore):
         """
         from kinetree.model.elastic import with_elastic_joint
 
-        changed = with_elastic_joint(self.model, joint, stiffness, damping, motor_inertia)
+        changed = with_elastic_joint(self.model, joint, stiffness, damping, motor_inertia, play)
         return type(self)(changed)
 
     def with_tool(

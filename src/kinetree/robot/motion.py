@@ -236,6 +236,7 @@ class Motion(RobotCore):
         controls: ForceInput | None = None,
         activation: StateLike | None = None,
         drive_state: ArrayLike | None = None,
+        friction_state: ArrayLike | None = None,
         every: int = 1,
         limits: LimitsChoice = "stop",
         events: Events = (),
@@ -276,6 +277,9 @@ class Motion(RobotCore):
             drive_state: delayed commands and lagged forces at the start, shape (..., k), in the
                 units of control or force: the last entry of `meta["drive_state"]` of the run
                 before; None: 0.
+            friction_state: deflections of the bristles of joints whose friction has presliding, at
+                the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
+                None: 0.
             every: record every so many steps, and the last one.
             limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
                 violations in the result's `meta`, "ignore" does not look.
@@ -308,9 +312,9 @@ class Motion(RobotCore):
         return simulate(
             self.model, q0, dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
             controller=controller, parameters=parameters, controls=controls,
-            activation=activation, drive_state=drive_state, every=every, limits=limits,
-            events=events, rtol=rtol, atol=atol, max_step=max_step, closure_time=closure_time,
-            progress=progress, target=target,
+            activation=activation, drive_state=drive_state, friction_state=friction_state,
+            every=every, limits=limits, events=events, rtol=rtol, atol=atol, max_step=max_step,
+            closure_time=closure_time, progress=progress, target=target,
         )  # fmt: skip
 
     @documented_like(simulate)

@@ -64,14 +64,15 @@ def simulate(
         robot: a Robot or a Model.
         q0, dq0, duration, dt, method, every, limits, target: as in `Robot.simulate`.
         tau, F_ext, controller, parameters, events: as in `Robot.simulate`.
-        controls, activation, drive_state, closure_time: as in `Robot.simulate`.
+        controls, activation, drive_state, friction_state, closure_time: as in `Robot.simulate`.
         rtol, atol, max_step, progress: as in `Robot.simulate`.
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
-        the drives, and drive_state; of a robot with constraints constraint_forces {constraint:
+        the drives, and drive_state; friction_state {joint: (T, ...)}, deflections of bristles, rad
+        or m; of a robot with constraints constraint_forces {constraint:
         (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi;
         stuck, of a controller that follows joint positions: the joints that friction keeps away
         from its goal, () if there are none; print them to read why; reference, of one that follows

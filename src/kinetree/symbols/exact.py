@@ -71,6 +71,7 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
                 rest=exact_offset(x.rest),
                 arms=tuple(exact_number(arm) for arm in x.arms),
                 damping=exact_number(x.damping),
+                play=exact_number(x.play),
                 points=tuple(
                     replace(p, at=tuple(exact_offset(entry) for entry in p.at)) for p in x.points
                 ),

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.joints.gains import Gains, no_gains
+from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
@@ -255,7 +256,8 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
 
 
 def check_step_drives(model: Model) -> None:
-    """Raise InputError if a drive has a memory, which a single step does not keep."""
+    """Raise InputError if a drive or friction has a memory, which a single step does not keep."""
+    refuse_presliding(model, "a single step")
     for joint in model.joints:
         drive = joint.drive
         if drive is not None and (drive.lag or drive.delay):

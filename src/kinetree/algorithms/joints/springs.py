@@ -5,7 +5,8 @@ a = dx/dq, and damping c,
 
     U = k/2 (x - rest)^2,    tau = a (k (x - rest) + c a . dq),    d tau/d q = k a a^T
 
-and of a path, whose arms change, further terms.
+and of a path, whose arms change, further terms. With play w, x - rest is less by its part within
++-w/2, and k and c are 0 there.
 
 tau is the force that the drives need against the springs, on the left side of
 M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and the preload k rest.
@@ -27,7 +28,7 @@ from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
-from kinetree.scalars import Scalar
+from kinetree.scalars import Scalar, absolute, clip, where
 
 
 @labelled("n")
@@ -55,8 +56,23 @@ class Pull:
 
     @property
     def extension(self) -> Scalar:
-        """x - rest."""
-        return self.x if is_plain(self.spring.rest, 0) else self.x - self.spring.rest
+        """x - rest, less its part within the play."""
+        free = self.x if is_plain(self.spring.rest, 0) else self.x - self.spring.rest
+        half = self.spring.play / 2
+        return free if is_plain(half, 0) else free - clip(free, -half, half)
+
+    @property
+    def stiffness(self) -> Scalar:
+        """Slope of the force by x."""
+        return self._beyond_play(self.spring.stiffness)
+
+    @property
+    def damping(self) -> Scalar:
+        """Slope of the force by dx/dt."""
+        return self._beyond_play(self.spring.damping)
+
+    def _beyond_play(self, value: Scalar) -> Scalar:
+        return value if is_plain(self.spring.play, 0) else where(absolute(self.extension), value, 0)
 
     def rate(self, dq: Array) -> Any:
         """dx/dt."""
@@ -91,7 +107,7 @@ class Springs:
         if not self.damped:
             return self.forces
         return self.forces + self._joint_forces(
-            [(x.arms, x.rate(dq) * x.spring.damping) for x in self.damped]
+            [(x.arms, x.rate(dq) * x.damping) for x in self.damped]
         )
 
     def _joint_forces(self, pulls: Sequence[tuple[dict[int, Any], Any]]) -> Array:
@@ -111,19 +127,19 @@ class Springs:
                 bends = sum((part.bends(n) for part in x.stretches[1:]), x.stretches[0].bends(n))
                 force = x.extension * x.spring.stiffness
                 if not is_plain(x.spring.damping, 0):
-                    force = force + x.rate(dq) * x.spring.damping
+                    force = force + x.rate(dq) * x.damping
                     arms = np.array([x.arms.get(d, 0) for d in range(n)])
-                    by_q = by_q + np.outer(arms, dq @ bends) * x.spring.damping
+                    by_q = by_q + np.outer(arms, dq @ bends) * x.damping
                 by_q = by_q + bends * force
         return by_q, by_dq
 
     def stiffness(self) -> Array:
         """The sum of k a a^T, (n, n)."""
-        return self._squares([(x.arms, x.spring.stiffness) for x in self.pulls])
+        return self._squares([(x.arms, x.stiffness) for x in self.pulls])
 
     def damping(self) -> Array:
         """The sum of c a a^T, (n, n)."""
-        return self._squares([(x.arms, x.spring.damping) for x in self.damped])
+        return self._squares([(x.arms, x.damping) for x in self.damped])
 
     def _squares(self, parts: Sequence[tuple[dict[int, Any], Any]]) -> Array:
         K: list[list[Any]] = [[0] * self.model.n for _ in range(self.model.n)]
@@ -163,14 +179,16 @@ def spring_energy(model: Model, q: StateLike) -> Any:
 def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     """Stiffness k a a^T of the springs, (n, n), symmetric and positive semi-definite.
 
-    It is d tau/d q, and constant, but for springs between points, which change their direction.
+    It is d tau/d q, and constant, but for springs between points, which change their direction,
+    and springs with play.
 
     Args:
         q: joint positions, (nq,), rad or m; None: for springs that do not need them.
     """
-    if q is None and any(spring.points for spring in model.springs):
+    if q is None and any(x.points or not is_plain(x.play, 0) for x in model.springs):
         raise InputError(
-            f"{model.name!r} has springs between points, whose stiffness depends on q; give q."
+            f"{model.name!r} has springs between points or with play, whose stiffness depends on "
+            "q; give q."
         )
     return Springs(model, zeros(model.nq) if q is None else coordinates(model, q)).stiffness()
 
@@ -178,6 +196,7 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
 def spring_columns(model: Model, q: Array) -> list[Array]:
     """Joint forces of every spring over its stiffness and over its preload, (n, 2) each."""
     columns = []
+    _refuse_play(model)
     for spring in model.springs:
         if not is_plain(spring.damping, 0):
             raise ModelError(
@@ -195,8 +214,18 @@ def spring_energies(model: Model, q: Array) -> list[Any]:
 
     k/2 (x - rest)^2 = k x^2/2 - (k rest) x + k rest^2/2.
     """
+    _refuse_play(model)
     positions = [pull_of(model, spring, q).x for spring in model.springs]
     return [part for x in positions for part in (x * x / 2, -x)]
+
+
+def _refuse_play(model: Model) -> None:
+    for spring in model.springs:
+        if not is_plain(spring.play, 0):
+            raise ModelError(
+                f"spring {spring.name!r} has play, so its force is not linear in its stiffness and "
+                "rest position; expected a spring without play."
+            )
 
 
 def position(spring: JointSpring, q: Array) -> Scalar:

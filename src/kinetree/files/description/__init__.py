@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
-from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
+from kinetree.files.description.friction import Dahl, Friction, LuGre, Sigmoid, Stribeck
 from kinetree.files.description.joints import (
     FIXED,
     FREE,
@@ -49,12 +49,14 @@ __all__ = [
     "SPHERICAL",
     "Actuator",
     "Body",
+    "Dahl",
     "Drive",
     "FrameDescription",
     "Friction",
     "JointDescription",
     "Limits",
     "LinkDescription",
+    "LuGre",
     "Mesh",
     "Mimic",
     "Motor",

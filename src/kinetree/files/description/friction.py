@@ -10,6 +10,8 @@ With dq the rate of the joint, the friction b that the drive overcomes is a sum 
     function     any function of dq that the user writes, traced when the record is made
 
 Coulomb, Stribeck and load friction stop a joint and keep it at rest; the others are zero at rest.
+Coulomb and Stribeck friction may have a memory, `LuGre` or `Dahl`: simulations take it in the place
+of sliding and sticking. Quantities without such a state have the friction of steady sliding.
 A law that is smooth and depends on dq alone is one record here, a `SmoothLaw`, and one field of
 `Friction` and of `JointFriction`: checks, symbols, formulas, explanations and texts follow from it.
 model/friction.py checks the numbers, algorithms/joints/friction.py adds the forces.
@@ -43,6 +45,44 @@ class Stribeck:
     static: OneOrPair
     speed: Scalar
     exponent: float = 2
+
+
+@dataclass(frozen=True)
+class LuGre:
+    """Dry friction as the bending of elastic bristles, with the bristle deflection z as a state.
+
+    dz/dt = v - stiffness |v| z / F(v),  b = stiffness z + damping dz/dt: in steady sliding this is
+    the Coulomb and Stribeck friction F(v) sign(v) of the same record (Canudas de Wit and others,
+    IEEE Transactions on Automatic Control 40, 1995).
+
+    Args:
+        stiffness: of the bristles, sigma_0, N m/rad or N/m, above 0.
+        damping: of the bristles, sigma_1, N m s/rad or N s/m, at least 0.
+    """
+
+    stiffness: float
+    damping: float = 0
+    exponent: ClassVar[float] = 1
+
+
+@dataclass(frozen=True)
+class Dahl:
+    """Dry friction b = stiffness z that approaches its sliding value F along a hysteresis loop.
+
+    db/dx = stiffness (1 - b/F sign(v))^exponent.
+
+    Args:
+        stiffness: slope of the friction over the position after a reversal, N m/rad or N/m, above
+            0.
+        exponent: shape of the loop, dimensionless, at least 1.
+    """
+
+    stiffness: float
+    exponent: float = 1
+    damping: ClassVar[float] = 0
+
+
+Presliding = LuGre | Dahl
 
 
 class SmoothLaw:
@@ -124,6 +164,9 @@ class Friction:
         load: friction over the magnitude of the joint force without friction, dimensionless; a pair
             is for a force that drives the motion and for one that brakes it, the second below 1. A
             gear of efficiency eta has (1/eta - 1, 1 - eta).
+        presliding: memory of the Coulomb and Stribeck friction in simulations,
+            `LuGre(stiffness, damping)` or `Dahl(stiffness)`; None: the joint sticks and slides.
+            Everything else has the friction of steady sliding.
     """
 
     viscous: OneOrPair = 0
@@ -133,6 +176,7 @@ class Friction:
     stribeck: Stribeck | None = None
     sigmoid: Sigmoid | None = None
     load: OneOrPair = 0
+    presliding: Presliding | None = None
 
     def __post_init__(self) -> None:
         if callable(self.function):

@@ -42,6 +42,8 @@ class Spring:
         damping: force for a rate dx/dt, N m s/rad or N s/m.
         points: of a spring or cable between points: [(link or frame, position in it, (3,), m)],
             in their order along it, two or more; None: a spring of joints.
+        play: width of the range about `rest` in which it has neither force nor damping, rad or m:
+            the backlash of a gear. Beyond it, x - rest counts from the end of the range.
     """
 
     stiffness: Scalar
@@ -49,6 +51,7 @@ class Spring:
     joints: Mapping[str, Scalar] | None = None
     damping: Scalar = 0
     points: Sequence[tuple[str, ArrayLike]] | None = None
+    play: Scalar = 0
 
 
 @dataclass(frozen=True)

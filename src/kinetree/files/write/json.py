@@ -8,7 +8,7 @@ record, in SI units and radians. Infinite numbers, which JSON lacks, are null. P
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from math import inf, isinf
 from typing import Any, get_args, get_type_hints
 
@@ -92,7 +92,10 @@ def _value(hint: Any, x: Any) -> Any:
     if not isinstance(x, dict):
         return x
     for kind in _records(hint):
-        if x.keys() == {y.name for y in fields(kind) if y.name not in UNWRITTEN}:
+        written = [y for y in fields(kind) if y.name not in UNWRITTEN]
+        needed = {y.name for y in written if y.default is y.default_factory is MISSING}
+        # an older document lacks newer fields
+        if x and needed <= x.keys() <= {y.name for y in written}:
             return _record(kind, x)
     return {key: _value(hint, y) for key, y in x.items()}
 

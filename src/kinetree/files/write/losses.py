@@ -130,6 +130,7 @@ def spring_place(model: Model, x: JointSpring) -> str:
     if x.points:
         where = f"between {', '.join(links[point.link] for point in x.points)}"
     more = {"damping": x.damping} if x.damping else {}
+    more |= {"play": x.play} if x.play else {}
     return f"{where}: {shown(stiffness=x.stiffness, rest=x.rest, **more)}"
 
 

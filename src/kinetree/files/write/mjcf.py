@@ -20,6 +20,7 @@ from kinetree.files.write.losses import (
     in_floats,
     lost_drive,
     shown,
+    spring_place,
     symmetric_friction,
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
@@ -203,6 +204,9 @@ class _Writer:
         for x in model.springs:
             if x.name in own:
                 continue
+            if x.play and x.damping:
+                tag.add(self.losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
+                continue
             if x.points:
                 tag.add(self.spatial(x))
                 continue
@@ -211,7 +215,7 @@ class _Writer:
                 continue
             # -1 asks MuJoCo for the length of the drawn robot; all signs turned are the same spring
             sign = -1 if x.rest == -1 else 1
-            rest = {"stiffness": number(x.stiffness), "springlength": number(sign * x.rest)}
+            rest = {"stiffness": number(x.stiffness), "springlength": _length(x, sign)}
             rest |= {"damping": number(x.damping)} if x.damping else {}
             arms = [sign * arm for arm in x.arms]
             tag.add(self.fixed({"name": x.name, **rest}, x.coords, arms))
@@ -238,8 +242,8 @@ class _Writer:
 
     def spatial(self, x: JointSpring) -> Tag:
         """The tendon of a spring between points, and the sites that it passes."""
-        numbers = {"stiffness": x.stiffness, "springlength": x.rest, "damping": x.damping}
-        tag = Tag("spatial", {"name": x.name} | {key: number(v) for key, v in numbers.items()})
+        more = {"springlength": _length(x), "damping": number(x.damping)}
+        tag = Tag("spatial", {"name": x.name, "stiffness": number(x.stiffness)} | more)
         for k, point in enumerate(x.points):
             if point.link not in self.written:
                 name = self.links[point.link]
@@ -292,6 +296,12 @@ def joint_tag(
     return [*comments, *lost_friction, *others, *lost, Tag("joint", attributes | limits | drive)]
 
 
+def _length(x: JointSpring, sign: int = 1) -> str:
+    """The rest position of a spring, or both ends of its play."""
+    half, rest = float(x.play) / 2, sign * x.rest
+    return numbers([rest - half, rest + half]) if half else number(rest)
+
+
 def at_point(point: PathPoint) -> Array:
     """The pose of a point in its link, (4, 4), with the axes of the link."""
     T = np.eye(4)
@@ -308,7 +318,7 @@ def own_springs(model: Model) -> dict[str, JointSpring]:
         if [names[k] for k in x.coords] == [x.name]
         and x.arms[0] == 1
         and x.stiffness
-        and not x.damping
+        and not (x.damping or x.play)
     }
 
 

@@ -85,7 +85,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
     springs = {
         x.coords[0]: x
         for x in model.springs
-        if len(x.coords) == 1 and float(x.arms[0]) == 1 and not x.damping
+        if len(x.coords) == 1 and float(x.arms[0]) == 1 and not (x.damping or x.play)
     }
     for x in model.springs:
         if x not in springs.values():

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.joints.presliding import bristles
 from kinetree.base.arrays import Array
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
@@ -67,7 +68,7 @@ def recorded(
 
 
 def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Entries of `meta` with controls, commands and states of controller, actuators and drives.
+    """Entries of `meta` with controls, commands and states of controller, friction and drives.
 
     They are taken out of the records.
     """
@@ -77,6 +78,10 @@ def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
         meta["controller_state"] = z[..., :size]
     if setup.sampling is not None and setup.sampling.controller.initial is not None:
         meta["controller_state"] = setup.sampling.final()
+    rubbing = bristles(setup.model)
+    if z is not None and rubbing:
+        meta["friction_state"] = {x.name: z[..., size + k] for k, x in enumerate(rubbing)}
+        size += len(rubbing)
     if actuation is None:
         return meta
     if z is not None:
@@ -122,7 +127,7 @@ def _state_entry(setup: Setup, j: int) -> tuple[str, str]:
         return setup.model.coordinate_names[j], "position"
     if j < nq + n:
         return setup.model.dof_names[j - nq], "velocity"
-    return f"entry {j - nq - n} of the state of controller, actuators and drives", "value"
+    return f"entry {j - nq - n} of the state of controller, friction, actuators and drives", "value"
 
 
 def _finite_rows(outcome: Outcome, count: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.presliding import bristles
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
@@ -192,7 +193,8 @@ def step_inputs(
         external = external.with_constant("stop", np.array([stop]))
     if pull_time is not None:
         external = external.with_constant("closure time", np.array([pull_time]))
-    if not (method.implicit or setup.acting.actuation is not None):
+    rubbing = method.sampled and bristles(setup.model)
+    if not (method.implicit or rubbing or setup.acting.actuation is not None):
         return external
 
     def at(t: Array, ends: Array) -> tuple[Array]:

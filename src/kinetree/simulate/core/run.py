@@ -60,6 +60,7 @@ class SimulationOptions(TypedDict, total=False):
     controls: ForceInput | None
     activation: StateLike | None
     drive_state: ArrayLike | None
+    friction_state: ArrayLike | None
     every: int
     limits: LimitsChoice
     events: Events
@@ -87,6 +88,7 @@ class Run:
     controls: ForceInput | None = None
     activation: StateLike | None = None
     drive_state: ArrayLike | None = None
+    friction_state: ArrayLike | None = None
     every: int = 1
     limits: LimitsChoice = "stop"
     events: Events = ()
@@ -140,7 +142,7 @@ class Run:
     def repeat_key(self) -> tuple[object, ...] | None:
         """All options of a run in which nothing but a constant tau acts; None for any other."""
         acting = self.F_ext, self.controller, self.parameters, self.controls, self.activation
-        other = *acting, self.drive_state, self.max_step, self.closure_time
+        other = *acting, self.drive_state, self.friction_state, self.max_step, self.closure_time
         if any(x is not None for x in other) or self.events or self.progress:
             return None
         return self.duration, self.dt, self.method, self.every, self.limits
@@ -216,6 +218,7 @@ def _aligned(run: Run) -> Run:
         "controls": actuator_axis(model),
         "activation": activation_axis(model),
         "drive_state": None,
+        "friction_state": None,
     }
     labelled: list[tuple[object, Axis | None, str]] = []
     for name, axis in axes.items():

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from kinetree.algorithms.joints.presliding import bristles
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import has_labels
@@ -37,8 +38,8 @@ from kinetree.simulate.tuning import PYTHON_SAMPLES
 class Setup:
     """Initial states x0 (B, x) of rollouts with leading axes `batch`, and all that acts on them.
 
-    extra: count of numbers in the controller's own state, and in the memory of actuators and
-    drives that follows it. sampling: of a digital controller.
+    extra: count of numbers in the controller's own state, in the deflections of bristles and in the
+    memory of actuators and drives that follow it. sampling: of a digital controller.
     """
 
     model: Model
@@ -63,7 +64,8 @@ class Setup:
     @property
     def controller_size(self) -> int:
         """Count of numbers in the controller's own state."""
-        return self.extra - (0 if self.acting.actuation is None else self.acting.actuation.size)
+        memory = 0 if self.acting.actuation is None else self.acting.actuation.size
+        return self.extra - len(bristles(self.model)) - memory
 
     @property
     def space(self) -> StateSpace:
@@ -182,7 +184,7 @@ def first_state(model: Model, controller: Controller | None) -> Array:
 
 
 def first_states(run: Run, acting: ActingForces) -> Array:
-    """The controller's state and the memory of actuators and drives, (..., m), at the start."""
+    """States of the controller, of bristles, actuators and drives, (..., m), at the start."""
     model, controller_state = run.model, first_state(run.model, acting.controller)
     names = ", ".join(model.activation_names)
     names = names or f"no actuator of {model.name!r} has a state; leave it out"
@@ -192,19 +194,41 @@ def first_states(run: Run, acting: ActingForces) -> Array:
         starts["activation"] = constant(run.activation, size, "activation", names)
     if run.drive_state is not None:
         starts["drive_state"] = numbers(run.drive_state, "drive_state", "an array of numbers")
-    memory = first_memory(model, acting.actuation, starts)
-    if not memory.shape[-1]:
+    memory, deflections = first_memory(model, acting.actuation, starts), _deflections(run)
+    if not (memory.shape[-1] or deflections.shape[-1]):
         return controller_state
+    states = controller_state, deflections, memory
     try:
-        batch = np.broadcast_shapes(controller_state.shape[:-1], memory.shape[:-1])
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in states))
     except ValueError:
         raise ShapeError(
-            f"the controller's state has leading axes {controller_state.shape[:-1]} and that of "
-            f"actuators and drives {memory.shape[:-1]}, which do not broadcast; each axis must be "
-            "equal or 1."
+            f"the controller's state has leading axes {controller_state.shape[:-1]}, that of "
+            f"friction {deflections.shape[:-1]} and that of actuators and drives "
+            f"{memory.shape[:-1]}, which do not broadcast; each axis must be equal or 1."
         ) from None
-    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (controller_state, memory)]
+    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
     return np.concatenate(parts, -1)
+
+
+def _deflections(run: Run) -> Array:
+    """Deflections of the bristles of joints with presliding at the start, (..., m)."""
+    names = [x.name for x in bristles(run.model)]
+    varied = (run.parameters or {}).get("friction")
+    for i, joint in enumerate(run.model.joints if varied is not None else ()):
+        lowest = np.min(np.asarray(varied, float)[..., i, 2:])  # Coulomb friction
+        if joint.friction.presliding is not None and lowest <= 0:
+            raise InputError(
+                f"parameter friction gives joint {joint.name!r} the Coulomb friction {lowest:g}; "
+                "expected above 0, which its presliding approaches in sliding."
+            )
+    if run.friction_state is None:
+        return np.zeros(len(names))
+    if not names:
+        raise InputError(
+            f"friction_state is given, but no friction of {run.model.name!r} has presliding; give "
+            "a joint Friction(..., presliding=LuGre(stiffness, damping)), or leave it out."
+        )
+    return constant(run.friction_state, (len(names),), "friction_state", ", ".join(names))
 
 
 def external_inputs(

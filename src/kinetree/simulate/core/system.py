@@ -13,7 +13,7 @@ runs in Python, rollout by rollout.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import cast
 
@@ -30,6 +30,12 @@ from kinetree.algorithms.constraints.stepping import constrained_rate
 from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
 from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.joints.presliding import (
+    Bristling,
+    bend,
+    bristles,
+    without_bristle_friction,
+)
 from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
@@ -65,7 +71,8 @@ class ForcedState:
 
     given: everything external by name; it has the "stop" or the "mode" of dry friction. law: the
     joint forces of controller and tau alone. acted: of actuators and drives. memory: the part of x
-    that belongs to these. shown: further numbers to record.
+    that belongs to these. shown: further numbers to record. bristling: dry friction with a memory,
+    which `model` is without.
     """
 
     model: Model
@@ -79,6 +86,31 @@ class ForcedState:
     acted: DriveOutput | None = None
     shown: Array | None = None
     memory: Array | None = None
+    bristling: Bristling | None = None
+    bristles_at: int = 0
+
+    @property
+    def moving(self) -> Array:
+        """Joint forces less dry friction with a memory, (n,)."""
+        return self.tau if self.bristling is None else self.tau - self.bristling.forces
+
+    def rubbing(self, bristling: Bristling, at: int) -> "ForcedState":
+        """The state with friction that has a memory, at place `at` in z."""
+        dz = np.concatenate([self.dz[:at], bristling.rates, self.dz[at:]])
+        model = without_bristle_friction(self.model)
+        return replace(self, model=model, dz=dz, bristling=bristling, bristles_at=at)
+
+    def bent_at_end(self, a: Array) -> "ForcedState":
+        """The state with the bristles bent at the rates of the end of an implicit step.
+
+        a: acceleration of the step, (n,).
+        """
+        assert self.bristling is not None
+        before, at = self.bristling, self.bristles_at
+        bristling = bend(before.model, self.dq + a * before.h, before.z, before.h)
+        rates = bristling.rates
+        dz = np.concatenate([self.dz[:at], rates, self.dz[at + len(rates) :]])
+        return replace(self, dz=dz, bristling=bristling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +148,12 @@ class EquationsOfMotion:
         if changed is not None:
             model, inputs = changed(model, inputs, dq)
         other = model is not own_model
+        bristling, z = self._bristling(model, dq, z, inputs)
         F_ext, actuation = self.acting.wrenches(t, q, dq, inputs), self.acting.actuation
         if actuation is None:
             tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
-            return ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
+            state = ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
+            return state if bristling is None else state.rubbing(bristling, len(z))
         size = len(z) - actuation.size
         law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
         u = self.acting.control(t, q, dq, inputs)
@@ -127,7 +161,20 @@ class EquationsOfMotion:
         acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
-        return ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
+        state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
+        return state if bristling is None else state.rubbing(bristling, size)
+
+    def _bristling(
+        self, model: Model, dq: Array, z: Array, inputs: NamedParts
+    ) -> tuple[Bristling | None, Array]:
+        """Friction with a memory, None without any, and z without its part."""
+        count = len(bristles(model))
+        if not count:
+            return None, z
+        actuation = self.acting.actuation
+        at = len(z) - count - (0 if actuation is None else actuation.size)
+        h = inputs["step"][0][0] if self.method is not None and self.method.sampled else None
+        return bend(model, dq, z[at : at + count], h), np.concatenate([z[:at], z[at + count :]])
 
     def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
         """Joint forces, rates of z and wrenches in a state, in one row."""
@@ -149,7 +196,7 @@ class EquationsOfMotion:
         regrouped = not (traced or self.acting.parameters)
         lean = lean_model(loads.model, regrouped=regrouped)
         tree = lean_tree(lean, loads.q, loads.F_ext)
-        dq, tau, inputs, none = loads.dq, loads.tau, loads.given, np.zeros(0, int)
+        dq, tau, inputs, none = loads.dq, loads.moving, loads.given, np.zeros(0, int)
         if loads.model.constraints is not None:
             return self._tied_motion(loads, tree, lean_items(lean), gains)
         if self.method is not None:
@@ -169,7 +216,7 @@ class EquationsOfMotion:
         self, loads: ForcedState, tree: Tree, items: Items, gains: Gains | None
     ) -> tuple[Array, Array, Array]:
         """`motion` of a robot with constraints."""
-        q, dq, tau, inputs = loads.q, loads.dq, loads.tau, loads.given
+        q, dq, tau, inputs = loads.q, loads.dq, loads.moving, loads.given
         stop = inputs["stop"][0][0] if "stop" in inputs else None
         T = inputs["closure time"][0][0] if "closure time" in inputs else None
         if self.implicit:
@@ -191,7 +238,11 @@ class EquationsOfMotion:
         """The function of the system: k and y."""
         loads = self.loads(t, x, p, s)
         gains = self.gains(t, x, p, s) if self.implicit else None
+        if self.implicit and loads.bristling is not None:
+            gains = loads.bristling.gains if gains is None else gains.plus(loads.bristling.gains)
         moving, ddq, friction = self.motion(loads, gains=gains)
+        if self.implicit and loads.bristling is not None:
+            loads = loads.bent_at_end(ddq)
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
 
@@ -307,6 +358,12 @@ def make_system(equations: EquationsOfMotion) -> System:
 
 def _by_python(equations: EquationsOfMotion, reason: str) -> System:
     """The system whose forces come from Python, and why."""
+    method = equations.method
+    if method is not None and method.implicit and bristles(equations.space.model):
+        raise ModelError(
+            f"a law that runs in Python has no slopes for method {method.name!r}, which friction "
+            f"with presliding needs: {reason} Take method 'rk4' or an adaptive one."
+        )
     note = f"forces come from Python, not from compiled code: {reason}"
     if equations.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
@@ -343,6 +400,7 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         count = len(x)
         t, p, s = np.broadcast_to(t, count), _rows(p, count), _rows(s, count)
         taus: list[Array] = []
+        drives: list[Array] = []
         rates: list[Array] = []
         shown: list[Array] = []
         loads: list[Array] = []
@@ -350,6 +408,7 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         for b in range(count):
             state = equations.loads(float(t[b]), x[b], p[b], s[b])
             taus.append(np.array(state.tau, float))
+            drives.append(np.array(state.moving, float))
             rates.append(np.array(state.dz, float))
             shown.append(np.array([] if state.shown is None else state.shown, float))
             if equations.implicit and acting.actuation is not None:
@@ -359,7 +418,9 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         q, dq, _ = space.split(x)
         tau = np.array(taus)
         extra = [np.array(state) for state in (between, loads) if state]
-        motion, friction = kernel(q, dq, tau, p, *([s] if equations.implicit else []), *extra)
+        motion, friction = kernel(
+            q, dq, np.array(drives), p, *([s] if equations.implicit else []), *extra
+        )
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
 
@@ -396,6 +457,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
             h = inputs["step"][0][0]
             acted = acting.actuation.act(changed, (q, dq, memory), law, u if controls else None, h)
             gains = acting.actuation.gains(changed, dq, acted, None)
+        changed = without_bristle_friction(changed)
         loads = ForcedState(changed, q, dq, tau, nothing, load, inputs)
         moving, ddq, friction = equations.motion(loads, gains=gains)
         return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty

@@ -18,6 +18,7 @@ from kinetree.algorithms.joints.friction import (
     load_coefficients,
     load_friction_forces,
 )
+from kinetree.algorithms.joints.presliding import without_bristle_friction
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import (
     dry_dofs,
@@ -123,7 +124,7 @@ def read_dry_friction(
     dry = dry_dofs(model, varied)
     order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in dry)
     dofs = np.array(list(order), int)
-    rows = [dry_friction(change(model, inputs)) for inputs in changes]
+    rows = [dry_friction(without_bristle_friction(change(model, inputs))) for inputs in changes]
     pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
     pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
     return DryFriction(dofs, pairs[..., 0], pairs[..., 1])

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.algorithms import with_parameters
 from kinetree.algorithms.state import StateSpace, quaternions, tangents
-from kinetree.algorithms.stiction import dry_friction
+from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.graph import Graph, Port
@@ -237,8 +237,9 @@ def _all_sliding(space: StateSpace, inputs: NamedParts, dq: Array) -> NamedParts
     """The direction in which every joint slides: pi holds the Coulomb friction of all of them."""
     if "mode" not in inputs:
         return {}
-    known = dict(zip(dry_friction(space.model), inputs["mode"][0], strict=True))
-    order = dict.fromkeys(d for joint in space.model.joints for d in joint.dofs)
+    known = dict(zip(dry_dofs(space.model), inputs["mode"][0], strict=True))
+    sticking = dry_dofs(space.model, ["friction"])
+    order = dict.fromkeys(d for joint in space.model.joints for d in joint.dofs if d in sticking)
     way = [known[d] if d in known else where(dq[d], 1, -1) for d in order]
     return {"mode": (np.array(way),)}
 

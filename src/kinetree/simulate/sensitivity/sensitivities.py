@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.algorithms.joints.motors import refuse_dry_motors
+from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
@@ -116,6 +117,8 @@ def sensitivities(
     )  # fmt: skip
     run = complete(checked(asked), names)
     refuse_actuation(model, "sensitivities")
+    if run.fixed is not None:
+        refuse_presliding(model, f"the derivative of method {run.method!r}")
     setup = read_setup(run)
     # before derivatives are compiled and remembered
     check_laws(setup, [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)])

@@ -167,13 +167,14 @@ def springs_of(compiled: Compiled) -> dict[str, Spring]:
     for t in filter(lambda t: is_spring(compiled, t), range(model.ntendon)):
         name, along = tendon_name(compiled, t), _is_fixed(compiled, t)
         stiffness = 0.0 if off else float(model.tendon_stiffness[t])
-        rest = float(model.tendon_lengthspring[t, 0]) if stiffness else 0.0
+        low, high = (float(x) if stiffness else 0.0 for x in model.tendon_lengthspring[t])
         key = unused(f"tendon/{name}" if name in taken else name, taken)
         ends = coefficients(compiled, t) if along else None
+        rest, play = low if low == high else (low + high) / 2, high - low
         spring = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
         damping = 0.0 if disabled(compiled, "DAMPER") else float(model.tendon_damping[t])
         points = None if along else path_points(compiled, t)
-        springs[key] = replace(spring, damping=damping, points=points)
+        springs[key] = replace(spring, damping=damping, points=points, play=play)
     return springs
 
 
@@ -194,7 +195,8 @@ def is_spring(compiled: Compiled, t: int) -> bool:
     stiff = bool(compiled.model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
     damped = bool(compiled.model.tendon_damping[t]) and not disabled(compiled, "DAMPER")
     ends = coefficients(compiled, t) if _is_fixed(compiled, t) else path_points(compiled, t)
-    return (low == high if stiff else damped) and bool(ends)
+    # within a dead band, dampers act in MuJoCo and not here
+    return (low == high or not damped if stiff else damped) and bool(ends)
 
 
 def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
