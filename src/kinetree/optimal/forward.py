@@ -16,6 +16,7 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import Field, Run, Stepping
 from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.engine.rollout import Rollout
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Transcription, product
@@ -89,19 +90,16 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
 
 
+def compiled(function: Any, ports: Sequence[Port], name: str) -> Kernel:
+    """The kernel of a function over any scalars with one result."""
+    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))
+
+
 def loop(rate: Any, state: int, parameters: int, table: int, fields: Sequence[Field]) -> Rollout:
     """A loop over time whose rate returns the next state itself, in place of its rate."""
-    ports = [
-        Port("t", ()), Port("x", (state,)), Port("p", (parameters,)), Port("s", (table,)),
-    ]  # fmt: skip
+    x = Port("x", (state,))
+    ports = [Port("t", ()), x, Port("p", (parameters,)), Port("s", (table,))]
     graph = optimise(trace(rate, ports, [("k", ()), ("y", ())]))
-    k, y = graph.outputs
-
-    def follow(h: Any, x: Array, k: Array) -> Array:
-        return k
-
-    stage_ports = [Port("h", ()), Port("x", (state,)), Port("k1", (state,))]
-    stage = trace(follow, stage_ports, [("out", ())])
-    watched = [Port("x", (state,)), Port("k", k.shape), Port("y", y.shape)]
-    watch = Graph((), tuple(watched), (Port("w", (0,)),), ((),))
+    stage = trace(lambda h, x, k: k, [Port("h", ()), x, Port("k1", (state,))], [("out", ())])
+    watch = Graph((), (x, *graph.outputs), (Port("w", (0,)),), ((),))
     return Rollout(Stepping(graph, (stage,), watch, tuple(fields)))

@@ -11,10 +11,8 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, KinetreeError, ShapeError
+from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, REASONS, SLICE, Plans, Solver
 
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
@@ -52,7 +50,6 @@ class Horizon:
                 "problem.with_costs(...), or a new MPC."
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
-        self.passed = 0.0
         self.memory.limit(self.bounds)
 
     def _set_time(self, passed: float) -> None:
@@ -183,8 +180,3 @@ class Horizon:
         memory = self.memory
         memory.plans[:], memory.costs[:], memory.records[:] = self.good, *self.kept[:2]
         return memory.result(np.concatenate(self.kept[2], axis=1))
-
-
-def compiled(function: Any, ports: list[Port], name: str) -> Kernel:
-    """A kernel of a function over any scalars."""
-    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))

@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
@@ -29,9 +29,9 @@ from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.mpc import Horizon
-from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
-from kinetree.optimal.residuals import Costs, named, settled
-from kinetree.optimal.sampling import Search, checked, normals, sampler, together
+from kinetree.optimal.numbers import Many, numbers_of
+from kinetree.optimal.residuals import Costs, checked, named, settled
+from kinetree.optimal.sampling import Search, normals, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
@@ -112,8 +112,7 @@ class Problem:
         }
         for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
-        numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
-        bounds_of_forces(self)
+        self._data(self.many.count if self.many else 1)  # weights, targets and limits are checked
         self._memory(start_position(self.model)[None])
 
     @property
@@ -312,19 +311,14 @@ class Problem:
         """
         assert isinstance(self.costs, dict)
         x0, single = self._start(q0, dq0)
-        B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
-        q, this = x0[:, : self.model.nq], self.transcription
+        B, N, this = len(x0), self.steps, self.transcription
+        bounds, p = self._data(B)
         search = Search(method, samples, iterations, share, knots, seed)
         if knots is not None and knots > N:
             raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
-        if guess is None:
-            u = np.broadcast_to(holding(self.robot, this, q), (N, B, m))
-        else:
-            forces = guess.plans.u if isinstance(guess, Solution) else guess
-            u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
-        u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        p, done = numbers_of_all(self, B), itertools.count(1)
-        T = first_noise(self.robot, this, N * self.dt, noise, q)
+        u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
+        T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
+        done = itertools.count(1)
         runs = sampler(this, p, knots)
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
@@ -344,7 +338,8 @@ class Problem:
 
     def _data(self, B: int) -> tuple[Bounds, Array]:
         """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
-        return bounds_of_forces(self), numbers_of_all(self, B)
+        p = numbers_of(self.transcription, self.steps, B, self.many)
+        return bounds_of_forces(self), p
 
     def _joint_forces(self, x: Array, u: Array) -> Array:
         """Joint forces, (..., n), of states (..., nx) and of forces or controls (..., m)."""
@@ -372,7 +367,8 @@ class Problem:
 
     def iteration(self) -> Iteration:
         """What `kt.export(problem, "c")` writes."""
-        return iteration_of(self.solver, numbers_of(self), bounds_of_forces(self))
+        bounds, p = self._data(1)
+        return iteration_of(self.solver, p[:, 0], bounds)
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -382,10 +378,9 @@ class Problem:
         for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
             if x.ndim not in (1, 2) or x.shape[-1] != size:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
-            if not np.isfinite(x).all():
-                raise InputError(f"{name} has an entry that is not finite.")
             if 0 in x.shape:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
+            array(x, x.shape, name)  # finite
         single = q.ndim == dq.ndim == 1 and self.many is None
         count = () if self.many is None else (self.many.count,)
         counts = [q.shape[:-1], dq.shape[:-1], count]
@@ -413,15 +408,17 @@ class Problem:
                 raise InputError("the guess has a number that is not finite.")
             x[0] = x0
             return x, u
-        if guess is None:
-            u = np.broadcast_to(
-                holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
-            )
-        else:
-            u = checked(guess, "guess", (N, m), (N, B, m))
-            u = np.broadcast_to(u if u.ndim == 3 else u[:, None], (N, B, m))
-        u = np.clip(u, bounds.low, bounds.high)
+        u = self._forces(guess, x0, bounds)
         return self.solver.rollout(x0, u, numbers, bounds), u
+
+    def _forces(self, guess: ArrayLike | None, x0: Array, bounds: Bounds) -> Array:
+        """Forces or controls to begin with, (steps, B, m), within the limits."""
+        B, N, m = len(x0), self.steps, len(self.motors)
+        if guess is None:
+            u = holding(self.robot, self.transcription, x0[:, : self.model.nq])
+        else:
+            u = checked(guess, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
+        return np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
 
 
 def bounds_of_forces(problem: Problem) -> Bounds:
@@ -450,13 +447,3 @@ def bounds_of_forces(problem: Problem) -> Bounds:
             )
         most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)
-
-
-def numbers_of(problem: Problem, passed: int = 0) -> Array:
-    """The numbers p of all stages of the problem itself, (steps + 1, p); passed: see numbers.py."""
-    return numbers_of_one(problem.transcription, problem.steps, passed)
-
-
-def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
-    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
-    return numbers_of_many(problem.transcription, problem.steps, problem.many, B, passed)

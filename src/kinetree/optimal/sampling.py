@@ -23,17 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count, finite, numbers
+from kinetree.base.arrays import Array
+from kinetree.base.options import count, finite
 from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import NEVER, Field
 from kinetree.engine.compiler.stepping import Run as LoopCall
-from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ShapeError
-from kinetree.optimal.forward import Bounds, clipped, loop
+from kinetree.errors import InputError
+from kinetree.optimal.forward import Bounds, clipped, compiled, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.stages import Transcription
 from kinetree.scalars import cos, exp, log, sin, sqrt
@@ -71,21 +69,6 @@ class Search:
         ):  # fmt: skip
             if not sound:
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}; expected {expected}.")
-
-
-def checked(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
-    """Numbers of the motors' forces that are finite, of one of these shapes."""
-    x = numbers(value, name, "numbers in N m or N")
-    if x.shape not in shapes:
-        raise ShapeError(f"{name} has shape {x.shape}; expected {' or '.join(map(str, shapes))}.")
-    if not np.isfinite(x).all():
-        raise InputError(f"{name} has a force that is not finite.")
-    return x
-
-
-def compiled(function: Callable[..., Any], ports: Sequence[Port], name: str) -> Kernel:
-    """The kernel of a function of traced scalars with one result."""
-    return Kernel(optimise(trace(function, ports, [("y", ())])), name, dtypes=("float64",))
 
 
 @cache

@@ -34,7 +34,7 @@ from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.residuals import KINDS, Stage, key_of, residual_of, shape_of, size_of
+from kinetree.optimal.residuals import KINDS, Stage, key_of, shape_of, size_of
 
 EULER = "semi_implicit_euler"
 # operations of a Jacobian that is traced as a whole; longer ones compile for minutes
@@ -184,7 +184,7 @@ class Transcription:
             change = (u - z[self.activations :]) * (1 / self.h) if self.remembers else None
         stage = Stage(self.robot(p), p[0], q, dq, tau, change)
         return {
-            name: residual_of(cost, stage, p[self.layout.targets[name]])
+            name: KINDS[type(cost)].residual(cost, stage, p[self.layout.targets[name]])
             for name, cost in self.costs.items()
             if u is not None or not KINDS[type(cost)].forces
         }

@@ -14,7 +14,9 @@ from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
 from kinetree.model.elastic import DEFLECTION
-from kinetree.optimal.sampling import checked, compiled, inverse
+from kinetree.optimal.forward import compiled
+from kinetree.optimal.residuals import checked
+from kinetree.optimal.sampling import inverse
 from kinetree.optimal.stages import Transcription
 from kinetree.robot import Robot
 
