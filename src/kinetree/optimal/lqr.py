@@ -180,11 +180,11 @@ def _checked(
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The matrices as numbers of fitting shapes."""
     named = {"A": A, "B": B, "Q": Q, "R": R}
-    A, B, Q, R = (numbers(x, key, "a matrix of numbers") for key, x in named.items())
-    A, B, Q, R = np.atleast_2d(A), B[:, None] if B.ndim == 1 else B, *np.atleast_2d(Q, R)
-    n, m = B.shape if B.ndim == 2 else (len(A), 0)
+    a, b, q, r = (np.array(numbers(x, key, "a matrix of numbers")) for key, x in named.items())
+    b = b[:, None] if b.ndim == 1 else b
+    n, m = b.shape if b.ndim == 2 else (len(np.atleast_2d(a)), 0)
     shapes = {"A": (n, n), "B": (n, m), "Q": (n, n), "R": (m, m), "N": (n, m)}
-    values = (A, B, Q, R, np.zeros((n, m)) if N is None else N)
+    values = *map(np.atleast_2d, (a, b, q, r)), np.zeros((n, m)) if N is None else N
     A, B, Q, R, N = (array(x, shapes[key], key) for key, x in zip(shapes, values, strict=True))
     for name, x, least in (("Q", Q, -1e-10), ("R", R, 1e-14)):
         size = float(np.abs(x).max(initial=0)) or 1.0
