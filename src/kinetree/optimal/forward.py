@@ -20,7 +20,7 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.rollout import Rollout
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Transcription, product
-from kinetree.scalars import maximum, minimum
+from kinetree.scalars import clip
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,7 @@ class Forward:
             dx = this.deviation(at, state)
             u = u + gains[:, n] * p[0] + product(gains[:, :n], dx[:, None])[:, 0]
             if sizes.limited:
-                limits = zip(u, p[1 : 1 + m], p[1 + m :], strict=True)
-                u = np.array([clipped(x, a, b) for x, a, b in limits])
+                u = clip(u, p[1 : 1 + m], p[1 + m :])
             reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
             return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
 
@@ -83,11 +82,6 @@ class Forward:
         self.loop.run(run)
         states = np.concatenate([run.records[0], run.state[None, :, :nx]])
         return states, run.records[1], run.state[:, nx:]
-
-
-def clipped(x: Any, low: Any, high: Any) -> Any:
-    """The nearest number between two limits."""
-    return minimum(maximum(x, low), high)
 
 
 def compiled(function: Any, ports: Sequence[Port], name: str) -> Kernel:

@@ -221,7 +221,7 @@ class Problem:
             iterations: at most so many, dimensionless.
             tolerance: of the decrease of the cost that is still expected, relative to the cost and
                 a millionth of the first one, and of the sum of the gaps, dimensionless.
-            seconds: time after which no iteration begins, s.
+            seconds: no iteration begins that would end later, s, but the first.
             tries: number of guesses, dimensionless: the first, and others with random forces
                 added; the cheapest plan is returned.
             seed: of the random forces; the same one gives the same bits on every machine.
@@ -287,9 +287,7 @@ class Problem:
         The forces of every sample and of every plan are clipped to the limits of the problem.
 
         Args:
-            q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
-                robot stands.
-            dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
+            q0, dq0: as in `Problem.solve`.
             method: "mppi": samples weighted by exp(-cost / temperature); "cross-entropy": the
                 cheapest samples alike. Both move the plan to the mean and adapt the spread.
             samples: number of samples of an iteration, dimensionless.
@@ -300,10 +298,10 @@ class Problem:
             knots: number of times between which the noise is linear, dimensionless; None: eight,
                 or fewer for short horizons and many motors.
             share: of the samples that count, dimensionless: MPPI finds the temperature for it.
-            seed: of the random numbers; the same one gives the same bits on every machine.
+            seed: of the random numbers, as in `Problem.solve`.
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
-            progress: show a bar; None: on a terminal, when it takes long.
+            progress: as in `Problem.solve`.
 
         Returns:
             The cheapest of the guess and of the plans of all iterations; its gains are zero. It is

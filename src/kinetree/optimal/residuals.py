@@ -315,9 +315,11 @@ def checked_target(
     return x.reshape(*x.shape[:before], -1)
 
 
-def checked(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
+def checked(
+    value: ArrayLike, name: str, *shapes: tuple[int, ...], expected: str = "numbers"
+) -> Array:
     """Finite numbers of one of these shapes."""
-    x = numbers(value, name, "numbers")
+    x = numbers(value, name, expected)
     if x.shape not in shapes:
         raise ShapeError(f"{name} has shape {x.shape}; expected {' or '.join(map(str, shapes))}.")
     return array(x, x.shape, name)

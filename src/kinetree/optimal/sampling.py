@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.base.arrays import Array, times
 from kinetree.base.options import count, finite
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.stepping import NEVER, Field
@@ -31,10 +31,10 @@ from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError
-from kinetree.optimal.forward import Bounds, clipped, compiled, loop
+from kinetree.optimal.forward import Bounds, compiled, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.stages import Transcription
-from kinetree.scalars import cos, exp, log, sin, sqrt
+from kinetree.scalars import clip, cos, exp, log, sin, sqrt
 
 METHODS = ("mppi", "cross-entropy")
 LOST = "no sample has a finite cost"
@@ -118,8 +118,7 @@ class Sampler:
             here = np.empty(layout.size, object)
             here[0], here[self.constant], here[self.varying] = t, constant, moving
             state, costs = np.split(x, [nx])
-            u = guess + hats @ y.reshape(knots, m)
-            u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
+            u = clip(guess + hats @ y.reshape(knots, m), low, high)
             costs = costs + this.costs_of(state, u, here)
             return np.concatenate([this.next_state(state, u, here), costs]), u
 
@@ -237,14 +236,6 @@ def cholesky(A: Array) -> Array:
         R[j:, j] = A[j:, j] / np.sqrt(A[j, j])
         A[j:, j:] -= R[j:, j, None] * R[j:, j]
     return R
-
-
-def times(A: Array, B: Array) -> Array:
-    """The product of two matrices, in an order of operations that is the same on every machine."""
-    total = np.zeros((len(A), B.shape[1]))
-    for column, row in zip(A.T, B, strict=True):
-        total += column[:, None] * row
-    return total
 
 
 def inverse(A: Array) -> Array:

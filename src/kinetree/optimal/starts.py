@@ -113,7 +113,7 @@ def first_noise(
                 "of the controls."
             )
     else:
-        spread = checked(noise, "noise", (), (m,))
+        spread = checked(noise, "noise", (), (m,), expected="numbers > 0, in N m or N")
         if not (spread > 0).all():
             raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
     return np.broadcast_to(np.diag(np.broadcast_to(spread, (m,))), (len(q), m, m))
