@@ -18,6 +18,7 @@ import kinetree as kt
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 TASKS = sorted((FOLDER / "tasks").glob("*.py"))
+PAGE = (FOLDER.parent / "docs" / "optimal.md").read_text(encoding="utf-8")  # shows some results
 MOST_LINES = 8  # of a task
 # a line of each that shows its point
 SAYS = {
@@ -36,6 +37,9 @@ SAYS = {
     "15_jax_predictive_control": r"reached: 1\.20, -0\.60 rad",
     "16_monte_carlo": r"one worker and four write the same file: True",
     "17_gymnasium_pandas": r"mean distance from the goal 0\.\d+ m",
+    "18_swing_up": r"upright after 6 s, to 0\.00\d rad; elbow at most 10\.0 N m",
+    "20_shift_weight": r"places: True\n.*\n.* left foot 85%(.*\n)*the ground never pulls: True",
+    "19_reach_within_limits": r"without barriers.* violated: 1\nwith barriers.* violated: 0",
 }
 ANSWERS = {
     "1_gravity_of_a_urdf": r"'shoulder': 13\.183, 'elbow': 1\.937",
@@ -70,6 +74,11 @@ def test_the_example_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = output(path)
     assert re.search(SAYS.get(path.stem, "."), printed), printed
+    for shown in re.findall(rf"{path.name}` prints\n\n```text\n(.*?)```", PAGE, re.DOTALL):
+        numbers = [[float(x) for x in re.findall(r"\d+\.\d", text)] for text in (printed, shown)]
+        assert re.sub(r"[\d. ]+", " ", printed).endswith(re.sub(r"[\d. ]+", " ", shown))
+        last = numbers[0][-len(numbers[1]) :]
+        assert last == pytest.approx(numbers[1], rel=0.1, abs=0.3)
 
 
 def test_examples_are_numbered_and_explained():

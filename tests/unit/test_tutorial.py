@@ -39,9 +39,10 @@ def run(code, names):
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
-def test_there_are_five_chapters_in_the_order_of_the_course():
+def test_there_are_six_chapters_in_the_order_of_the_course():
     topics = ("twists", "inverse_dynamics", "closed_form", "forward_dynamics_and_simulation")
-    assert IDS == [f"{k}_{topic}" for k, topic in enumerate((*topics, "task_space"), 1)]
+    topics = (*topics, "task_space", "optimal_control")
+    assert IDS == [f"{k}_{topic}" for k, topic in enumerate(topics, 1)]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=IDS)

@@ -22,10 +22,8 @@ SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL
 # pages of the documentation whose snippets need no kernel
 PAGES = (
     "api/scalars.md",
-    "formulations/screw.md",
-    "formulations/link.md",
     "formulations/space.md",
-    "how_to/urdf_problems.md",
+    "answers/is_my_urdf_physical.md",
 )
 QUIET = ("demo", "demo --json", "info panda", "explain rp", "equations planar_2r", "export rp")
 QUIET += ("cache info", "export rp mass_matrix --language numpy")

@@ -20,7 +20,7 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.rollout import Rollout
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Transcription, product
-from kinetree.scalars import clip
+from kinetree.scalars import clip as clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Forward:
             dx = this.deviation(at, state)
             u = u + gains[:, n] * p[0] + product(gains[:, :n], dx[:, None])[:, 0]
             if sizes.limited:
-                u = clip(u, p[1 : 1 + m], p[1 + m :])
+                u = clipped(u, p[1 : 1 + m], p[1 + m :])
             reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
             return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
 

@@ -94,7 +94,9 @@ class Horizon:
         x, u = memory.part("x")[:, 0], memory.part("u")[:-1, 0]
         self._set_time(passed)
         if self.good is None:
-            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
+            first, forces = self.problem._guess(
+                None, x0, memory.part("p"), self.bounds, self.solver
+            )
             x[:], u[:] = first[:, 0], forces[:, 0]
         else:
             self._move(later, x, u)

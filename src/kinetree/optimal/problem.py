@@ -45,6 +45,8 @@ from kinetree.optimal.starts import (
 )
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
+from kinetree.simulate.core.run import TARGETS
+from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
@@ -208,6 +210,7 @@ class Problem:
         tries: int = 1,
         seed: int = 0,
         progress: bool | None = None,
+        target: str = "cpu",
     ) -> Solution:
         """Find the motion of least cost by iLQR, for one start or for many at once.
 
@@ -226,25 +229,32 @@ class Problem:
                 added; the cheapest plan is returned.
             seed: of the random forces; the same one gives the same bits on every machine.
             progress: show a bar; None: on a terminal, when it takes long.
+            target: "cpu" or "cuda", which solves all problems at once on a GPU; the arrays of the
+                solution stay there if q0 is there.
 
         Returns:
             The solution; `solution.reason` says why it ended.
         """
-        x0, single = self._start(q0, dq0)
-        solver, (bounds, numbers) = self.solver, self._data(len(x0))
+        x0, single = self._start_of(q0, dq0, target)
+        make, (bounds, numbers), stay = Solver, self._data(len(x0)), {}
+        if target != "cpu":
+            from kinetree.optimal.cuda_ilqr import CudaSolver
+
+            make, stay = CudaSolver, {"stay": is_on_gpu(q0)}
+        solver = self._solver(make)
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
         options = {"tolerance": tolerance, "seconds": seconds}
         options = {key: finite(x, key, infinite=key == "seconds") for key, x in options.items()}
         for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
             if x < least:
                 raise InputError(f"{name} is {x:g}; expected {least} or more.")
-        x, u = self._guess(guess, x0, numbers, bounds)
+        x, u = self._guess(guess, x0, numbers, bounds, solver)
         if tries > 1:
             numbers = np.repeat(numbers, tries, axis=1)
             x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
-                x, u, numbers, bounds, iterations=iterations, **options, each=bar.update
+                x, u, numbers, bounds, iterations=iterations, **options, **stay, each=bar.update
             )
         return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
 
@@ -281,6 +291,7 @@ class Problem:
         seed: int = 0,
         guess: Solution | ArrayLike | None = None,
         progress: bool | None = None,
+        target: str = "cpu",
     ) -> Solution:
         """Search a motion of little cost by random forces, which needs no slopes.
 
@@ -302,13 +313,14 @@ class Problem:
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
             progress: as in `Problem.solve`.
+            target: "cpu" or "cuda", which runs the samples on a GPU, in float32 if q0 is.
 
         Returns:
             The cheapest of the guess and of the plans of all iterations; its gains are zero. It is
             a good guess for `solve`.
         """
         assert isinstance(self.costs, dict)
-        x0, single = self._start(q0, dq0)
+        x0, single = self._start_of(q0, dq0, target)
         B, N, this = len(x0), self.steps, self.transcription
         bounds, p = self._data(B)
         search = Search(method, samples, iterations, share, knots, seed)
@@ -317,11 +329,23 @@ class Problem:
         u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
         T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
         done = itertools.count(1)
-        runs = sampler(this, p, knots)
+        runs, draw = sampler(this, p, knots), None
+        if target != "cpu":
+            from kinetree.optimal.cuda_sampling import cuda_sampler
+
+            dtype = "float32" if getattr(q0, "dtype", "") == "float32" else "float64"
+            draw = cuda_sampler(runs, dtype).draw
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
-                    x0[b], u[:, b], T[b], p[:, b], bounds, search, lambda: bar.update(next(done))
+                    x0[b],
+                    u[:, b],
+                    T[b],
+                    p[:, b],
+                    bounds,
+                    search,
+                    lambda: bar.update(next(done)),
+                    draw,
                 )
                 for b in range(B)
             ]
@@ -330,9 +354,26 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
+        return self._solver(Solver)
+
+    def _solver(self, make: Any) -> Any:
+        """A solver of this kind, made at the first request."""
         this, limited = self.transcription, bounds_of_forces(self).any
-        key = "optimal", limited, this.key
-        return remembered(self.model, key, lambda: Solver(this, limited))
+        key = make.__name__, limited, this.key
+        return remembered(self.model, key, lambda: make(this, limited))
+
+    def _start_of(
+        self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
+    ) -> tuple[Array, bool]:
+        """The same as `_start` of arrays that may be on the GPU."""
+        if target not in TARGETS:
+            raise InputError(f"target is {target!r:.60}; expected 'cpu' or 'cuda'.")
+        for name, x in (("q0", q0), ("dq0", dq0)):
+            if is_on_gpu(x) and target == "cpu":
+                raise InputError(
+                    f"{name} is on the GPU; expected target='cuda', or cupy.asnumpy(...) of it."
+                )
+        return self._start(on_cpu(q0), on_cpu(dq0))
 
     def _data(self, B: int) -> tuple[Bounds, Array]:
         """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
@@ -343,7 +384,7 @@ class Problem:
         """Joint forces, (..., n), of states (..., nx) and of forces or controls (..., m)."""
         if self.controls:
             return forces_of_controls(self.transcription)(x, u)
-        tau = np.zeros((*u.shape[:-1], self.model.n))
+        tau = np.zeros_like(u, shape=(*u.shape[:-1], self.model.n))
         tau[..., list(self.motors)] = u
         return tau
 
@@ -392,11 +433,13 @@ class Problem:
         check_start(self.model, *parts)
         return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
-    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
+    def _guess(
+        self, guess: Any, x0: Array, numbers: Array, bounds: Bounds, solver: Any
+    ) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
-            x, u = (np.array(a) for a in (guess.plans.x, guess.plans.u))
+            x, u = (np.array(on_cpu(a)) for a in (guess.plans.x, guess.plans.u))
             if u.shape != (N, B, m) or x.shape[-1] != x0.shape[-1]:
                 raise ShapeError(
                     f"the guess has {u.shape[0]} steps of {counted(u.shape[1], 'problem')}; "
@@ -407,7 +450,7 @@ class Problem:
             x[0] = x0
             return x, u
         u = self._forces(guess, x0, bounds)
-        return self.solver.rollout(x0, u, numbers, bounds), u
+        return solver.rollout(x0, u, numbers, bounds), u
 
     def _forces(self, guess: ArrayLike | None, x0: Array, bounds: Bounds) -> Array:
         """Forces or controls to begin with, (steps, B, m), within the limits."""
@@ -415,7 +458,7 @@ class Problem:
         if guess is None:
             u = holding(self.robot, self.transcription, x0[:, : self.model.nq])
         else:
-            u = checked(guess, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
+            u = checked(on_cpu(guess), "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         return np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
 
 

@@ -42,9 +42,11 @@ BLOCK = 4  # words of 64 bits that Philox makes at once, each for two normal num
 KNOTS = 8  # where no number is given, but fewer than steps, and with all motors at most
 COORDINATES = 96  # of a sample, for which some thousand samples suffice
 LEARNED = 0.8  # share of the new spread; 0.5 needs a third more iterations for Panda, 1 is unsteady
-HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 12 decades
+HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 60 decades
 ROWS = 16  # samples in one product of matrices, which BLAS then takes to no other threads
 Z_GRID, L_GRID, W_GRID = 2.0**16, 2.0**24, 2.0**14  # |z| < 8: products and sums are below 2^53
+
+Drawing = Callable[[Array, Array, int], tuple[float, Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,19 +165,44 @@ class Sampler:
 
     def search(
         self, x0: Array, u: Array, T: Array, p: Array, bounds: Bounds, search: Search,
-        each: Callable[[], None],
+        each: Callable[[], None], draw: Any = None,
     ) -> Plans:  # fmt: skip
         """The cheapest plan from x0, (nx,): that of u, (N, m), or of an iteration.
 
-        T: (m, m), the forces at a knot for numbers z of 1.
+        T: (m, m), the forces at a knot for numbers z of 1. draw: in place of `Sampler.draw`.
+        """
+        size = self.knots * self.m
+        table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
+        weighed = (draw or self.draw)(x0, table, p, bounds, search)
+        best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
+        for number in range(search.iterations):
+            least, step, spread = weighed(mean, L, number)
+            if np.isfinite(least):
+                mean = mean + (L.T * step[:, None]).sum(0)
+                L = times(L, cholesky((1 - LEARNED) * np.eye(size) + LEARNED * spread))
+            plan = self.plan(x0, table, mean, p, bounds)
+            if plan.cost < best.cost or not np.isfinite(best.cost):
+                best = plan
+            row = {
+                "iteration": [number + 1], "cost": plan.cost, "least": [least],
+                "costs": plan.costs,
+            }  # fmt: skip
+            history.append({key: np.array(x) for key, x in row.items()})
+            each()
+        reason = ITERATIONS if np.isfinite(best.cost) else LOST
+        return replace(best, reasons=[reason], history=history)
+
+    def draw(self, x0: Array, table: Array, p: Array, bounds: Bounds, search: Search) -> Drawing:
+        """A function of mean, L and the number of an iteration, which runs and weighs its samples.
+
+        It returns their least cost, sum(w z) and sum(w z z^T).
         """
         S, size = search.samples, self.knots * self.m
-        table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
         params = self.params(np.zeros((S, size)), p, bounds)
         z = np.zeros((-(-S // ROWS) * ROWS, size))
         blocks = z.reshape(-1, ROWS, size)
-        best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
-        for number in range(search.iterations):
+
+        def weighed(mean: Array, L: Array, number: int) -> tuple[float, Array, Array]:
             z[:S] = np.rint(normals(search.seed, number, range(S), size) * Z_GRID)
             z[0] = 0  # the plan itself is among the samples
             unit = np.abs(L).max() / L_GRID
@@ -183,28 +210,15 @@ class Sampler:
             np.multiply(moved, unit / Z_GRID, out=params[:, :size])
             params[:, :size] += mean
             costs = self.run(x0, table, params, p)[0].sum(1)
-            sound = np.isfinite(costs)
+            sound, w = np.isfinite(costs), np.zeros((len(z), 1))
             if sound.any():
-                w = np.zeros((len(z), 1))
                 w[:S][sound, 0] = weights_of(costs[sound], search)
-                weighted = (z * w).reshape(blocks.shape)
-                step = weighted.sum((0, 1)) / (W_GRID * Z_GRID)
-                mean = mean + (L.T * step[:, None]).sum(0)
-                spread = (blocks.swapaxes(1, 2) @ weighted).sum(0) / (W_GRID * Z_GRID**2)
-                L = times(L, cholesky((1 - LEARNED) * np.eye(size) + LEARNED * spread))
-            plan = self.plan(x0, table, mean, p, bounds)
-            if plan.cost < best.cost or not np.isfinite(best.cost):
-                best = plan
-            row = {
-                "iteration": [number + 1],
-                "cost": plan.cost,
-                "least": [costs[sound].min(initial=np.inf)],
-                "costs": plan.costs,
-            }
-            history.append({key: np.array(x) for key, x in row.items()})
-            each()
-        reason = ITERATIONS if np.isfinite(best.cost) else LOST
-        return replace(best, reasons=[reason], history=history)
+            weighted = (z * w).reshape(blocks.shape)
+            spread = (blocks.swapaxes(1, 2) @ weighted).sum(0) / (W_GRID * Z_GRID**2)
+            step = weighted.sum((0, 1)) / (W_GRID * Z_GRID)
+            return costs[sound].min(initial=np.inf), step, spread
+
+        return weighed
 
     def plan(self, x0: Array, table: Array, y: Array, p: Array, bounds: Bounds) -> Plans:
         """The motion from x0, (nx,), with the knots y, (knots * m,); it has no feedback."""
@@ -220,10 +234,10 @@ def weights_of(costs: Array, search: Search) -> Array:
         w[np.argsort(costs, kind="stable")[: int(counting)]] = 1.0
     else:
         over = costs - costs.min()
-        interval = np.array([1e-12, 1.0])  # of the temperature, of the largest difference
+        interval = np.array([1e-30, 1e30])  # of the temperature; samples that explode cost 1e100
         for _ in range(HALVINGS):
             middle = np.sqrt(interval[0] * interval[1])
-            w = exponential()(-over / ((over.max() or 1.0) * middle))
+            w = exponential()(-over / middle)
             few = np.add.accumulate(w)[-1] ** 2 < counting * np.add.accumulate(w * w)[-1]
             interval[0 if few else 1] = middle
     return np.rint(w * (W_GRID / np.add.accumulate(w)[-1]))

@@ -12,6 +12,7 @@ from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
+from kinetree.simulate.core.signals import on_cpu
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """The largest entry by which a step misses the next state; 0 for a motion."""
-        return float(np.abs(self.plans.gaps).max(initial=0))
+        return float(np.abs(on_cpu(self.plans.gaps)).max(initial=0))
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -106,12 +107,11 @@ class Solution:
     @property
     def trajectory(self) -> Trajectory:
         """The motion; the forces of the last sample are those of the last step."""
-        tau = self.tau
+        q, rates, tau = (on_cpu(x) for x in (self.q, self.dq, self.tau))
         t = np.arange(self.problem.steps + 1) * self.problem.dt
-        rates = self.dq
         ddq = np.diff(rates, axis=0) / self.problem.dt
         return Trajectory(
-            t=t, q=self.q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
+            t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
         )  # fmt: skip
 

@@ -34,6 +34,7 @@ TREE = """
     <site site="tip"/></spatial>
   <spatial name="long" stiffness="120" damping="3"><site site="floor"/><site site="eye"/>
     <site site="tip"/><site site="hook"/></spatial>
+  <fixed name="brake" damping="2"><joint joint="a" coef="1"/><joint joint="b" coef="0.5"/></fixed>
   <fixed name="sum" stiffness="4" springlength="0.2" damping="1.5"><joint joint="b" coef="2"/>
     <joint joint="d" coef="-1"/></fixed>
 </tendon></mujoco>
@@ -45,6 +46,7 @@ def pair(first: str = "hinge", k: float = 400) -> tuple[kt.Robot, object]:
     text = TREE.format(first=first, k=k)
     if first == "ball":
         text = text.replace('axis="0 1 0.2" type="ball"', 'type="ball"')
+        text = text.replace('<joint joint="a" coef="1"/>', "")
     return kt.load_string(text), mujoco.MjModel.from_xml_string(text)
 
 
@@ -170,9 +172,9 @@ def test_parts_of_a_robot_keep_them() -> None:
     whole = robot.inverse_dynamics(q, dq, [*rest, 0])
     assert np.allclose(held.inverse_dynamics(q[:3], dq[:3], rest), whole[:3], atol=1e-10)
     arm = kt.robots.planar_2r().attach(robot, prefix="r_")
-    assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum"}
+    assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum", "r_brake"}
     with pytest.raises(ModelError, match="spring 'short' is held by world"):
-        robot.subtree("upper")
+        robot.with_springs({"brake": None}).subtree("upper")
 
 
 def test_regressor_without_damping_and_its_refusal() -> None:
@@ -180,7 +182,12 @@ def test_regressor_without_damping_and_its_refusal() -> None:
     with pytest.raises(ModelError, match="has damping, for which pi has no entry"):
         robot.regressor(*state(robot, 1))
     still = robot.with_springs(
-        {"sum": None, "long": None, "short": kt.Spring(400, 0.3, points=cable(robot))}
+        {
+            "sum": None,
+            "long": None,
+            "brake": None,
+            "short": kt.Spring(400, 0.3, points=cable(robot)),
+        }
     )
     q, dq, ddq = state(still, 2)
     tau = still.regressor(q, dq, ddq) @ still.parameters

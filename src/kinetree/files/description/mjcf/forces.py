@@ -154,20 +154,19 @@ def _limits(compiled: Compiled, j: int, effort: float) -> Limits:
 
 
 def springs_of(compiled: Compiled) -> dict[str, Spring]:
-    """Springs by the names of their joints and tendons; none if <option> disables springs."""
-    if disabled(compiled, "SPRING"):
-        return {}
-    model, names = compiled.model, compiled.joint_names
+    """Springs and dampers by the names of their joints and tendons, as far as <option> has them."""
+    model, names, off = compiled.model, compiled.joint_names, disabled(compiled, "SPRING")
     springs: dict[str, Spring] = {}
     for j, name in enumerate(names):
-        stiffness = float(model.jnt_stiffness[j])
+        stiffness = 0.0 if off else float(model.jnt_stiffness[j])
         if stiffness and int(model.jnt_type[j]) > BALL:
             rest = float(model.qpos_spring[int(model.jnt_qposadr[j])])
             springs[name] = _spring(stiffness, rest, None, f"joint {name!r}", compiled)
     taken = set(names)
     for t in filter(lambda t: is_spring(compiled, t), range(model.ntendon)):
         name, along = tendon_name(compiled, t), _is_fixed(compiled, t)
-        stiffness, rest = float(model.tendon_stiffness[t]), float(model.tendon_lengthspring[t, 0])
+        stiffness = 0.0 if off else float(model.tendon_stiffness[t])
+        rest = float(model.tendon_lengthspring[t, 0]) if stiffness else 0.0
         key = unused(f"tendon/{name}" if name in taken else name, taken)
         ends = coefficients(compiled, t) if along else None
         spring = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
@@ -192,8 +191,9 @@ def is_spring(compiled: Compiled, t: int) -> bool:
     """Return True if tendon t is a spring between joints or points that is read."""
     low, high = (float(x) for x in compiled.model.tendon_lengthspring[t])
     stiff = bool(compiled.model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
+    damped = bool(compiled.model.tendon_damping[t]) and not disabled(compiled, "DAMPER")
     ends = coefficients(compiled, t) if _is_fixed(compiled, t) else path_points(compiled, t)
-    return stiff and low == high and bool(ends)
+    return (low == high if stiff else damped) and bool(ends)
 
 
 def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
