@@ -51,6 +51,7 @@ CAUSES = {  # kind of the reason that names each corruption; recordings without 
     "compensated_gravity": "gravity-compensated",
     "overcompensated_friction": "friction-compensated",
     "sticking_wrists": "sticking",
+    "coupled_wrist": "coupled",
     "saturated_torque": "saturation",
     "swapped_channels": "swapped-channels",
     "wrong_gear": "gear-ratio",

@@ -230,6 +230,16 @@ def stick_and_slip(
     return q, dq, ddq, friction
 
 
+def coupled_wrist(x: Signals, rng: np.random.Generator) -> Signals:
+    """The motor of the last joint but one also drives the last: its friction has both rates."""
+    a, b = x.machine.n - 2, x.machine.n - 1
+    size = rng.uniform(0.2, 0.5) * np.sqrt((x.tau[:, a] ** 2).mean())
+    rate = x.dq[:, b] / np.sqrt((x.dq[:, b] ** 2).mean())
+    extra = np.zeros_like(x.tau)
+    extra[:, a] = size * (np.sign(rate) + rate) / 2
+    return replace(x, tau=x.tau + extra, friction=x.friction + extra, joints=(a, b))
+
+
 def saturated_torque(x: Signals, rng: np.random.Generator) -> Signals:
     """Readings of tau of some joints end at a limit that 3 to 15 % of the samples exceed."""
     chosen = some_joints(x, rng, 0.3)
@@ -333,6 +343,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "compensated_gravity": compensated_gravity,
     "overcompensated_friction": overcompensated_friction,
     "sticking_wrists": sticking_wrists,
+    "coupled_wrist": coupled_wrist,
     "saturated_torque": saturated_torque,
     "swapped_channels": swapped_channels,
     "wrong_gear": wrong_gear,

@@ -1,6 +1,7 @@
 """`kinetree identify`: find the parameters of a robot in recordings, write the robot, report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -43,7 +44,8 @@ def identify(
         list[str],
         table_argument(
             "One or more recordings (CSV, Parquet, NPZ, ROS bag) with t, q:JOINT, tau:JOINT, "
-            "optionally dq:JOINT and ddq:JOINT; or - for standard input."
+            "optionally dq:JOINT and ddq:JOINT; or - for standard input. a.csv+b.csv are files "
+            "whose columns stand side by side."
         ),
     ],
     /,
@@ -137,6 +139,10 @@ def identify(
         float | None,
         number_argument("Share of each recording that is kept for the test; a third if left out."),
     ] = None,
+    rate: Annotated[
+        float | None,
+        number_argument("Samples per second of recordings without times, Hz."),
+    ] = None,
     json: Json = False,
     degrees: Degrees = False,
     recorded: Recorded = AS_NAMED,
@@ -172,7 +178,10 @@ def identify(
     _check_files(robot, data, test, output, report)
     laws, loads, drives = friction_choices(friction), read_loads(payload, data), read_gains(gains)
     described = find_robot(robot, reading)
-    request = request_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau"))
+    request = replace(
+        request_of(described.model, recorded, degrees=degrees, required=("t", "q", "tau")),
+        rate=rate,
+    )
     with Terminal(stderr=True).status("reading") as status:  # on a terminal only
 
         def read(name: str) -> "Recording":
@@ -285,6 +294,8 @@ def _check_files(
     robot: str, data: Sequence[str], test: Path | None, output: Path, report: Path | None
 ) -> None:
     """Raise InputError for a file that cannot be read or written, before the work begins."""
+    from kinetree.motion.recordings.read import files_of
+
     if output.suffix.lower() not in (*URDF, *MJCF):
         raise InputError(f"-o is {output}; expected a name that ends with .urdf, .xml or .mjcf.")
     check_output(output, robot)
@@ -292,9 +303,10 @@ def _check_files(
         check_report(report)
     if list(data).count(STREAM) > 1:
         raise InputError("standard input (-) is given twice; expected it once.")
-    for path in (*data, test):
-        if path not in (None, STREAM) and not Path(path).exists():
-            raise InputError(f"{path} is not a file; expected a recording.")
+    for name in (*data, *(() if test is None else (test,))):
+        for path in () if name == STREAM else files_of(name):
+            if not path.exists():
+                raise InputError(f"{path} is not a file; expected a recording.")
 
 
 def check_report(path: Path) -> None:

@@ -31,6 +31,7 @@ from kinetree.motion.recordings.read import (
     LONGEST_SIGNATURE,
     SIGNATURES,
     TEXT,
+    files_of,
     kind_of,
     open_text,
     read_table,
@@ -184,7 +185,7 @@ def as_file(data: str) -> Generator[Path]:
     """The path of a recording, or of a copy of standard input."""
     if data != STREAM:
         path = Path(data)
-        if path.is_dir() and kind_of(path) == BAG:
+        if (path.is_dir() and kind_of(path) == BAG) or len(files_of(path)) > 1:
             yield path
             return
         yield existing_file(data, RECORDING)

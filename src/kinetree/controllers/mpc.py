@@ -55,6 +55,9 @@ class Tick:
     good: bool
 
 
+FIRST_ITERATIONS = 100
+
+
 @dataclass(eq=False)
 class MPC:
     """A controller that plans at every tick: `mpc(q, dq)` returns tau, (n,).
@@ -64,7 +67,8 @@ class MPC:
             while it runs. Its time begins with the tick that it is given to: targets that move are
             read at the time of each tick, and the last one stays.
         rate: ticks in a second, 1/s; None: 1 / problem.dt.
-        iterations: of iLQR in a tick.
+        iterations: of iLQR in a tick; the first one, which has no plan to begin with, takes up to
+            100.
         deadline: s; no further iteration begins that would end later. None: no deadline.
 
     Example:
@@ -110,7 +114,9 @@ class MPC:
             self._ticks = 0
         limit = np.inf if self.deadline is None else self.deadline
         times = self._steps(self._age + 1), self._steps(self._ticks)
-        made = horizon.improve(q, dq, *times, self.iterations, limit)
+        cold = horizon.good is None
+        iterations = max(self.iterations, FIRST_ITERATIONS) if cold else self.iterations
+        made = horizon.improve(q, dq, *times, iterations, limit)
         self._ticks += 1
         reason = horizon.reason
         if horizon.good is None:

@@ -89,19 +89,17 @@ def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
     """The filters of the stretches of a recording.
 
     Joint forces have higher frequencies than the motion: products of rates, and friction that
-    changes its sign. So their band is wider than that of the motion by `FORCE_BAND`.
+    changes its sign. So their band is wider than that of the motion by `FORCE_BAND`, up to
+    `WIDEST_FORCES`: above it, a recording has many more rows and hardly more to tell.
 
     Args:
         data: the recording.
-        cutoff: frequency of the low-pass, Hz; None: `FORCE_BAND` times that of the recording's
-            rates, or no filter if those were recorded, or if every sample would be a row.
+        cutoff: frequency of the low-pass, Hz; None: as wide as that of the recording's rates
+            asks for, or no filter if those were recorded, or if every sample would be a row.
     """
-    if (
-        cutoff is None
-        and data.cutoff is not None
-        and const.FORCE_BAND * data.cutoff < const.FINEST_CUTOFF / data.dt
-    ):
-        cutoff = const.FORCE_BAND * data.cutoff
+    if cutoff is None and data.cutoff is not None:
+        wide = max(data.cutoff, min(const.FORCE_BAND * data.cutoff, const.WIDEST_FORCES))
+        cutoff = wide if wide < const.FINEST_CUTOFF / data.dt else None
     edges = [0, *np.flatnonzero(np.diff(data.t) > const.STRETCH_GAP * data.dt) + 1, len(data)]
     return tuple(_band(data.t, int(a), int(b), cutoff) for a, b in pairwise(edges))
 

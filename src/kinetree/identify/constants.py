@@ -104,7 +104,7 @@ KERNEL_REACH = 2.0  # half length of the kernel, times 1 / cutoff
 KAISER_SHAPE = 6.0  # of the Kaiser window: 60 dB beyond 1.5 times the cutoff
 ROW_SPACING = 0.5  # of rows, times 1 / cutoff: the noise of rows is close to white
 ROW_GROUP = 48  # rows that are computed by one product of matrices
-FORCE_BAND = 5.0  # cutoff of joint forces over that of the motion
+FORCE_BAND, WIDEST_FORCES = 5.0, 50.0  # cutoff of joint forces over that of the motion; Hz
 FINEST_CUTOFF = 0.2  # cutoff, in periods per sample, from which every sample is a row
 STRETCH_GAP = 1.5  # times the median step: longer steps separate stretches
 
@@ -116,13 +116,20 @@ PIECES_TOGETHER = 4  # pieces of a long recording that take as much memory toget
 # Rows: regressors
 REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 
+# Plain least squares, a rival
+PLAIN_CUTOFF = 10.0  # Hz
+PLAIN_BLOCKS, PLAIN_FOLDS = 20, 4  # blocks of rows, and folds of blocks spread over them
+PLAIN_SAMPLES = 20_000  # of a recording that are used, in stretches
+AGAIN_SAMPLES = 200_000  # of a recording that is kept to be filtered again
+
 # Lag of joint forces
 LONGEST_LAG = 0.5  # tried in both directions, times the robot's own time of about 0.3 s, or
 LAG_SHARE = 0.05  # of the longest stretch
 LAG_GRID = 41  # lags that are tried first
-LAG_STEPS = 8
+LAG_STEPS, LAG_SETTLED = 8, 0.03  # steps; standard errors by which the last one may move a lag
 LEAST_LAG = 0.05  # of a sample: interpolation would do more harm
 SURE_LAG = 4.0  # standard errors by which a lag differs from none
+SURE_STICKING = 10.0  # the same of friction that is late, and of no filter's reversals
 LARGER_LAG = 0.1  # rows by which reversals of filtered rates may make a lag too small
 LAG_SAMPLES, LAG_ROWS = 60_000, 10_000  # that are used
 # time constants of a low-pass, and what the delay beside it is more than the rest, times the lag
@@ -163,7 +170,7 @@ LAW_SAMPLES, LAW_ROWS = 60_000, 12_000
 LAW_STRETCHES = 8  # of a longer recording
 
 # Friction: search of shapes
-THIN_SAMPLES = 800  # samples of the grid and of the first steps
+THIN_SAMPLES, SHAPE_ROWS = 800, 2000  # samples, or rows of a low-pass, of grid and first steps
 GRID_SWEEPS, GRID_SEARCHES = 4, 4  # grids of all laws before steps; grids followed by steps
 SHAPE_STEPS, SHAPE_TRIES = 40, 12
 # first damping, in terms of squares of the derivatives; its changes
@@ -181,6 +188,7 @@ FAINTEST_COLUMN = 1e-5  # smaller additions of a column would be known with 100,
 
 # Fit: least squares
 HUBER = 1.345  # 95% as efficient as least squares when there are no outliers
+CLIPPED_SLOPE = 1e-9  # of psi where it is clipped: a parameter of clipped rows alone has an error
 FIT_ROUNDS = 50
 FIT_SETTLED = 1e-9, 1e-3  # standard errors by which the last round may change beta, if rows are
 MANY_ROWS = 100_000  # at most so many, or more
@@ -264,11 +272,16 @@ FINEST_ERROR = 3e-4  # of a joint's force: smaller errors, as those of filters, 
 PHI_STEP = 1e-4  # of phi, for derivatives
 PHI_STEPS, LONGEST_PHI_STEP = 6, 0.3  # of Gauss and Newton, and the longest step of phi
 SINGULAR_VALUE = 1e-7  # relative size of singular values that count as zero: far above rounding
+COUPLED_JOINTS = 2  # joints from one to another whose motor may turn with it
 TOP_FORCE = 0.97  # quantile of a joint's force beyond which saturation is sought
 # shares of the duration after which a payload may change
 CHANGE_TIMES = np.linspace(0.15, 0.85, 15)
 POOR_FIT = 0.1  # error over joint force from which exchanged columns of q are tried
 CLOCK_RANGE = 0.7, 1.4  # factors of rates that a wrong clock may have
+
+HIDDEN_MISFIT = 2.5  # held-out error over that of the fit
+LITTLE_EXPLAINED = 0.5  # error over joint force
+DEGREES_INERTIA = 0.1  # of the described one: less is that of angles in degrees
 
 # Verdict: simulated twins
 HYPOTHESIS_TWINS = 400

@@ -34,8 +34,7 @@ from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit
 from kinetree.identify.loads import Body, KnownLoad, known_loads, load_forces, unloaded
-from kinetree.identify.recording import Recording
-from kinetree.identify.select import some_parts
+from kinetree.identify.recording import Recording, some_parts
 from kinetree.identify.unknowns import unknowns
 from kinetree.model import Joint, Model
 from kinetree.robot import Robot

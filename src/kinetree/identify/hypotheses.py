@@ -92,8 +92,11 @@ class Rows:
 
     def forces(self, motion: Motion) -> Array:
         """Joint forces of the fit at each sample of another motion, (T, n), without shapes."""
-        beta, sought = self.solution[0][: len(self.linear)], self.result.sought
-        return in_blocks(lambda *x: sought.regressor(*x)[..., self.linear] @ beta, *motion)
+        x = np.zeros(len(self.result.sought.names))
+        x[self.linear] = self.solution[0][: len(self.linear)]
+        q, dq, ddq = motion
+        of = self.result.sought.linear_forces
+        return in_blocks(lambda q, dq, ddq: of(q, dq, ddq, x), q, dq, ddq)
 
     def low_passed(self, samples: Array) -> Array:
         """Rows of samples of `data`, (T, ...), in the band of W and y."""
@@ -380,6 +383,12 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
                 lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
                 f"{x * size:.3g} (+- {2 * s * size:.1g}), or friction that differs by direction: "
                 "offsets=True or friction='directional' finds it",
+            )  # fmt: skip
+        for b in (b for b in range(n) if 0 < abs(b - j) <= const.COUPLED_JOINTS):
+            yield Hypothesis(
+                "coupled", (j, b), of_joint([rows.dq[:, b], np.sign(rows.dq[:, b])]),
+                lambda x, s, name=name, other=names[b]: f"tau of {name!r} follows the rate of "
+                f"{other!r}: a coupled transmission, whose motor turns with both joints",
             )  # fmt: skip
         beyond = np.maximum(load - np.quantile(np.abs(rows.y[:, j]), const.TOP_FORCE), 0)
         yield Hypothesis(

@@ -33,6 +33,7 @@ from kinetree.identify.plots import (
     plot_friction,
 )
 from kinetree.identify.recording import Recording
+from kinetree.identify.rest import still_joints
 from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
@@ -191,14 +192,18 @@ class Identification:
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
         """Joint forces, (T, n), of the found robot, or of the base parameters alone.
 
+        Friction at rest may have either sign: it is predicted as zero where no joint moves.
+
         Args:
             data: a recording.
             physical: as in `error`.
         """
+        # where nothing moves, the sign of a rate is noise
+        still = still_joints(self.robot.model, data).all(axis=1, keepdims=True)
+        state = data.q, np.where(still, 0, data.dq), np.where(still, 0, data.ddq)
         if physical:
-            own = self.robot.inverse_dynamics(data.q, data.dq, data.ddq)
+            own = self.robot.inverse_dynamics(*state)
             return own + self.sought.sensor_offsets(self.estimate.x)
-        state = data.q, data.dq, data.ddq
         return self.sought.forces(*state, self.fit.beta, self.base.kept)
 
     def error(self, data: Recording | None = None, *, physical: bool = True) -> Array:
@@ -214,6 +219,14 @@ class Identification:
         """
         data = self.test if data is None else data
         return self.rms(data, data.tau - self.predict(data, physical=physical))
+
+    def unexplained(self) -> Array:
+        """Error of each joint on the held-out samples over the measured force there, (n,).
+
+        Dimensionless; 1: the result explains nothing of that force, which may be noise.
+        """
+        size = self.rms(self.test, self.test.tau)
+        return np.where(size > 0, self.error() / np.where(size > 0, size, 1), 0)
 
     def rms(self, data: Recording, x: Array) -> Array:
         """Root mean square of samples, (n,), after the low-pass of the fit.
@@ -340,6 +353,10 @@ def conclusion(found: Identification) -> str:
     if verdict.undecided and not verdict.reasons:
         start += ", as far as this recording can show"
     text = f"{start}. The sum of the errors on {where} is {ratio} that of the description."
+    names, share = found.robot.model.dof_names, found.unexplained()
+    largest = int(share.argmax())
+    text += f" Errors are {share.min():.2g} to {share[largest]:.2g} of the measured joint forces"
+    text += f", the largest at {names[largest]!r}." if len(names) > 1 else "."
     if found.withheld:
         text += (
             f" Intervals of {len(found.withheld)} of {found.base.r} base parameters are withheld."

@@ -32,6 +32,7 @@ from kinetree.identify.least_squares import METHODS, Method
 from kinetree.identify.loads import Body, check_load_friction
 from kinetree.identify.notes import check_joints, check_motion, check_readings, kept_laws
 from kinetree.identify.physical import Estimate, consistent
+from kinetree.identify.plain import better_band
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rest import without_rest
 from kinetree.identify.select import Choice, choose_friction, make_stretches
@@ -174,6 +175,10 @@ def prepared_samples(
         raise InputError("no recording was given; expected one at least.")
     for x in records:
         check_joints(robot.model, x)
+    if gains is False and payloads is None:
+        options.report("band of plain least squares")
+        plain = unknowns(robot, "symmetric", options.armature, options.springs, offsets=True)
+        records, test = better_band(plain, records, test)
     if options.friction != "known":
         records = [without_rest(robot.model, x) for x in records]
         test = None if test is None else without_rest(robot.model, test)

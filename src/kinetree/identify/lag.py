@@ -146,15 +146,32 @@ def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
     force = sought.forces(data.q, data.dq, data.ddq, found.beta[:count], problem.kept)
     slope = (_moved(force, bands, 0.5) - _moved(force, bands, -0.5)) / data.dt
     columns = np.concatenate([problem.W, -rows_of(bands, slope)[problem.inner][..., None]], axis=-1)
+    root = np.sqrt(found.weights)
+    X = (columns * root[..., None]).reshape(-1, columns.shape[-1])
+    G = np.linalg.pinv(X.T @ X, rcond=const.SMALLEST_EIGENVALUE**2)
+    for _ in range(const.LAG_STEPS):  # with the weights of the first fit
+        step = float((G @ (X.T @ (root * problem.y(value)).ravel()))[-1])
+        value = float(np.clip(value + step, -most, most))
+        if abs(step) < const.LEAST_LAG * data.dt:
+            break
     error = np.inf
     for _ in range(const.LAG_STEPS):
         found = fit(columns, problem.y(value), "robust", forces=forces)
         step, error = float(found.beta[-1]), float(found.standard_error[-1])
         value = float(np.clip(value + step, -most, most))
-        if abs(step) < 1e-2 * error:
+        if abs(step) < const.LAG_SETTLED * error:
             break
     z = (found.beta / found.standard_error)[count:-1]
     return Lag(value, error, const.LEAST_LAG * data.dt), z
+
+
+def is_sticking(sought: Unknowns, data: Recording) -> bool:
+    """Whether friction of a joint changes its sign long after the motion does."""
+    problem = _problem(sought, data, None)
+    if problem is None:
+        return False
+    _, z = _lag_of(_with_late_friction(problem, sought), sought)
+    return bool(np.any(z > const.SURE_STICKING))
 
 
 def _with_late_friction(problem: _Problem, sought: Unknowns) -> _Problem:

@@ -104,7 +104,9 @@ def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | floa
             f"the recording does not separate the {r} parameters (condition {condition:.1e}); "
             "expected a motion of all joints. `kinetree.identify.excite` plans one."
         )
-    scaled = Scaled(blocks, lengths, one)
+    scaled: Blocks = Scaled(blocks, lengths, one)
+    if T * n * (r + 1) <= const.KEPT_NUMBERS:
+        scaled = list(scaled)  # every round reads them
     beta, sigma = from_triangles(R, T, method)
     residual, breaks = residuals(scaled, beta)
     y_size = float(np.sqrt(np.max((R[..., -1] ** 2).sum(axis=-1) / T)))
@@ -195,19 +197,26 @@ def _robust(
     r = len(beta)
     sigma = np.ones(residual.shape[1])
     settled = const.FIT_SETTLED[len(residual) > const.MANY_ROWS]
+    newton, least = False, np.inf
     for k in range(const.FIT_ROUNDS):
-        sigma = _noise(residual, largest, r, "robust") if k < const.FREE_ROUNDS else sigma
+        free = k < const.FREE_ROUNDS
+        sigma = _noise(residual, largest, r, "robust") if free else sigma
         G: Array | float = 0.0
         g: Array | float = 0.0
-        parts: list[Array] = []
+        cost, parts = 0.0, list[Array]()
         for W, y in blocks:
             rest = y - W @ beta
-            w = row_weights(rest / sigma, "robust") / sigma**2
-            rows = (W * w[..., None]).reshape(-1, r)
-            G = G + rows.T @ W.reshape(-1, r)
-            g = g + rows.T @ rest.ravel()
+            u = np.abs(rest / sigma)
+            w = row_weights(u, "robust") / sigma**2
+            slope = np.where(u < const.HUBER, w, const.CLIPPED_SLOPE * w) if newton else w
+            rows = (W * np.sqrt(slope)[..., None]).reshape(-1, r)
+            G = G + rows.T @ rows
+            g = g + W.reshape(-1, r).T @ (w * rest).ravel()
+            cost += float((np.minimum(u, const.HUBER) * (2 * u - np.minimum(u, const.HUBER))).sum())
             parts.append(rest)
         residual = np.concatenate(parts)
+        # steps of Newton are few once the noise stays; a step that fails is followed by a safe one
+        newton, least = not free and cost <= least, cost if not free else np.inf
         step = np.linalg.solve(np.asarray(G), np.asarray(g))
         beta = beta + step
         errors = np.sqrt(np.maximum(np.diag(np.linalg.inv(np.asarray(G))), 0))
@@ -258,7 +267,7 @@ def _sandwich(
     """Covariance of beta, (r, r), with correlated errors, and their model; see the head."""
     slope = np.ones(u.shape)
     if method == "robust":
-        slope = (np.abs(u) < const.HUBER).astype(float)
+        slope = np.where(np.abs(u) < const.HUBER, 1.0, const.CLIPPED_SLOPE)
         u = np.clip(u, -const.HUBER, const.HUBER)
     A: Array | float = 0.0
     at = 0

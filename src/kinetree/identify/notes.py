@@ -31,6 +31,7 @@ from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
 UNIT = "is it in N m (N)?"
+DEGREES = "q in degrees"
 
 
 def check_joints(model: Model, data: Recording) -> None:
@@ -296,7 +297,7 @@ def _readings(model: Model, parts: Sequence[Recording]) -> Iterator[Reading]:
     if plain:
         factor = np.where(bounds_of(model).sliding, 1.0, np.pi / 180)
         small = [replace(x, q=x.q * factor, dq=x.dq * factor, ddq=x.ddq * factor) for x in parts]
-        yield Reading("q in degrees", small)
+        yield Reading(DEGREES, small)
     for joint in model.joints:
         if joint.type == FREE and joint.follows is None:
             order = np.arange(model.n)

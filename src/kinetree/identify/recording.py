@@ -1,7 +1,8 @@
 """Recording: a measured motion with its joint forces, checked, with rates and accelerations."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,8 @@ class Recording:
         model: the robot that moved, which gives the names of the joints to files; None: not known.
         spectrum: of the accelerations, from which the cutoff was chosen; None: not filtered.
         findings: faults that the recording shows by itself.
+        again: gives the same recording with rates at another cutoff, Hz; None: rates were measured,
+            their cutoff was stated, or the recording is long.
     """
 
     t: Array
@@ -82,6 +85,7 @@ class Recording:
     model: Model | None = None
     spectrum: Spectrum | None = None
     findings: tuple[Finding, ...] = ()
+    again: "Callable[[float], Recording] | None" = field(default=None, repr=False)
 
     @property
     def dt(self) -> float:
@@ -99,6 +103,14 @@ class Recording:
         """
         arrays = {key: getattr(self, key)[chosen] for key in ("t", "q", "dq", "ddq", "tau")}
         return replace(self, **arrays)
+
+    def noted(self, note: str) -> "Recording":
+        """The same recording with one more note.
+
+        Args:
+            note: a sentence.
+        """
+        return replace(self, notes=(*self.notes, note))
 
     def trajectory(self) -> Trajectory:
         """The same samples as a Trajectory."""
@@ -155,6 +167,15 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
         model=data[0].model,
         findings=tuple(findings),
     )
+
+
+def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
+    """The recording, or stretches of it that have at most so many samples together."""
+    if len(data) <= most:
+        return [data]
+    length = most // const.LAW_STRETCHES
+    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
+    return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
 @typed
@@ -220,7 +241,18 @@ def _made(
     notes += [*found.notes, *coarse(model, x)]
     notes += remarks(model, times, (found.q, found.dq), found.tau)
     findings = (*found.findings, *saturated(model, found.tau, found.dq))
-    return replace(found, notes=tuple(notes), model=model, findings=findings)
+    again = None
+    if cutoff is None and found.cutoff is not None and len(times) <= const.AGAIN_SAMPLES:
+        again = partial(_again, model, given_columns, degrees, way_out)
+    return replace(found, notes=tuple(notes), model=model, findings=findings, again=again)
+
+
+def _again(
+    model: Model, given_columns: tuple[Any, ...], degrees: bool, way_out: str, cutoff: float
+) -> Recording:
+    """The recording of `_made` with another cutoff."""
+    t, q, dq, ddq, tau = given_columns
+    return _made(model, (t, q, dq, ddq, tau), cutoff, degrees, way_out)
 
 
 @typed
@@ -232,6 +264,7 @@ def read_recording(
     degrees: bool = False,
     topic: str | None = None,
     columns: Mapping[str, str | None] | None = None,
+    rate: float | None = None,
 ) -> Recording:
     """The recording of a file with times, positions and joint forces, perhaps rates.
 
@@ -245,9 +278,12 @@ def read_recording(
             from the data.
         degrees: whether angles of the file are in degrees.
         topic: topic of a bag; None: the only one.
-        columns: {our name: column of the file}, where headers differ; None: as named.
+        columns: {column of the file: our name}, where headers differ; None: as named.
+        rate: samples per second of a file without times, Hz; None: the file has times.
     """
-    wish = ReadRequest(robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"))
+    wish = ReadRequest(
+        robot.model, dict(columns or {}), degrees, topic, ("t", "q", "tau"), rate=rate
+    )
     return recording_of(path, robot, wish, cutoff=cutoff)
 
 

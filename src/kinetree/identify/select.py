@@ -31,7 +31,7 @@ from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import silent_columns
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
-from kinetree.identify.recording import Recording
+from kinetree.identify.recording import Recording, some_parts
 from kinetree.identify.trials import (
     CANDIDATES,
     Candidate,
@@ -123,15 +123,6 @@ def _most_samples(data: Recording, cutoff: float | None) -> int:
     return min(const.LAW_SAMPLES, const.LAW_ROWS * len(first) // rows)
 
 
-def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
-    """The recording, or stretches of it that have at most so many samples together."""
-    if len(data) <= most:
-        return [data]
-    length = most // const.LAW_STRETCHES
-    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
-    return [data.part(slice(a, a + length)) for a in starts.tolist()]
-
-
 def _kept_friction(robot: Robot, state: tuple[Array, Array, Array]) -> dict[str, Array]:
     """Friction, (T, n), that a description has beyond what each law seeks, by law."""
     if not any(has_more_laws(x.friction) for x in robot.model.joints):
@@ -211,7 +202,7 @@ def simplest(trials: Sequence[Trial]) -> Trial:
     fine = [
         x
         for x in trials
-        if not _is_worse(x.loss, best.loss) and not any(_is_simpler(y, x) for y in trials)
+        if not is_worse(x.loss, best.loss) and not any(_is_simpler(y, x) for y in trials)
     ]
     return min(fine, key=lambda x: (x.candidate.size, float(x.loss.mean())))
 
@@ -222,7 +213,7 @@ def _is_simpler(trial: Trial, than: Trial) -> bool:
     return fewer and bool(trial.loss.mean() < than.loss.mean())
 
 
-def _is_worse(loss: Array, best: Array) -> bool:
+def is_worse(loss: Array, best: Array) -> bool:
     """Whether losses of blocks exceed those of the best trial by more than chance."""
     d = loss - best
     return float(d.mean()) > const.SIMPLER_LAW_Z * float(d.std(ddof=1)) / np.sqrt(len(d))
@@ -235,7 +226,11 @@ def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | No
         has = offset is True
         return Choice(joint.name, "symmetric", has, "symmetric", has, {}, f"{reason}it has")
     best = simplest(list(trials.values())).candidate
-    linear = simplest([x for x in trials.values() if not x.candidate.is_curve]).candidate
+    plain = [x for x in trials.values() if not x.candidate.is_curve]
+    kept = [x for x in plain if x.candidate.takes_offset] if best.offset else []
+    linear = simplest(kept or plain).candidate
+    # without its shape a law keeps the offset, even if no linear candidate with one was possible
+    linear_offset = linear.offset or (best.offset and not linear.takes_offset) or offset is True
     errors = {str(x): float(np.sqrt(trial.loss.mean())) for x, trial in trials.items()}
     unit = "N" if joint.type == PRISMATIC else "N m"
     others = "; ".join(f"{x} {error:.3g}" for x, error in errors.items() if x != str(best))
@@ -245,6 +240,6 @@ def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | No
     if least != str(best):
         reason += f" ({least} is not significantly better)"
     return Choice(
-        joint.name, best.friction, best.offset or offset is True, linear.friction,
-        linear.offset or offset is True, errors, reason,
+        joint.name, best.friction, best.offset or offset is True, linear.friction, linear_offset,
+        errors, reason,
     )  # fmt: skip

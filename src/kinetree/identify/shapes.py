@@ -47,7 +47,11 @@ class Point:
 
 
 def find_shapes(
-    equations: Equations, whole: Base, method: Method, report: Callable[[str], None]
+    equations: Equations,
+    whole: Base,
+    method: Method,
+    report: Callable[[str], None],
+    few: Equations | None = None,
 ) -> Equations:
     """The equations at the best shapes, with the directions of the loads there.
 
@@ -56,13 +60,14 @@ def find_shapes(
         whole: base parameters of the unknowns.
         method: as in `fit`.
         report: is called with the name of each stage.
+        few: equations of some stretches for grids and first steps; None: `equations` has few rows.
     """
     sought = equations.sought
     W, _ = equations.sides(whole.kept, bent=False)
     own, _ = separable(W, sought.natural.forces, sought.scale[list(whole.kept)])
     kept = [whole.kept[k] for k in own]
     report("friction laws: grid of shapes")
-    point = _first(_thinned(equations), kept, method)
+    point = _first(_thinned(equations) if few is None else few, kept, method)
     for _ in range(const.GRID_SEARCHES):
         point, changed = _swept(point, kept)
         if not changed and _ > 0:

@@ -8,12 +8,14 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
+from kinetree.identify.band import bands_of
 from kinetree.identify.base import Base, find_base, separable
 from kinetree.identify.equations import (
     Equations,
     Parts,
     Sides,
     has_load,
+    joined,
     parts_of,
     separated_with_shapes,
 )
@@ -27,7 +29,7 @@ from kinetree.identify.least_squares import (
     stacked,
     triangles,
 )
-from kinetree.identify.recording import Recording
+from kinetree.identify.recording import Recording, some_parts
 from kinetree.identify.shapes import find_shapes, plain_errors
 from kinetree.identify.unknowns import Unknowns
 
@@ -75,7 +77,7 @@ def solve(
     report(f"least squares of {whole.r} base parameters on {len(data)} samples")
     parts = parts_of(sought, [data], cutoff)
     if sought.laws or has_load(sought):
-        shaped = find_shapes(parts.some(), whole, method, report)
+        shaped = find_shapes(parts.some(), whole, method, report, _few(parts, data))
         sought, parts = shaped.sought, parts.at(shaped.sought.shapes)
         if has_load(sought):  # with the directions of the loads; all in memory
             parts = replace(parts, kept=[shaped])
@@ -105,6 +107,15 @@ def solve(
     found = replace(found, beta=beta, covariance=both.covariance, sigma=both.sigma,
                     condition=both.condition, noise=both.noise)  # fmt: skip
     return Solved(sought, whole, base, R, blocks, found, doubts)
+
+
+def _few(parts: Parts, data: Recording) -> Equations | None:
+    """Equations of stretches of a recording with many rows; None if it has few, or loads."""
+    step = min(band.step for band in bands_of(data, parts.cutoff))
+    most = const.SHAPE_ROWS * step
+    if has_load(parts.sought) or step == 1 or len(data) <= most:
+        return None
+    return joined([parts.make(x) for x in some_parts(data, most)])
 
 
 def _fitted(parts: Parts, whole: Base, method: Method) -> tuple[Array, Base, list[int], Fit]:

@@ -47,6 +47,11 @@ class Candidate:
         return f"{self.friction} with an offset" if self.offset else self.friction
 
     @property
+    def takes_offset(self) -> bool:
+        """Return True if an offset of the sensor is found, or is part of the friction."""
+        return self.offset or self.friction == "directional"
+
+    @property
     def is_curve(self) -> bool:
         """Return True if the law has shapes."""
         return self.friction in ("stribeck", "sigmoid")

@@ -44,7 +44,7 @@ from kinetree.identify.hypotheses import (
 )
 from kinetree.identify.noise import fit_noise, leverage_of, padded, pieces
 
-CONSEQUENCES = ("lag", "pattern")  # what friction that is late by different times looks like
+CONSEQUENCES = ("lag", "pattern", "coupled")  # what friction that is late at some joints looks like
 
 
 @dataclass(frozen=True, eq=False)

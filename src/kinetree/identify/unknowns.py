@@ -227,16 +227,36 @@ class Unknowns:
         """
         chosen = list(range(len(self.names)) if columns is None else columns)
 
+        every = np.zeros(len(self.names))
+        every[chosen] = x
+
         def some(q: Array, dq: Array, ddq: Array) -> Array:
-            Y = self.regressor(q, dq, ddq)[..., chosen]
             if not self.load.any():
-                return Y @ x + self.known(q, dq, ddq)
+                return self.linear_forces(q, dq, ddq, every) + self.known(q, dq, ddq)
+            Y = self.regressor(q, dq, ddq)[..., chosen]
             own = self.loading[chosen]
             load = Y[..., own] @ x[own] + self.known_load(q, dq, ddq)
             factor = load_factor(self.load, np.sign(load * dq))
             return factor * load + Y[..., ~own] @ x[~own] + self.known_friction(q, dq, ddq)
 
         return in_blocks(some, q, dq, ddq)
+
+    def linear_forces(self, q: Array, dq: Array, ddq: Array, x: Array) -> Array:
+        """Y x, (T, n), of `regressor`, without its columns in memory.
+
+        Args:
+            q, dq, ddq: as in `regressor`.
+            x: values of the unknowns, shape (p,), in `units`.
+        """
+        found = self.robot.regressor(q, dq, ddq) @ (self.S @ x) + self.sensor_offsets(x)
+        for law, at in zip(self.laws, self.places, strict=True):
+            if law.size is not None:
+                size = x[self.names.index(law.size)]
+                if law.kind == "stribeck":  # coulomb + (static - coulomb) f
+                    size = size - x[self.names.index(f"coulomb[{law.joint}]")]
+                f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
+                found[..., law.dof] += size * law.ratio * f
+        return found
 
     def at_rest(self, q: Array) -> Array:
         """Indices of the friction and armature of joints that stand still in q, (T, nq).

@@ -39,7 +39,7 @@ from kinetree.identify.findings import Finding, Verdict, named, names_at
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
 from kinetree.identify.noise import last_above
-from kinetree.identify.notes import UNIT, odd_errors, poorly_excited
+from kinetree.identify.notes import DEGREES, UNIT, odd_errors, poorly_excited
 from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
 
@@ -89,7 +89,10 @@ def judge(
     one_sided = list(_one_sided(result, stated))
     chosen = {x.joint for x in result.choices}  # a law that was given is a statement of the caller
     clear = [x for x in one_sided if x.z > const.SURE_OFFSET and x.joint in chosen]
-    others = [*_unphysical(result), *compared(result), *_unsteady(result), *_uneven(result)]
+    others = [
+        *_unphysical(result), *compared(result), *_misfit(result), *_unsteady(result),
+        *_uneven(result),
+    ]  # fmt: skip
     others += [x.finding for x in coloured if x.lasting]
     # a force with the wrong sign has negative friction and a negative scale: the cause comes first
     consequences = _joints_of([*explained[:1], *negative])
@@ -109,7 +112,8 @@ def judge(
     row_times = in_band(result.train, result.train.t, result.cutoff)
     times = row_times if len(row_times) == len(result.fit.residual) else None
     remarks = [
-        *_untested(result), *(x.finding for x in coloured if not x.lasting),
+        *_untested(result), *_unexplained(result),
+        *(x.finding for x in coloured if not x.lasting),
         *odd_errors(result.robot.model, result.fit, result.method, times), *_corrections(result),
         *poorly_excited(whole, result.base, result.fit),
     ]  # fmt: skip
@@ -136,11 +140,27 @@ def _refuted(result: Identification, reading: Finding, suspect: set[str], fits: 
     """
     if reading.text.endswith(UNIT):
         return False
+    if reading.text.startswith(DEGREES) and _is_possible(result):
+        return True
     names = reading.joints or result.robot.model.dof_names
     size = result.rms(result.test, result.test.tau)
     poor = result.error(physical=False) > const.POOR_READING * np.where(size > 0, size, np.inf)
     clear = not suspect.union(names_at(result.robot.model.dof_names, poor)).intersection(names)
     return clear or (fits and bool(reading.joints))
+
+
+def _is_possible(result: Identification) -> bool:
+    """Whether a robot like the described one explains the recording with angles in radians.
+
+    With angles in degrees, the inertia found would be 57 times too small.
+    """
+    q = result.test.q[:: max(1, len(result.test) // const.INFLUENCE_SAMPLES)]
+    found, described = (
+        np.einsum("tii->ti", np.asarray(x.mass_matrix(q))).mean(axis=0)
+        for x in (result.robot, result.prior)
+    )
+    fits = result.unexplained() < const.LITTLE_EXPLAINED
+    return bool(np.all(fits & (found > const.DEGREES_INERTIA * described)))
 
 
 def _verdict(
@@ -358,6 +378,35 @@ def compared(result: Identification) -> list[Finding]:
             f"errors is {total[0] / total[1]:.3g} times as large",
         )]  # fmt: skip
     return []
+
+
+def _misfit(result: Identification) -> Iterator[Finding]:
+    """A finding on joints whose errors on held-out motion are far larger than those of the fit."""
+    if result.test is result.train:
+        return
+    error, size = result.error(physical=False), result.rms(result.test, result.test.tau)
+    fit = np.sqrt((result.fit.residual**2).mean(axis=0))
+    ratio = error / np.maximum(fit, const.NEGLIGIBLE_ERROR * size + 1e-300)
+    off = (ratio > const.HIDDEN_MISFIT) & (error > const.POOR_READING * size)
+    if off.any():
+        joints = names_at(result.robot.model.dof_names, off)
+        yield Finding(
+            "misfit", joints,
+            f"errors of {named(joints)} on held-out motion are up to {ratio[off].max():.2g} times "
+            "those of the fit: that motion shows what the fit has not seen",
+        )  # fmt: skip
+
+
+def _unexplained(result: Identification) -> Iterator[Finding]:
+    """A warning of joints of whose force the result explains little."""
+    share = result.unexplained()
+    if (off := share > const.LITTLE_EXPLAINED).any():
+        joints = names_at(result.robot.model.dof_names, off)
+        yield Finding(
+            "unexplained", joints,
+            f"errors of {named(joints)} are up to {share.max():.2g} of the measured force: it is "
+            "noise, friction of a joint that sticks, or what the model lacks",
+        )  # fmt: skip
 
 
 def _size(x: Array) -> Array:

@@ -59,5 +59,7 @@ def test_the_band_of_forces_is_wider_than_that_of_the_motion():
     t = np.arange(3000) * 0.001
     assert bands_of(recording(t, 2.0))[0].cutoff == pytest.approx(5 * 2.0 * 0.001)
     assert bands_of(recording(t, 2.0), 3.0)[0].cutoff == pytest.approx(0.003)
-    for cutoff in (None, 60.0):  # measured rates; a band as wide as the sampling
+    for motion, forces in ((20.0, 50.0), (60.0, 60.0)):  # fast motion at a high rate: fewer rows
+        assert bands_of(recording(t, motion))[0].cutoff == pytest.approx(forces * 0.001)
+    for cutoff in (None, 300.0):  # measured rates; a band as wide as the sampling
         assert bands_of(recording(t, cutoff)) == (Band(0, 3000),)

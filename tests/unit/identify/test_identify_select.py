@@ -137,3 +137,9 @@ def test_offsets_that_are_given_are_kept():
     assert [x.joint for x in choices(data, joints=["bend"])] == ["bend"]
     with pytest.raises(InputError, match="no recordings"):
         choose_friction(ARM, [])
+
+
+def test_a_law_that_loses_its_shape_keeps_the_offset():
+    for kind in ("stribeck", "sigmoid"):
+        for x in choices(recorded(FRICTION[kind], 0.5, seed=3), BARE):
+            assert x.offset and (x.linear_offset or x.linear == "directional")

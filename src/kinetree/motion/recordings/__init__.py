@@ -58,6 +58,7 @@ class ReadRequest:
         topic: of a ROS bag; None takes the only one of a suitable type.
         required: quantities that must be there, among t, q, dq, ddq, tau.
         unnamed: quantities of a table without names, in their order; () refuses such a table.
+        rate: samples per second of a file without times, Hz; None: the file has times.
         options: how messages name the options.
     """
 
@@ -68,6 +69,7 @@ class ReadRequest:
     required: tuple[str, ...] = ("t", "q")
     unnamed: tuple[str, ...] = ()
     options: OptionNames = OptionNames()
+    rate: float | None = None
 
     @property
     def owner(self) -> str:

@@ -4,6 +4,9 @@ A star in a name stands for any signs. Several columns that a star matches may b
 quantity, `actual_current_*` to `tau`; their numbers then give their order. A target may state a
 unit, `tau:JOINT [mN m]`, which is applied; without one, the unit that the file states is. The two
 must not contradict each other. A unit that no joint vector has, such as A or %, must be replaced.
+
+Columns of text may also be mapped by their numbers, {"1": "t", "2-7": "q", "14-19": "tau [mN m]"}:
+columns that no number names are left out then, with a note.
 """
 
 import re
@@ -20,6 +23,7 @@ from kinetree.motion.recordings.units import usual_unit
 
 # a power of ten beside a unit: tau_Nm_x10, q_e-3rad
 SCALE = re.compile(r"(?i)(?<![a-z])(x10+|10\^?-\d+|e-\d+|tenths?|hundredths?|pi)(?!\d)")
+NUMBERS = re.compile(r"[1-9]\d*(?:-[1-9]\d*)?")
 DIGITS = re.compile(r"\d+(?=\D*$)")  # the last number of a name
 
 
@@ -56,6 +60,40 @@ def mapped(
             continue  # which the option states in degrees
         notes.append(f"no unit is stated for {listing(own, MAX_NAMES)}; taken in {unit}")
     return meanings, notes
+
+
+def by_number(
+    heads: Sequence[str], width: int, request: ReadRequest, where: str
+) -> tuple[tuple[str, ...], ReadRequest, list[str]] | None:
+    """Names with numbers, and the request with a target for each; None: it maps names, or nothing.
+
+    heads: names of the columns, () if there are none. width: number of columns.
+    """
+    if not request.columns or not all(map(NUMBERS.fullmatch, request.columns)):
+        return None
+    names = [f"{k + 1} {heads[k]}".strip() if heads else str(k + 1) for k in range(width)]
+    targets: dict[str, str | None] = dict.fromkeys(names)
+    for key, target in request.columns.items():
+        first, last = (int(x) for x in (key.split("-") * 2)[:2])
+        if not 1 <= first <= last <= width:
+            raise ParseError(
+                f"{where}: columns {key} are mapped; the file has columns 1 to {width}."
+            )
+        body, bracket, unit = (target or "").partition("[")
+        joints = request.names(body.strip())
+        if first < last and target and len(joints) != last - first + 1:
+            raise ParseError(
+                f"{where}: columns {key} are mapped to {target!r}; expected q, dq, ddq or tau and "
+                f"{len(request.names('dq'))} columns, one for each joint of {request.owner}."
+            )
+        for k in range(first, last + 1):
+            if targets[names[k - 1]] is not None:
+                raise ParseError(f"{where}: column {k} is mapped twice; expected once.")
+            own = f"{body.strip()}:{joints[k - first]} {bracket}{unit}" if first < last else target
+            targets[names[k - 1]] = own.strip() if target and own else None
+    left = [name for name, target in targets.items() if target is None]
+    note = [f"columns that are left out: {listing(left, MAX_NAMES)}"] if left else []
+    return tuple(names), replace(request, columns=targets), note
 
 
 def file_unit(

@@ -131,8 +131,8 @@ def _numbered(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A name without blanks at its ends; two levels of pandas as one name."""
-    text = text.strip()
+    """A name without blanks and the dash of a list; two levels of pandas as one name."""
+    text = text.strip().removeprefix("- ")
     if match := LEVELS.fullmatch(text):
         return joined_levels([x for x in match.groups() if x])
     return text

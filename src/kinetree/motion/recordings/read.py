@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,7 +25,7 @@ from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.sizes import Unpacked, check_plain
-from kinetree.motion.recordings.text import TextTable
+from kinetree.motion.recordings.text import TextTable, separator
 from kinetree.motion.trajectory import Trajectory
 
 TEXT, NPZ, PARQUET, BAG = "text", "NPZ", "Parquet", "ROS bag"
@@ -77,9 +78,11 @@ def read(
     """
     model = None if robot is None else model_of(robot)
     request = ReadRequest(model, dict(columns or {}), degrees, topic)
-    path = Path(path)
-    check_plain(path)
-    if kind_of(path) == NPZ and not columns and not degrees and topic is None:
+    path, paths = Path(path), files_of(path)
+    for each in paths:
+        check_plain(each)
+    plain = not columns and not degrees and topic is None and len(paths) == 1
+    if plain and kind_of(path) == NPZ:
         arrays = load_npz(path)
         if "dof_names" in arrays and not unit_arrays(arrays):
             return _own_trajectory(path, arrays, model)
@@ -113,8 +116,52 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
 
 
 def read_table(path: FilePath, request: ReadRequest) -> Table:
+    """The columns of a recording that the file has itself, of every format; times by its rate.
+
+    Text files of the same rows may be joined, "positions.csv+currents.csv": their columns stand
+    side by side.
+    """
+    if request.rate is None:
+        return _read_table(Path(path), request)
+    if not 0 < request.rate < np.inf:
+        raise InputError(f"the rate is {request.rate:g} Hz; expected samples per second, above 0.")
+    needed = tuple(x for x in request.required if x != "t")
+    table = _read_table(Path(path), replace(request, required=needed))
+    if "t" in table.values:
+        raise InputError(
+            f"{table.where}: a rate of {request.rate:g} Hz, and times in column {table.clock!r}; "
+            "leave out one of them."
+        )
+    return replace(table, values={"t": np.arange(len(table)) / request.rate, **table.values})
+
+
+def files_of(path: FilePath) -> list[Path]:
+    """The files of a name: those that + joins, or the one that has this name."""
+    alone = Path(path).exists() or "+" not in str(path)
+    return [Path(x) for x in ([path] if alone else str(path).split("+"))]
+
+
+def _side_by_side(paths: Sequence[Path]) -> BinaryIO:
+    """The lines of text files, joined one by one with commas; comments are left out."""
+    tables: list[list[bytes]] = []
+    for path in paths:
+        with open_text(path) as stream:
+            lines = [x.strip() for x in stream.read().splitlines()]
+        lines = [x for x in lines if x and not x.startswith(b"#")]
+        mark = separator(lines[0].decode("utf-8", "replace"), path.name) if lines else ","
+        own = None if mark == " " else mark.encode()
+        tables.append([b",".join(x.split(own)) for x in lines])
+    counts = [len(x) for x in tables]
+    if len(set(counts)) > 1:
+        sizes = ", ".join(f"{path.name} has {k}" for path, k in zip(paths, counts, strict=True))
+        raise ParseError(f"joined files must have the same number of lines; {sizes}.")
+    return BytesIO(b"\n".join(map(b",".join, zip(*tables, strict=True))))
+
+
+def _read_table(path: Path, request: ReadRequest) -> Table:
     """The columns of a recording that the file has itself, of every format."""
-    path = Path(path)
+    if len(paths := files_of(path)) > 1:
+        return TextTable(_side_by_side(paths), path.name, request).whole()
     if not request.options.command:  # a command may read a pipe of the shell, as in <(cat a.csv)
         check_plain(path)
     kind = kind_of(path)

@@ -21,6 +21,7 @@ from kinetree.base.tables import counted, listing
 from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
+from kinetree.motion.recordings.by_hand import by_number
 from kinetree.motion.recordings.clocks import LATEST, STAMP, Clock, check_first, seconds_note
 from kinetree.motion.recordings.comments import UNSEARCHED, check_comments
 from kinetree.motion.recordings.header import named_layout
@@ -77,18 +78,22 @@ class TextTable:
         self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
         where = f"{name}, line {self._head.line}"
-        if self._head.heads:
+        width = len(self._head.heads) or len(self._cells(self._head.rows[0]))
+        numbered = by_number(self._head.heads, width, request, where)
+        heads = self._head.heads
+        if numbered is not None:
+            heads, request, _ = numbered
+        if heads:
             row = self._head.rows[0] if self._head.rows else None
             first = None if row is None else self._cells(row)
-            units = self._head.units
-            self.layout = named_layout(self._head.heads, request, where, first, units)
+            units = self._head.units or (None,) * width
+            self.layout = named_layout(heads, request, where, first, units)
             self._labels = [(first or [])[k].strip() for k in self.layout.labels]
         else:
-            width = len(self._cells(self._head.rows[0]))
             self.layout = unnamed_layout(width, request, where)
             self._labels = list[str]()
         self.where = where
-        self.notes = list(self.layout.notes)
+        self.notes = [*self.layout.notes, *(numbered[2] if numbered else ())]
         self._check_comments(self._head.comments)
         self._check_late(self._late)
         self._start: Decimal | None = None
