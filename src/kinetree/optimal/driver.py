@@ -38,11 +38,6 @@ WORDS = (
 )  # fmt: skip
 
 
-def code(status: int) -> str:
-    """A status as a constant."""
-    return number(float(status), DOUBLE)
-
-
 class Driver:
     """Writes the module."""
 
@@ -70,14 +65,14 @@ class Driver:
             self.give("stage_args", 3, w.behind(self.plan, s.row["end"]))
             self.give("end_args", 1, w.behind(self.last, s.row["p"]))
             self.give("forward_words", FORWARD_WORDS.index("table"), self.plan)
-            with w.when(w.at_most(self.get("status"), code(RUNNING))):
+            with w.when(self.at_most(self.get("status"), number(float(RUNNING), DOUBLE))):
                 self.start()
             with w.each(0, self.at["iterations"]) as i, w.when(self.status_is(RUNNING)):
                 row = w.plus(history, w.times(i, width))
                 self.iteration(w.behind(self.at["history"], row))
         head = f'define void @{SYMBOL}(ptr %words) "stackrealign"'
         parts = [f'target triple = "{triple}"\n' if triple else "", Backward(s, PLACES).text()]
-        parts += [w.function(head), w.declarations()]
+        parts += [w.function(head), w.declarations(), f"declare {DOUBLE} @llvm.fabs.f64({DOUBLE})"]
         return "\n".join(parts) + "\n"
 
     def give(self, name: str, k: int, pointer: str) -> None:
@@ -93,13 +88,29 @@ class Driver:
         x = x if isinstance(x, str) else number(x, DOUBLE)
         self.w.store(x, self.w.behind(self.record, PLACES[name]))
 
-    def status_is(self, status: int) -> str:
+    def status_is(self, code: int) -> str:
         """Whether the problem is in this state."""
-        return self.w.let(f"fcmp oeq {DOUBLE} {self.get('status')}, {code(status)}")
+        return self.w.let(f"fcmp oeq {DOUBLE} {self.get('status')}, {number(float(code), DOUBLE)}")
+
+    def both(self, a: str, b: str) -> str:
+        """Whether two tests hold."""
+        return self.w.let(f"and i1 {a}, {b}")
+
+    def size(self, x: str) -> str:
+        """The absolute value."""
+        return self.w.let(f"call {DOUBLE} @llvm.fabs.f64({DOUBLE} {x})")
 
     def scaled(self, x: str, by: float) -> str:
         """A number times a constant."""
         return self.w.op("fmul", x, number(by, DOUBLE))
+
+    def larger(self, a: str, b: str) -> str:
+        """The larger of two numbers."""
+        return self.w.pick(self.w.less(a, b), b, a)
+
+    def at_most(self, a: str, b: str) -> str:
+        """Whether a <= b."""
+        return self.w.let(f"fcmp ole {DOUBLE} {a}, {b}")
 
     def sum(
         self, count: str | int, term: Callable[[str], str], first: str = ZERO, kind: str = "fadd"
@@ -109,7 +120,7 @@ class Driver:
 
         def body(k: str, so_far: Sequence[str]) -> list[str]:
             x = term(k)
-            return [w.larger(so_far[0], x) if kind == "max" else w.op(kind, so_far[0], x)]
+            return [self.larger(so_far[0], x) if kind == "max" else w.op(kind, so_far[0], x)]
 
         return w.accumulate(DOUBLE, [first], count, body)[0]
 
@@ -166,7 +177,8 @@ class Driver:
             total = w.op("fadd", self.sum(self.at["stages"], of), end)
             w.store(total, w.behind(self.costs, c))
         self.set("first cost", self.total())
-        self.set("status", w.pick(self.finite(self.total()), code(RUNNING), code(BAD_START)))
+        codes = (number(float(code), DOUBLE) for code in (RUNNING, BAD_START))
+        self.set("status", w.pick(self.finite(self.total()), *codes))
 
     def total(self) -> str:
         """The whole cost."""
@@ -193,22 +205,22 @@ class Driver:
             return self.sum(s.n, of(row))
 
         def of(address: str) -> Callable[[str], str]:
-            return lambda i: w.size(w.load(w.behind(address, i)))
+            return lambda i: self.size(w.load(w.behind(address, i)))
 
         total, open_by = self.total(), self.sum(self.at["stages"], gap)
         expected = w.op("fadd", self.get("linear"), self.get("curved"))
-        expected = w.negative(expected)
+        expected = w.let(f"fneg {DOUBLE} {expected}")
         v0 = w.behind(self.at["work"], s.work["v"])
         sound = self.finite(w.op("fadd", expected, self.sum(s.n, of(v0))))
         measure = w.fma(number(OF_FIRST, DOUBLE), self.get("first cost"), total)
         small = w.op("fmul", self.tolerance, measure)
-        closed = w.at_most(open_by, self.tolerance)
+        closed = self.at_most(open_by, self.tolerance)
         # a sum of squares cannot fall by more than itself: rounding has taken over
-        lost = w.both(closed, w.less(self.scaled(measure, 2.0), expected))
-        sound = w.both(sound, w.let(f"xor i1 {lost}, true"))
-        settled = w.both(sound, closed)
-        done = w.both(settled, w.at_most(expected, small))
-        hidden = w.both(settled, w.at_most(expected, self.scaled(small, HIDDEN)))
+        lost = self.both(closed, w.less(self.scaled(measure, 2.0), expected))
+        sound = self.both(sound, w.let(f"xor i1 {lost}, true"))
+        settled = self.both(sound, closed)
+        done = self.both(settled, self.at_most(expected, small))
+        hidden = self.both(settled, self.at_most(expected, self.scaled(small, HIDDEN)))
         multiplier = self.sum(s.n, of(v0), kind="max")
         multiplier = self.sum(s.n, of(w.behind(end, s.end["v"])), multiplier, "max")
         nu = w.pick(closed, ZERO, self.scaled(multiplier, MULTIPLIER))
@@ -219,26 +231,22 @@ class Driver:
             w.store(value, w.behind(history, k))
         with w.when(done):
             self.set("status", float(CONVERGED))
-        with w.when(w.both(self.status_is(RUNNING), sound)):
+        with w.when(self.both(self.status_is(RUNNING), sound)):
             self.search(w.op("fadd", total, penalty), penalty, history)
         length = w.load(w.behind(history, 1))
-        failed = w.both(self.status_is(RUNNING), w.at_most(length, ZERO))
+        failed = self.both(self.status_is(RUNNING), self.at_most(length, ZERO))
         with w.when(failed):
-            grown = self.grown()
+            grown = self.larger(self.scaled(self.get("mu"), 10.0), self.first_mu())
             self.set("mu", grown)
             stuck = w.less(self.scaled(self.get("scale"), LAST_MU), grown)
-            status = w.pick(stuck, code(STUCK), code(RUNNING))
-            self.set("status", w.pick(hidden, code(CONVERGED), status))
+            code = w.pick(stuck, *(number(float(x), DOUBLE) for x in (STUCK, RUNNING)))
+            self.set("status", w.pick(hidden, number(float(CONVERGED), DOUBLE), code))
         w.store(self.get("mu"), w.behind(history, HISTORY.index("mu")))
         self.copy(self.costs, w.behind(history, len(HISTORY)), s.kinds)
 
     def first_mu(self) -> str:
         """The least regularisation but zero."""
         return self.scaled(self.get("scale"), FIRST_MU)
-
-    def grown(self) -> str:
-        """The regularisation after a step that is too short."""
-        return self.w.larger(self.scaled(self.get("mu"), 10.0), self.first_mu())
 
     def search(self, merit: str, penalty: str, history: str) -> None:
         """Try all lengths; take the one of least merit if it is better."""
@@ -258,13 +266,16 @@ class Driver:
             end = w.load(w.behind(at["end_costs"], w.plus(w.times(i, s.kinds), c)))
             return w.op("fadd", run, end)
 
-        def merit_of(i: str) -> str:
+        def body(i: str, so_far: Sequence[str]) -> list[str]:
             length = w.load(w.behind(at["params"], w.times(i, width)))
             total = self.sum(s.kinds, lambda c: cost(i, c))
-            return w.fma(w.op("fsub", ONE, length), penalty, total)
+            total = w.fma(w.op("fsub", ONE, length), penalty, total)
+            better = w.less(total, so_far[0])
+            index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+            return [w.pick(better, total, so_far[0]), w.pick(better, index, so_far[1])]
 
-        _, best = w.best(LENGTHS, merit, merit_of)
-        with w.when(w.at_most(ZERO, best)):
+        _, best = w.accumulate(DOUBLE, [merit, number(-1.0, DOUBLE)], LENGTHS, body)
+        with w.when(self.at_most(ZERO, best)):
             i = w.let(f"fptosi {DOUBLE} {best} to i64")
             w.store(w.load(w.behind(at["params"], w.times(i, width))), w.behind(history, 1))
             with w.each(0, at["stages"]) as t:
@@ -282,7 +293,8 @@ class Driver:
             lower = self.scaled(self.get("mu"), 0.1)
             keeps = w.less(self.scaled(self.first_mu(), 0.01), lower)
             lower = w.pick(keeps, lower, ZERO)
-            grown, length = self.grown(), w.load(w.behind(history, 1))
+            grown = self.larger(self.scaled(self.get("mu"), 10.0), self.first_mu())
+            length = w.load(w.behind(history, 1))
             short = w.less(length, number(SHORT, DOUBLE))
             long = w.less(number(LONG, DOUBLE), length)
             self.set("mu", w.pick(short, grown, w.pick(long, lower, self.get("mu"))))

@@ -147,7 +147,8 @@ class Backward:
     def grow(self, name: str, x: str) -> None:
         """Replace a number of the record by a larger one."""
         w, at = self.w, self.of_record(name)
-        w.store(w.larger(w.load(at), x), at)
+        before = w.load(at)
+        w.store(w.pick(w.less(before, x), x, before), at)
 
     def stage(self, row: str, block: str) -> None:
         """One stage: its row of the plan and its slopes."""
@@ -183,7 +184,9 @@ class Backward:
         solved = s.padded(s.n + 1)
         self.fill(masked=masked)
         with w.each(0, s.m) as i:
-            sign = w.negative(w.entry_of(self.m["free"], i)) if masked else MINUS
+            sign = MINUS
+            if masked:
+                sign = w.let(f"fneg {DOUBLE} {w.entry_of(self.m['free'], i)}")
             spread = w.spread(sign)
             with w.each(0, solved, s.lanes) as j:
                 x = w.load(w.place(self.Q_ux, i, j), wide=True)
@@ -218,7 +221,7 @@ class Backward:
             # a pivot that is not positive has no minimum: NaN tells the solver
             pivot = w.pick(w.less(ZERO, pivot), pivot, number(float("nan"), DOUBLE))
             over = w.op("fdiv", MINUS, pivot)
-            w.store(w.negative(over), w.place(inverse, j))
+            w.store(w.let(f"fneg {DOUBLE} {over}"), w.place(inverse, j))
             row = w.place(E, j)
             with w.each(w.plus(j, 1), s.m) as i:
                 factor = w.op("fmul", w.entry_of(E, j, i), over)
@@ -229,7 +232,7 @@ class Backward:
                 at = w.behind(row, j)
                 w.store(w.op("fmul", w.load(at, wide=True), spread, wide=True), at, wide=True)
             with w.each(0, i) as a:
-                factor = w.negative(w.entry_of(E, a, i))
+                factor = w.let(f"fneg {DOUBLE} {w.entry_of(E, a, i)}")
                 w.add(w.place(self.X, a), factor, row, width)
 
     def keep_limits(self, u: str) -> None:
@@ -277,41 +280,48 @@ class Backward:
             w.store(self.clipped(w.entry_of(m["k"], i), i), w.place(m["k"], i))
         self.slopes()
         with w.each(0, k) as i:
+            outward = w.less(self.inward(i), ZERO)
             inside = w.op("fsub", w.entry_of(m["k"], i), self.bound(i, w.entry_of(m["slope"], i)))
-            at_bound = w.let(f"fcmp oeq {DOUBLE} {inside}, {ZERO}")
-            held = w.both(w.less(self.inward(i), ZERO), at_bound)
+            held = w.let(f"and i1 {outward}, {w.let(f'fcmp oeq {DOUBLE} {inside}, {ZERO}')}")
             w.store(w.pick(held, ZERO, ONE), w.place(m["free"], i))
         w.store(ONE, again)
         with w.each(0, ROUNDS * k), w.when(w.less(ZERO, w.load(again))):
             self.fill(masked=True)
             with w.each(0, k) as i:
                 x = w.op("fmul", w.entry_of(m["slope"], i), w.entry_of(m["free"], i))
-                w.store(w.negative(x), w.place(self.X, i))
+                w.store(w.let(f"fneg {DOUBLE} {x}"), w.place(self.X, i))
             self.eliminate(s.lanes)
 
-            def room(i: str) -> str:
+            def room(i: str, so_far: Sequence[str]) -> list[str]:
                 y, x = w.entry_of(self.X, i), w.entry_of(m["k"], i)
-                length = w.op("fdiv", w.op("fsub", self.bound(i, w.negative(y)), x), y)
-                return w.pick(w.let(f"fcmp one {DOUBLE} {y}, {ZERO}"), length, ONE)
+                bound = self.bound(i, w.let(f"fneg {DOUBLE} {y}"))
+                length = w.op("fdiv", w.op("fsub", bound, x), y)
+                moves = w.let(f"fcmp one {DOUBLE} {y}, {ZERO}")
+                shorter = w.let(f"and i1 {moves}, {w.less(length, so_far[0])}")
+                index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                return [w.pick(shorter, length, so_far[0]), w.pick(shorter, index, so_far[1])]
 
-            length, stopped = w.best(k, ONE, room)
+            length, stopped = w.accumulate(DOUBLE, [ONE, MINUS], k, room)
             with w.each(0, k) as i:
                 y = w.entry_of(self.X, i)
                 x = self.clipped(w.fma(length, y, w.entry_of(m["k"], i)), i)
-                this = w.let(f"fcmp oeq {DOUBLE} {w.real(i)}, {stopped}")
-                bound = self.bound(i, w.negative(y))
+                index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                this = w.let(f"fcmp oeq {DOUBLE} {index}, {stopped}")
+                bound = self.bound(i, w.let(f"fneg {DOUBLE} {y}"))
                 w.store(w.pick(this, bound, x), w.place(m["k"], i))
                 w.store(w.pick(this, ZERO, w.entry_of(m["free"], i)), w.place(m["free"], i))
             self.slopes()
             with w.when(w.less(stopped, ZERO)):
 
-                def pull(i: str) -> str:
-                    held = w.op("fsub", ONE, w.entry_of(m["free"], i))
-                    return w.op("fmul", held, self.inward(i))
+                def release(i: str, so_far: Sequence[str]) -> list[str]:
+                    pull = w.op("fsub", ONE, w.entry_of(m["free"], i))
+                    pull = w.op("fmul", pull, self.inward(i))
+                    more = w.less(so_far[0], pull)
+                    index = w.let(f"sitofp i64 {i} to {DOUBLE}")
+                    return [w.pick(more, pull, so_far[0]), w.pick(more, index, so_far[1])]
 
-                largest, _ = w.best(k, ZERO, lambda i: w.size(w.entry_of(self.g_u, i)), most=True)
-                least = w.op("fmul", number(LEAST_PULL, DOUBLE), largest)
-                _, index = w.best(k, least, pull, most=True)
+                least = w.op("fmul", number(LEAST_PULL, DOUBLE), self.largest_slope())
+                _, index = w.accumulate(DOUBLE, [least, MINUS], k, release)
                 w.store(w.op("fadd", index, ONE), again)  # 0 where none is released
                 with w.when(w.less(MINUS, index)):
                     one = w.let(f"fptosi {DOUBLE} {index} to i64")
@@ -320,7 +330,7 @@ class Backward:
             x = w.entry_of(m["k"], i)
             step = w.op("fdiv", w.entry_of(m["slope"], i), w.entry_of(m["M"], i, i))
             off = w.op("fsub", x, self.clipped(w.op("fsub", x, step), i))
-            self.grow("limit error", w.size(off))
+            self.grow("limit error", w.pick(w.less(off, ZERO), w.let(f"fneg {DOUBLE} {off}"), off))
 
     def slopes(self) -> None:
         """The gradient g_u + M k."""
@@ -329,6 +339,17 @@ class Backward:
             terms = lambda j: (w.entry_of(m["M"], i, j), w.entry_of(m["k"], j))  # noqa: E731
             x = w.total(w.entry_of(self.g_u, i), self.sizes.m, terms)
             w.store(x, w.place(m["slope"], i))
+
+    def largest_slope(self) -> str:
+        """The largest entry of g_u."""
+        w = self.w
+
+        def body(i: str, so_far: Sequence[str]) -> list[str]:
+            x = w.entry_of(self.g_u, i)
+            x = w.pick(w.less(x, ZERO), w.let(f"fneg {DOUBLE} {x}"), x)
+            return [w.pick(w.less(so_far[0], x), x, so_far[0])]
+
+        return w.accumulate(DOUBLE, [ZERO], self.sizes.m, body)[0]
 
     def bound(self, i: str, slope: str) -> str:
         """The limit towards which a force with this gradient goes."""
@@ -339,7 +360,8 @@ class Backward:
         """How much the gradient pulls a force at a limit inside; negative: it holds it there."""
         w, m = self.w, self.m
         slope, x = w.entry_of(m["slope"], i), w.entry_of(m["k"], i)
-        return w.pick(w.at_most(x, w.entry_of(m["low"], i)), w.negative(slope), slope)
+        at_low = w.let(f"fcmp ole {DOUBLE} {x}, {w.entry_of(m['low'], i)}")
+        return w.pick(at_low, w.let(f"fneg {DOUBLE} {slope}"), slope)
 
     def results(self, gains: str) -> None:
         """Write (K, k), and add to the record: Q_uu k = -g_u where no limit holds a force."""

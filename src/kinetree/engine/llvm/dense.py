@@ -148,26 +148,6 @@ class Dense(Writer):
         """Whether a < b."""
         return self.let(f"fcmp olt {DOUBLE} {a}, {b}")
 
-    def at_most(self, a: str, b: str) -> str:
-        """Whether a <= b."""
-        return self.let(f"fcmp ole {DOUBLE} {a}, {b}")
-
-    def both(self, a: str, b: str) -> str:
-        """Whether two tests hold."""
-        return self.let(f"and i1 {a}, {b}")
-
-    def negative(self, x: str) -> str:
-        """The number -x."""
-        return self.let(f"fneg {DOUBLE} {x}")
-
-    def size(self, x: str) -> str:
-        """The absolute value."""
-        return self.let(f"call {DOUBLE} @llvm.fabs.f64({DOUBLE} {x})")
-
-    def larger(self, a: str, b: str) -> str:
-        """The larger of two numbers; a where one is NaN."""
-        return self.pick(self.less(a, b), b, a)
-
     def pick(self, test: str, a: str, b: str) -> str:
         """The number a where the test holds, else b."""
         return self.let(f"select i1 {test}, {DOUBLE} {a}, {DOUBLE} {b}")
@@ -196,7 +176,7 @@ class Dense(Writer):
             def body(k: str, totals: Sequence[str], columns: range = columns) -> list[str]:
                 factor = self.entry_of(factors[0], k, factors[1])
                 if minus:
-                    factor = self.negative(factor)
+                    factor = self.let(f"fneg {DOUBLE} {factor}")
                 spread, row = self.spread(factor), self.place(rows, k)
                 return [
                     self.fma(spread, self.load(self.behind(row, j), wide=True), total, wide=True)
@@ -282,22 +262,6 @@ class Dense(Writer):
 
         return self.accumulate(DOUBLE, [first], terms, body)[0]
 
-    def best(
-        self, count: Index, first: str, value: Callable[[str], str], *, most: bool = False
-    ) -> list[str]:
-        """The least value(k) below `first`, and its k as a number, or -1; or the most above."""
-
-        def body(k: str, so_far: Sequence[str]) -> list[str]:
-            x = value(k)
-            better = self.less(so_far[0], x) if most else self.less(x, so_far[0])
-            return [self.pick(better, x, so_far[0]), self.pick(better, self.real(k), so_far[1])]
-
-        return self.accumulate(DOUBLE, [first, number(-1.0, DOUBLE)], count, body)
-
-    def real(self, i: str) -> str:
-        """A whole number as one of 64 bits."""
-        return self.let(f"sitofp i64 {i} to {DOUBLE}")
-
     def behind(self, address: str, j: Index) -> str:
         """The address j numbers behind another."""
         return self.let(f"getelementptr inbounds {DOUBLE}, ptr {address}, i64 {j}")
@@ -310,5 +274,4 @@ class Dense(Writer):
     def declarations(self) -> str:
         """What the function calls."""
         kinds = dict.fromkeys([("f64", DOUBLE), (self.suffix, self.kind)])
-        lines = [f"declare {k} @llvm.fma.{c}({k}, {k}, {k})" for c, k in kinds]
-        return "\n".join([*lines, f"declare {DOUBLE} @llvm.fabs.f64({DOUBLE})"])
+        return "\n".join(f"declare {k} @llvm.fma.{c}({k}, {k}, {k})" for c, k in kinds)
