@@ -419,7 +419,8 @@ class Problem:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
             if 0 in x.shape:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
-            array(x, x.shape, name)  # finite
+            if not np.isfinite(x).all():
+                array(x, x.shape, name)  # names the entry
         single = q.ndim == dq.ndim == 1 and self.many is None
         count = () if self.many is None else (self.many.count,)
         counts = [q.shape[:-1], dq.shape[:-1], count]
