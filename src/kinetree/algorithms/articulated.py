@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algorithms.grouping import Group
+from kinetree.algorithms.joints.motors import motor_inertia
 from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.textbook.newton_euler import inertia_names
 from kinetree.algorithms.tree import Pair, Step, Tree, plus
@@ -323,7 +324,7 @@ def _add_drives(
     M: list[list[Any]],
     P: list[Pair],
 ) -> None:
-    """Add armature and the rotors of the group, whose carriers may be in it or carry it."""
+    """Add armature, motors and the rotors of the group, whose carriers may be in it or carry it."""
     for i in group.links:
         for d in tree.links[i].dofs:
             M[place[d]][place[d]] = M[place[d]][place[d]] + armature(tree.model, i)
@@ -340,6 +341,9 @@ def _add_drives(
             n, i = link.to.inward(n), link.parent
         if i != WORLD:
             P[e] = plus(P[e], (zeros(3), n))
+    for d, e, inertia in motor_inertia(tree.model):
+        if d in place:
+            M[place[d]][place[e]] = M[place[d]][place[e]] + inertia
 
 
 def _eliminated(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.inverse_dynamics import LinkMotion
+from kinetree.algorithms.joints.motors import motor_inertia
 from kinetree.algorithms.joints.rotors import (
     armature,
     armature_coriolis,
@@ -33,7 +34,7 @@ Matrix = list[list[Any]]  # (n, n), built up entry by entry
 
 
 def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
-    """Add the armature of every joint and all rotors."""
+    """Add the armature of every joint, all rotors and motors."""
     for i, d, *_ in tree.axes():
         M[d][d] = M[d][d] + armature(tree.model, i)
     for rotor in tree.rotors:
@@ -45,6 +46,8 @@ def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
                 M[e][d] = M[e][d] + b
                 M[d][e] = M[d][e] + b
             n = link.to.inward(n)
+    for d, e, inertia in motor_inertia(tree.model):
+        M[d][e] = M[d][e] + inertia
 
 
 def add_drives_to_coriolis_matrix(

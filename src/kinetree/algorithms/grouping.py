@@ -145,6 +145,10 @@ class Bonds:
         for rotor in model.rotors:
             if rotor.link != WORLD:
                 self.bind(movers[rotor.dof], rotor.link)
+        for motor in model.motors:
+            links = [i for d in motor.dofs for i in movers[d]]
+            if len(links) > 1:
+                self.bind(links, WORLD - 1)
 
     def bind(self, links: Sequence[int], carrier: int) -> None:
         """Join links, and those between them and a carrier, up to the link that carries them all.
@@ -197,11 +201,11 @@ def _groups(model: Model, heads: Sequence[int]) -> list[Group]:
         p = model.parent[i]
         if p != WORLD and (needed[i] or heads[p] != heads[i]):
             needed[p] = True
-    rotors = {rotor.dof for rotor in model.rotors}
+    driven = {rotor.dof for rotor in model.rotors} | {d for x in model.motors for d in x.dofs}
     groups = []
     for links in members.values():
         dofs = sorted({d for i in links for d in model.joints[i].dofs})
-        hinge = len(links) == len(dofs) == 1 and not rotors & set(dofs)
+        hinge = len(links) == len(dofs) == 1 and not driven & set(dofs)
         moving = frozenset(i for i in links if needed[i])
         groups.append(Group(tuple(links), tuple(dofs), model.parent[links[0]], moving, hinge))
     return groups

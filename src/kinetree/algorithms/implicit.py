@@ -28,6 +28,7 @@ from kinetree.algorithms.joints.friction import (
     friction_slopes,
     load_coefficients,
     load_factors,
+    motor_friction_slopes,
 )
 from kinetree.algorithms.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.algorithms.joints.rotors import armature_turning
@@ -131,6 +132,10 @@ class StepSlopes:
         by_rate = (
             sum_of_slopes(by_rate, springs.damping()) if springs and springs.damped else by_rate
         )
+        if model.motors:
+            smooth = without_dry_friction(model)
+            of_motors = motor_friction_slopes(smooth, dq, falling=False)
+            by_rate = sum_of_slopes(by_rate, of_motors)
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
         gains = gains if shares is None else gains.shared(shares)

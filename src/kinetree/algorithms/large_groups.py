@@ -27,6 +27,7 @@ from kinetree.algorithms.articulated import (
     body_inward,
 )
 from kinetree.algorithms.grouping import Group
+from kinetree.algorithms.joints.motors import motor_inertia
 from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.tiles import TILE, factor_in_tiles, tiled
 from kinetree.algorithms.tree import Pair, Step, Tree, plus
@@ -67,6 +68,9 @@ def large_group_inward(
             if rotor.link != WORLD:
                 spin = np.concatenate([rotor.s * weight, zeros(3)])
                 _start(columns[rotor.link], e, spin)
+    for d, e, inertia in motor_inertia(tree.model):
+        if d in place:
+            M[place[d]][place[e]] = M[place[d]][place[e]] + inertia
     total: tuple[Body, Pair] | None = None
     for i in reversed(group.links):
         link, places = tree.links[i], [place[d] for d in tree.links[i].dofs]

@@ -23,7 +23,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
-from kinetree.spatial.matrices import solve
+from kinetree.spatial.matrices import mirrored_half, solve
 
 
 @labelled("n", "n")
@@ -85,16 +85,6 @@ def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
     factor = factor_mass_matrix(tree.model, tree_mass_matrix(tree) if M is None else M)
     return lambda B: solve(factor, B)
-
-
-def mirrored_half(X: Array) -> Array:
-    """X with the entries below the diagonal mirrored above it, (n, n).
-
-    The entries above the diagonal are then computed by no code that is compiled.
-    """
-    n = len(X)
-    rows = [[X[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
 
 
 MASS_MATRIX = Quantity(

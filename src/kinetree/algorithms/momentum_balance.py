@@ -25,6 +25,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.joints.friction import friction_forces, load_of
+from kinetree.algorithms.joints.motors import inertia_forces
 from kinetree.algorithms.joints.rotors import armature, armature_bias
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Pair, Tree, TreeLink, pair_onto, plus
@@ -125,14 +126,15 @@ def _turned(f: Array, n: Array, omega: Array, v: Array) -> Pair:
 
 
 def _drive_momentum(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> Array:
-    """Momentum of armature and of the spin of rotors about their own joints, (n,)."""
+    """Momentum of armature, motors and of the spin of rotors about their own joints, (n,)."""
     momentum = [0] * tree.model.n
     for i, d, *_ in tree.axes():
         momentum[d] = momentum[d] + armature(tree.model, i) * dq[d]
     for rotor in tree.rotors:
         spin = rotor.s @ twists[rotor.link][0] + rotor.ratio * dq[rotor.dof]
         momentum[rotor.dof] = momentum[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
-    return np.array(momentum)
+    momentum = np.array(momentum)
+    return momentum + inertia_forces(tree.model, dq) if tree.model.motors else momentum
 
 
 MOMENTUM_BALANCE = Quantity(

@@ -90,6 +90,8 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
         reach = [l] if spring.points else reach
         x, energy = max(reach) or 1.0, m * l * l / t**2
         entries += [energy / (x * x), energy / x]
+    of_motor = {"viscous": m * l * l / t, "coulomb": m * l * l / t**2, "armature": m * l * l}
+    entries += [of_motor[kind.rstrip("+-")] for kind in JOINT] * len(model.motors)
     return np.array(entries)
 
 

@@ -2,7 +2,8 @@
 
 For each link, in its own frame and about its origin: mass m, first moment h = m com, inertia I.
 For each joint: viscous and Coulomb friction in either direction, and armature. For each rotor: its
-axial inertia. For each spring: its stiffness, and its preload, stiffness times rest position.
+axial inertia. For each spring: its stiffness, and its preload, stiffness times rest position. For
+each motor of coupled joints: those of a joint, over the rate of the motor.
 Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
@@ -21,7 +22,7 @@ from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
 from kinetree.spatial import skew
 
-GROUPS = ("link", "joint", "rotor", "spring")  # of entries of pi
+GROUPS = ("link", "joint", "rotor", "spring", "motor")  # of entries of pi
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
 SPRING = ("stiffness", "preload")
@@ -30,7 +31,7 @@ INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries o
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Places in pi: ten entries of each link, five of each joint, then rotors and springs."""
+    """Places in pi: ten entries of each link, five of each joint, then rotors, springs, motors."""
 
     links: int
 
@@ -49,19 +50,26 @@ class ParameterLayout:
         return slice(first, first + len(JOINT))
 
 
+def motor_entries(model: Model) -> list[slice]:
+    """Entries of each motor in pi, which come last, in the order of `JOINT`."""
+    size, count = len(JOINT), len(model.motors)
+    end = len(parameter_list(model))
+    return [slice(end - size * k, end - size * (k - 1)) for k in range(count, 0, -1)]
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """One entry of pi: its kind and the link, joint, rotor or spring that has it.
+    """One entry of pi: its kind and the link, joint, rotor, spring or motor of it.
 
     Args:
         kind: name of the parameter, such as "m" or "Izz".
-        owner: name of the link, joint, rotor or spring.
-        group: "link", "joint", "rotor" or "spring".
+        owner: name of the link, joint, rotor, spring or motor.
+        group: "link", "joint", "rotor", "spring" or "motor".
     """
 
     kind: str
     owner: str
-    group: str  # "link", "joint", "rotor" or "spring"
+    group: str  # one of GROUPS
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.owner}]"
@@ -71,13 +79,14 @@ class Parameter:
 def parameter_list(model: Model) -> tuple[Parameter, ...]:
     """Names of the entries of pi in order.
 
-    10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring.
+    10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring, 5 for each motor.
     """
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
     rotors = [Parameter("rotor", model.joints[x.joint].name, "rotor") for x in model.rotors]
     springs = [Parameter(kind, x.name, "spring") for x in model.springs for kind in SPRING]
-    return (*links, *joints, *rotors, *springs)
+    motors = [Parameter(kind, x.name, "motor") for x in model.motors for kind in JOINT]
+    return (*links, *joints, *rotors, *springs, *motors)
 
 
 def parameter_axis(model: Model) -> Axis:
@@ -99,6 +108,8 @@ def parameters(model: Model) -> Array:
     values += [rotor.inertia for rotor in model.rotors]
     for spring in model.springs:
         values += [spring.stiffness, spring.stiffness * spring.rest]
+    for motor in model.motors:
+        values += [*motor.friction.viscous, *motor.friction.coulomb, motor.inertia]
     return np.array(values)
 
 
@@ -118,7 +129,8 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
     links, rest = pi[: layout.bodies].reshape(-1, len(LINK)), pi[layout.bodies :]
     bodies = [_body(row, name) for row, name in zip(links, model.link_names, strict=True)]
     drives = rest[: len(JOINT) * joints].reshape(joints, len(JOINT))
-    rotors, springs = np.split(rest[len(JOINT) * joints :], [len(model.rotors)])
+    places = np.cumsum([len(model.rotors), len(SPRING) * len(model.springs)])
+    rotors, springs, motors = np.split(rest[len(JOINT) * joints :], places)
     return model.replace(
         m=np.array([body[0] for body in bodies]),
         com=np.array([body[1] for body in bodies]).reshape(-1, 3),
@@ -138,6 +150,14 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
         springs=tuple(
             _spring(spring, *x)
             for spring, x in zip(model.springs, springs.reshape(-1, 2).tolist(), strict=True)
+        ),
+        motors=tuple(
+            replace(
+                motor,
+                friction=with_coefficients(motor.friction, (x[0], x[1]), (x[2], x[3])),
+                inertia=x[4],
+            )
+            for motor, x in zip(model.motors, motors.reshape(-1, len(JOINT)).tolist(), strict=True)
         ),
     )
 

@@ -67,6 +67,7 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
     blocks += _joint_columns(model, dq, ddq)
     blocks += rotor_columns(model, J, motion, dq, ddq)
     blocks += spring_columns(model, q)
+    blocks += _motor_columns(model, dq, ddq)
     return _joined(blocks, model.n)
 
 
@@ -91,6 +92,7 @@ def reference_regressor(
     blocks += _joint_columns(model, dq, ddq_r, dq_r)
     blocks += reference_rotor_columns(model, J, motions, dq, dq_r, ddq_r)
     blocks += spring_columns(model, q)
+    blocks += _motor_columns(model, dq, ddq_r)
     return _joined(blocks, model.n)
 
 
@@ -147,13 +149,24 @@ def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = Non
             else:
                 change = change + armature_coriolis(joint, joint_rates[i]) @ reference[i]
         for x, ddx in zip(joint_rates[i] * scale, change * scale, strict=True):
-            # viscous and Coulomb friction for x > 0 and x < 0: (1 + s) / 2 is 1 for x > 0, else 0;
-            # at rest s = 0, and s * s keeps Coulomb friction at zero there
-            s = sign(x)
-            friction = [(x + x * s) / 2, (x - x * s) / 2, (s + s * s) / 2, (s - s * s) / 2]
-            rows.append([*(part * scale for part in friction), ddx * scale])
+            rows.append([*(part * scale for part in _friction_shapes(x)), ddx * scale])
         blocks.append(columns(model, i).T @ np.array(rows).reshape(-1, 5))
     return blocks
+
+
+def _friction_shapes(x: Any) -> list[Any]:
+    """Viscous and Coulomb friction for x > 0 and x < 0, over their coefficients.
+
+    (1 + s) / 2 is 1 for x > 0, else 0; at rest s = 0, and s * s keeps Coulomb friction at zero.
+    """
+    s = sign(x)
+    return [(x + x * s) / 2, (x - x * s) / 2, (s + s * s) / 2, (s - s * s) / 2]
+
+
+def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
+    """Columns of friction and inertia of each motor, (n, 5)."""
+    rows = ([*_friction_shapes(x.rate(dq)), x.rate(ddq)] for x in model.motors)
+    return [np.outer(a, row) for a, row in zip(model.motor_matrix, rows, strict=True)]
 
 
 @labelled((parameter_axis,), (parameter_axis,))
@@ -182,6 +195,10 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
     potential += list(zeros(len(kinetic) - len(potential)))
     potential += spring_energies(model, q)
     kinetic += list(zeros(len(potential) - len(kinetic)))
+    for motor in model.motors:
+        rate = motor.rate(dq)
+        kinetic += [0, 0, 0, 0, rate * rate / 2]
+    potential += list(zeros(len(kinetic) - len(potential)))
     return np.array(kinetic), np.array(potential)
 
 
@@ -203,7 +220,7 @@ def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
         blocks.append(np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T)
     blocks.append(np.zeros((6, 5 * len(model.joints)), int))
     blocks += rotor_momenta(model, T_si, dq)
-    blocks.append(np.zeros((6, 2 * len(model.springs)), int))
+    blocks.append(np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int))
     return _joined(blocks, 6)
 
 

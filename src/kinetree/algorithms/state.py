@@ -11,6 +11,7 @@ from math import inf
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.joints.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
 from kinetree.files.description.actuators import UNLIMITED, Range
@@ -62,15 +63,21 @@ class StateSpace:
         return np.concatenate([integrate(self.model, q, v[:n]), faster, z + v[2 * n :]])
 
     def settle(self, before: Array, after: Array) -> Array:
-        """Return the rates after a step, 0 for joints that dry friction has brought to rest.
+        """Return the rates after a step, 0 where dry friction has brought a joint or motor to rest.
 
         A joint is at rest if its rate is below REST_RATE and less than half of that before.
         """
-        rates = list(after)
+        rates, motors = list(after), motor_rates(self.model) if self.dry else None
+        if motors is not None:
+            before, after = motors.T @ before, motors.T @ after
         for k in self.dry:
             size = absolute(after[k])
             slower = where(absolute(before[k]) - 2 * size, 0, after[k])
-            rates[k] = where(REST_RATE - size, slower, after[k])
+            rest = where(REST_RATE - size, slower, after[k])
+            if motors is None:
+                rates[k] = rest
+            else:
+                rates = list(rates + motors.T_inv[:, k] * (rest - after[k]))
         return np.array(rates)
 
     def inverse_rate(self, u: Array, k: Array) -> Array:

@@ -31,11 +31,12 @@ from kinetree.algorithms.joints.friction import (
     sliding_friction,
     static_friction,
 )
+from kinetree.algorithms.joints.motors import motor_rates, with_motor_friction
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
-from kinetree.model import Model
+from kinetree.model import JointFriction, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, sign, where
@@ -64,7 +65,7 @@ def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
     is the same with signs changed.
     """
     hold = slide = dry_friction(model)
-    if any(joint.friction.stribeck is not None for joint in model.joints):
+    if any(x.friction.stribeck is not None for x in (*model.joints, *model.motors)):
         slide = dry_friction(model, dq)
     if not load_coefficients(model):
         return DryLevels(hold, slide)
@@ -74,6 +75,8 @@ def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
 
 def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
     """Degrees of freedom with dry friction, and the friction against dq > 0 and dq < 0 by itself.
+
+    A motor with dry friction has the place of one of its joints (`MotorRates`).
 
     dq: joint rates, (n,); None: at rest, where it is static friction.
     """
@@ -90,6 +93,10 @@ def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
             plus, minus = levels.get(d, (0, 0))
             size = abs(joint.scale)
             levels[d] = plus + pair[0] * size, minus + pair[1] * size
+    rates = motor_rates(model)
+    for d, motor in {} if rates is None else rates.places.items():
+        pair = static_friction(motor.friction)
+        levels[d] = pair if dq is None else sliding_friction(motor.friction, motor.rate(dq))
     return levels
 
 
@@ -142,6 +149,8 @@ def slide_or_hold(
 
     constraints: those of a robot that has some.
     """
+    if (rates := motor_rates(model)) is not None:
+        (M, b), dq = rates.equations(M, b), rates.T @ dq
     unit = np.eye(model.n, dtype=int)
     sliding = sum(unit[d] * slip(pair, dq[d]) for d, pair in dry.slide.items())
     ddq, _ = solve_bound(model, M, b - sliding, {}, dq, constraints)
@@ -152,7 +161,7 @@ def slide_or_hold(
     moves = dict(way)
     count = len(dry.slide)
     for _ in range(min(count + 2, RELEASE_ROUNDS) if count > 1 else 1):
-        ddq, rest = solve_in(model, M, b, dry.slide, way, goal, constraints)
+        ddq, rest = _solve_in(model, M, b, dry.slide, way, goal, constraints)
         for d, (plus, minus) in dry.hold.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
             kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
@@ -170,7 +179,25 @@ def solve_in(
     goal: Array,
     constraints: StepConstraints | None = None,
 ) -> tuple[Array, Array]:
-    """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way."""
+    """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way.
+
+    way, goal and the friction are those of motors where motors have dry friction.
+    """
+    if (rates := motor_rates(model)) is None:
+        return _solve_in(model, M, b, slide, way, goal, constraints)
+    change, friction = _solve_in(model, *rates.equations(M, b), slide, way, goal)
+    return rates.T_inv @ change, friction
+
+
+def _solve_in(
+    model: Model,
+    M: Array,
+    b: Array,
+    slide: CoulombPairs,
+    way: dict[int, Any],
+    goal: Array,
+    constraints: StepConstraints | None = None,
+) -> tuple[Array, Array]:
     unit = np.eye(model.n, dtype=int)
     held = {d: 1 - absolute(way[d]) for d in slide}
     b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in slide.items())
@@ -184,13 +211,13 @@ def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
 
 
 def without_dry_friction(model: Model) -> Model:
-    """The robot without Coulomb, Stribeck and load friction in its joints."""
-    none = (0, 0)
-    smooth = [
-        replace(joint.friction, coulomb=none, stribeck=None, load=none) for joint in model.joints
-    ]
-    pairs = zip(model.joints, smooth, strict=True)
-    return model.replace(joints=tuple(replace(x, friction=y) for x, y in pairs))
+    """The robot without Coulomb, Stribeck and load friction in its joints and motors."""
+
+    def smooth(friction: JointFriction) -> JointFriction:
+        return replace(friction, coulomb=(0, 0), stribeck=None, load=(0, 0))
+
+    joints = tuple(replace(x, friction=smooth(x.friction)) for x in model.joints)
+    return with_motor_friction(model.replace(joints=joints), smooth)
 
 
 def solve_bound(

@@ -31,7 +31,7 @@ from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
-from kinetree.algorithms.mass_matrix import mass_solver, mirrored_half, tree_mass_matrix
+from kinetree.algorithms.mass_matrix import mass_solver, tree_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.tables import formulas, matrix
@@ -43,7 +43,7 @@ from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
 from kinetree.model.quantity import Make, Quantity, Result, check_expressed, task_rows
 from kinetree.scalars import Scalar, where
-from kinetree.spatial.matrices import Factor, factor, solve
+from kinetree.spatial.matrices import Factor, factor, mirrored_half, solve
 
 NOTHING = 1e-12  # singular value of a Jacobian that is zero up to rounding
 TOLERANCE = 1e-6  # smallest singular value of a Jacobian of full rank

@@ -133,7 +133,8 @@ def bare(model: Model) -> LeanModel:
 
 
 def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Array | int:
-    """Joint forces for armature and rotors, which are known."""
-    if not tree.rotors and all(np.all(x.armature == 0) for x in tree.model.joints):
+    """Joint forces for armature, rotors and motors, which are known."""
+    model = tree.model
+    if not (tree.rotors or model.motors) and all(np.all(x.armature == 0) for x in model.joints):
         return 0
     return tree_mass_matrix(tree) @ ddq_r + tree_coriolis_matrix(tree, dq) @ dq_r

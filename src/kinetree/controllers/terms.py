@@ -19,6 +19,7 @@ from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tre
 from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import friction_forces, frictionless, load_friction_forces
+from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
@@ -81,14 +82,19 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
         return inverse_dynamics(model, q, dq, ddq)
     bare = replace(lean(model), model=frictionless(model))
     load = tree_inverse_dynamics(lean_tree(bare, q), dq, ddq)
-    way, share = list[Any](), list[Any]()
+    smooth, way, share = friction_forces(without_dry_friction(model), dq), list[Any](), list[Any]()
+    motors = motor_rates(model)
+    if motors is not None:
+        dq, dq_d = motors.T @ dq, motors.T @ dq_d
     for rate, wanted in zip(dq, dq_d, strict=True):
         moves = absolute(rate) - AT_REST
         way.append(where(moves, sign(rate), sign(wanted)))
         share.append(where(moves, 1, minimum(absolute(wanted) / STARTING, 1)))
     slipping = [slip(dry[d], way[d]) if d in dry else 0 for d in range(model.n)]
     rubbing = np.array(slipping) + load_friction_forces(model, np.array(way), load)
-    return load + friction_forces(without_dry_friction(model), dq) + rubbing * np.array(share)
+    rubbing = rubbing * np.array(share)
+    rubbing = rubbing if motors is None else motors.T.T @ rubbing
+    return load + smooth + rubbing
 
 
 def static_forces(model: Model, q: Array) -> Array:

@@ -16,7 +16,7 @@ from kinetree.base.arrays import Array
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
 from kinetree.files.description.friction import law_numbers, smooth_laws
-from kinetree.model import WORLD, JointFriction, JointRotor, Model
+from kinetree.model import WORLD, GearedMotor, JointFriction, JointRotor, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion
 
@@ -73,7 +73,22 @@ def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) ->
                 laws.append(Node("load friction", latex, value, unit, numbers=numbers, code=code))
         if laws:
             nodes.append(summed(joint.name, r"b(\dot q)", unit, laws))
+    for motor in model.motors:
+        rate, arm = float(motor.rate(x.dq)), _ratio(motor, dof)
+        laws = []
+        for name, latex, law, key in _laws(motor.friction) if arm else ():
+            value = float(friction_force(law, rate) * arm)
+            numbers = (Quantity("ratio", arm), Quantity("rate of the motor", rate))
+            numbers, code = (*numbers, *_coefficients(law)), code_line(key)
+            laws += [Node(name, latex, value, unit, numbers=numbers, code=code)] if value else []
+        if laws:
+            nodes.append(summed(f"motor {motor.name}", r"a\, b(a \cdot \dot q)", unit, laws))
     return nodes
+
+
+def _ratio(motor: GearedMotor, dof: int) -> float:
+    """Turns of a motor for a unit of a degree of freedom."""
+    return float(dict(zip(motor.dofs, motor.arms, strict=True)).get(dof, 0))
 
 
 def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
@@ -145,6 +160,14 @@ def rotor_nodes(at: Bodies, alpha: Mapping[int, Array], dof: int, unit: str) -> 
         if parts:
             name = f"rotor of {model.joints[rotor.joint].name}"
             nodes.append(summed(name, r"\tau_{\mathrm{rotor}}", unit, parts))
+    for motor in model.motors:
+        change, inertia, arm = float(motor.rate(x.ddq)), float(motor.inertia), _ratio(motor, dof)
+        if inertia * change * arm:
+            numbers = Quantity("inertia", inertia, "kg m^2"), Quantity("ratio", arm)
+            numbers += (Quantity("acceleration of the motor", change, "rad/s^2"),)
+            name, latex = f"motor {motor.name}", r"a\, J\, a \cdot \ddot q"
+            value, code = inertia * change * arm, code_line("motor")
+            nodes.append(Node(name, latex, value, unit, numbers=numbers, code=code))
     return nodes
 
 
@@ -228,4 +251,10 @@ def mass_nodes(at: Bodies, i: int, j: int, unit: str) -> list[Node]:
         if parts:
             name = f"rotor of {model.joints[rotor.joint].name}"
             nodes.append(summed(name, r"M_{\mathrm{rotor}}", unit, parts))
+    for motor in model.motors:
+        inertia, ratios = float(motor.inertia), (_ratio(motor, i), _ratio(motor, j))
+        if value := inertia * ratios[0] * ratios[1]:
+            numbers = Quantity("inertia", inertia, "kg m^2"), Quantity("ratios", ratios)
+            name, code = f"motor {motor.name}", code_line("M motor")
+            nodes.append(Node(name, "J a_i a_j", value, unit, code=code, numbers=numbers))
     return nodes

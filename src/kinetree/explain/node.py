@@ -47,6 +47,8 @@ LINES: dict[str, tuple[str, str]] = {
         "algorithms.joints.springs",
         "pulls = [(x.arms, x.extension * x.spring.stiffness)",
     ),
+    "motor": ("algorithms.joints.motors", "return at_joints(model, lambda x: x.rate(ddq)"),
+    "M motor": ("algorithms.joints.motors", "yield from ((d, e, size * (a * b))"),
     "constraints": ("explain.constraints", "joints[item.name] = -sum((J[row] * found.lam[row]"),
     "V": ("algorithms.textbook.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
     "dV": ("algorithms.textbook.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),

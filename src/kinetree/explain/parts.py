@@ -15,7 +15,9 @@ from kinetree.algorithms.joints.friction import (
     friction_force,
     load_coefficients,
     load_friction_forces,
+    motor_friction,
 )
+from kinetree.algorithms.joints.motors import inertia_forces
 from kinetree.algorithms.joints.rotors import (
     armature,
     armature_turning,
@@ -287,8 +289,8 @@ def drive_parts(
     """Forces of joint i for its armature and rotor, and against its friction and springs, (k,).
 
     alpha: angular acceleration of every link in its own frame, and of WORLD. springs: joint forces
-    of all springs, (n,), None without any. Springs on a joint that follows another act on the joint
-    that it follows, and count there.
+    of all springs, (n,), None without any. Springs and motors of a joint that follows another act
+    on the joint that it follows, and count there.
     """
     joint = model.joints[i]
     change = x.ddq_i[i]
@@ -303,6 +305,10 @@ def drive_parts(
     spinning = sum((force(r) for r in model.rotors if r.joint == i), spinning)
     scale = joint.scale
     rubbing = [friction_force(joint.friction, rate * scale) * scale for rate in x.dq_i[i]]
+    if model.motors and joint.follows is None:
+        dofs = list(joint.dofs)
+        spinning = spinning + inertia_forces(model, x.ddq)[dofs]
+        rubbing = np.array(rubbing) + motor_friction(model, x.dq)[dofs]
     parts = {"rotor and armature": spinning, "friction": np.array(rubbing)}
     if springs is None:
         return parts

@@ -80,9 +80,10 @@ def torque_shares(
 
 
 def without_drives(model: Model) -> Model:
-    """The links alone: no rotors, no armature."""
+    """The links alone: no rotors, no armature, no inertia of motors."""
     joints = tuple(replace(joint, armature=0) for joint in model.joints)
-    return model.replace(joints=joints, rotors=())
+    motors = tuple(replace(motor, inertia=0) for motor in model.motors)
+    return model.replace(joints=joints, rotors=(), motors=motors)
 
 
 def massless(model: Model) -> Model:

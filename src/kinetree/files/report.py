@@ -227,7 +227,7 @@ def _remark(note: Note) -> str:
 
 
 def tau_effects(model: Model) -> Iterator[str]:
-    """Friction, armature, rotors, springs and unusual gravity of a model, with their sizes."""
+    """Friction, armature, rotors, springs, motors and unusual gravity of a model."""
     friction = [joint.friction for joint in model.joints]
     kinds: tuple[tuple[str, Callable[[int], Scalar | tuple[Scalar, Scalar]]], ...] = (
         ("viscous friction", lambda i: friction[i].viscous),
@@ -246,6 +246,8 @@ def tau_effects(model: Model) -> Iterator[str]:
     stiffness = [float(x.stiffness) for x in model.springs if float(x.stiffness)]
     if stiffness:
         yield f"{counted(len(stiffness), 'spring')}, stiffness {_span(stiffness)}"
+    if model.motors:
+        yield f"{counted(len(model.motors), 'motor')} of coupled joints"
     gravity = [float(x) for x in model.gravity[3:]]
     if gravity != [0, 0, -9.81]:
         yield f"gravity ({', '.join(f'{x:g}' for x in gravity)})"

@@ -13,8 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.algorithms import parameter_list, parameters
+from kinetree.algorithms.joints.motors import with_motor_friction
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
-from kinetree.algorithms.parameters import JOINT, ParameterLayout, with_parameters
+from kinetree.algorithms.parameters import JOINT, ParameterLayout, motor_entries, with_parameters
 from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.errors import InputError, NameLookupError
@@ -34,7 +35,7 @@ from kinetree.identify.laws import (
     reference,
     shape_units,
 )
-from kinetree.model import Joint, JointFriction, JointStribeck, Model
+from kinetree.model import GearedMotor, Joint, JointFriction, JointStribeck, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.friction import (
     beyond_coefficients,
@@ -276,6 +277,12 @@ class Unknowns:
             if joint.type in SCREW_TYPES and still[joint.dofs[0]]
             for k in range(len(self.fixed))[self.layout.joint(i)]
         ]
+        rows += [
+            k
+            for motor, place in zip(model.motors, motor_entries(model), strict=True)
+            if all(still[d] for d in motor.dofs)
+            for k in range(len(self.fixed))[place]
+        ]
         return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -315,6 +322,8 @@ class Unknowns:
         found = np.zeros(len(self.fixed), bool)
         for i in range(len(self.robot.model.joints)):
             found[self.layout.joint(i)][:4] = True
+        for place in motor_entries(self.robot.model):
+            found[place][:4] = True
         return found
 
     def _beyond(self, dq: Array) -> Array | float:
@@ -324,13 +333,14 @@ class Unknowns:
             _without(x.friction, sought.get(i)) if has_more_laws(x.friction) else JointFriction()
             for i, x in enumerate(joints)
         ]
-        if not any(has_more_laws(x) for x in kept):
+        model = with_motor_friction(self.robot.model, beyond_coefficients)
+        if not any(has_more_laws(x) for x in (*kept, *(x.friction for x in model.motors))):
             return 0.0
         only = [
             dataclasses.replace(x, friction=own, drive=None)
             for x, own in zip(joints, kept, strict=True)
         ]
-        return Robot(self.robot.model.replace(joints=tuple(only))).friction_forces(dq)
+        return Robot(model.replace(joints=tuple(only))).friction_forces(dq)
 
     def values(self, model: Model) -> Array:
         """Values of the unknowns in a robot of this structure, (p,); shapes that it lacks are 0.
@@ -437,7 +447,8 @@ def unknowns(
             sensors), "known", or a law with shapes: "stribeck" (viscous, Coulomb and static
             friction, and the Stribeck speed), "sigmoid" (viscous friction, and size, steepness and
             offset of a sigmoid) or "load" (viscous and Coulomb friction, and a coefficient of the
-            joint force); or {joint: choice}, "symmetric" for joints left out.
+            joint force); or {joint: choice}, "symmetric" for joints left out. Motors of coupled
+            joints are "symmetric", or as all joints are if those are "directional" or "known".
         armature: True if inertias of armatures and rotors are unknown.
         springs: True if stiffness and preload (stiffness times rest position) of the robot's
             springs are unknown.
@@ -463,6 +474,9 @@ def unknowns(
         if joint.type in SCREW_TYPES:
             first = layout.joint(i).start
             columns += _of_joint(joint, first, choices[joint.name], armature and i not in driven)
+    choice = friction if friction in ("known", "directional") else "symmetric"
+    for motor, place in zip(model.motors, motor_entries(model), strict=True):
+        columns += _of_joint(motor, place.start, choice, armature)
     if armature:
         columns += [(str(x), "kg m^2", [k]) for k, x in enumerate(listed) if x.group == "rotor"]
     if springs:
@@ -515,10 +529,12 @@ def _force_unit(joint: Joint) -> str:
     return "N" if joint.type == PRISMATIC else "N m"
 
 
-def _of_joint(joint: Joint, first: int, friction: FrictionChoice, armature: bool) -> list[Column]:
+def _of_joint(
+    joint: Joint | GearedMotor, first: int, friction: FrictionChoice, armature: bool
+) -> list[Column]:
     """Name, unit and indices in pi of a joint's unknowns; `first` is the index of viscous+."""
-    name, sliding = joint.name, joint.type == PRISMATIC
-    force, speed = _force_unit(joint), "N s/m" if sliding else "N m s/rad"
+    name, sliding = joint.name, isinstance(joint, Joint) and joint.type == PRISMATIC
+    force, speed = "N" if sliding else "N m", "N s/m" if sliding else "N m s/rad"
     found: list[Column] = []
     if friction in ("symmetric", "stribeck", "sigmoid", "load"):
         found.append((f"viscous[{name}]", speed, [first, first + 1]))

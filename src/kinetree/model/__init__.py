@@ -9,11 +9,13 @@ from kinetree.model.build import build_model
 from kinetree.model.friction import JointFriction, JointStribeck
 from kinetree.model.joint import Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, HasModel, JointRotor, Model, model_of
+from kinetree.model.motors import GearedMotor
 from kinetree.model.springs import JointSpring
 
 __all__ = [
     "WORLD",
     "Frame",
+    "GearedMotor",
     "HasModel",
     "Joint",
     "JointActuator",

@@ -19,6 +19,7 @@ from kinetree.files.description.records import (
     Limits,
     LinkDescription,
     Mimic,
+    Motor,
     Note,
     RobotDescription,
     Rotor,
@@ -29,6 +30,7 @@ from kinetree.model.actuators import build_actuators
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
+from kinetree.model.motors import build_motors
 from kinetree.model.springs import build_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, physical_faults
@@ -36,7 +38,7 @@ from kinetree.spatial.se3 import check_pose
 
 HOME = frozen(np.eye(4, dtype=int))
 UNPHYSICAL = ("error", "warn", "allow")
-Record = TypeVar("Record", Spring, Actuator)
+Record = TypeVar("Record", Spring, Actuator, Motor)
 
 
 @dataclass
@@ -107,6 +109,9 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
         springs=springs,
         actuators=actuators,
+        motors=build_motors(
+            _moving("motor", description.motors, description, parts, frames), joints
+        ),
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )
@@ -169,7 +174,7 @@ def _moving(
     parts: Parts,
     frames: Mapping[str, Frame],
 ) -> dict[str, Record]:
-    """Springs or actuators that move: one whose joints are all fixed has no effect, and a note."""
+    """Springs, actuators or motors that move; one whose joints are all fixed gets a note."""
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
     moving: dict[str, Record] = {}
     for name, record in records.items():

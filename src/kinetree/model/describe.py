@@ -22,6 +22,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.friction import described_friction, without_efficiency
 from kinetree.model.joint import Joint
 from kinetree.model.model import WORLD, Frame, JointRotor, Model
+from kinetree.model.motors import describe_motors
 from kinetree.model.springs import describe_springs
 from kinetree.scalars import Scalar
 
@@ -52,6 +53,7 @@ def describe_model(model: Model) -> RobotDescription:
         gravity=model.gravity[3:],
         springs=describe_springs(model.springs, model.coordinate_names, link_names(model)),
         actuators=describe_actuators(model.actuators, model.coordinate_names),
+        motors=describe_motors(model.motors, model.coordinate_names),
         notes=model.notes,
     )
     return replace(description, warnings=_warnings(model, description))

@@ -60,53 +60,54 @@ class JointFriction:
     load: Pair = (0, 0)
 
 
-def joint_friction(friction: Friction, joint: str, follows: str | None = None) -> JointFriction:
+def joint_friction(
+    friction: Friction, joint: str, follows: str | None = None, kind: str = "joint"
+) -> JointFriction:
     """Friction as described, checked, with one coefficient or two as pairs for both directions.
 
-    friction: the record of the user. joint: name of the joint in messages. follows: name of the
-    joint that it follows, None if it moves by itself.
+    friction: the record of the user. joint: name of the joint, or of another `kind`, in messages.
+    follows: name of the joint that it follows, None if it moves by itself.
     """
+    owner = f"{kind} {joint!r}"
     if not isinstance(friction, Friction):
-        raise InputError(
-            f"friction of joint {joint!r} is {friction!r}; expected a record Friction(...)."
-        )
+        raise InputError(f"friction of {owner} is {friction!r}; expected a record Friction(...).")
     function = friction.function
     if not (function is None or callable(function)):
         raise InputError(
-            f"friction function of joint {joint!r} is {function!r}; expected a function b(dq)."
+            f"friction function of {owner} is {function!r}; expected a function b(dq)."
         )
     law = cast("TracedLaw | None", function)  # Friction traces any function that it is given
-    viscous = _pair(friction.viscous, f"viscous friction of joint {joint!r}")
-    coulomb = _pair(friction.coulomb, f"coulomb friction of joint {joint!r}")
+    viscous = _pair(friction.viscous, f"viscous friction of {owner}")
+    coulomb = _pair(friction.coulomb, f"coulomb friction of {owner}")
     return JointFriction(
         viscous,
         coulomb,
         law,
-        stribeck=_stribeck(friction.stribeck, coulomb, joint),
-        load=_load(friction.load, joint, follows),
-        **{name: _smooth(name, getattr(friction, name), joint) for name in SMOOTH},
+        stribeck=_stribeck(friction.stribeck, coulomb, owner),
+        load=_load(friction.load, owner, follows),
+        **{name: _smooth(name, getattr(friction, name), owner) for name in SMOOTH},
     )
 
 
-def _stribeck(record: Stribeck | None, coulomb: Pair, joint: str) -> JointStribeck | None:
+def _stribeck(record: Stribeck | None, coulomb: Pair, owner: str) -> JointStribeck | None:
     if record is None:
         return None
     if not isinstance(record, Stribeck):
         raise InputError(
-            f"stribeck of the friction of joint {joint!r} is {record!r}; expected a record "
+            f"stribeck of the friction of {owner} is {record!r}; expected a record "
             "Stribeck(static, speed) or None."
         )
-    static = _pair(record.static, f"static friction of joint {joint!r}")
+    static = _pair(record.static, f"static friction of {owner}")
     for most, least in zip(static, coulomb, strict=True):
         difference = known_number(most - least)
         if difference is not None and difference < 0:
             raise InputError(
-                f"static friction of joint {joint!r} is {most}, below its coulomb friction "
+                f"static friction of {owner} is {most}, below its coulomb friction "
                 f"{least}; expected at least that much, in both directions (friction at the start "
                 "of a motion is the larger one)."
             )
-    speed = _above_zero(record.speed, f"Stribeck speed of joint {joint!r}", "rad/s or m/s")
-    what = f"Stribeck exponent of joint {joint!r}"
+    speed = _above_zero(record.speed, f"Stribeck speed of {owner}", "rad/s or m/s")
+    what = f"Stribeck exponent of {owner}"
     exponent = _above_zero(record.exponent, what, "such as 1 or 2")
     if not isinstance(record.exponent, int | float | np.number):
         raise InputError(
@@ -117,19 +118,19 @@ def _stribeck(record: Stribeck | None, coulomb: Pair, joint: str) -> JointStribe
     return JointStribeck(static, speed, int(exponent) if exponent.is_integer() else exponent)
 
 
-def _smooth(name: str, record: SmoothLaw | None, joint: str) -> Any:
+def _smooth(name: str, record: SmoothLaw | None, owner: str) -> Any:
     if record is None:
         return None
     kind = SMOOTH[name]
     if not isinstance(record, kind):
         numbers = ", ".join(x.name for x in fields(kind))  # type: ignore[arg-type]
         raise InputError(
-            f"{name} of the friction of joint {joint!r} is {record!r}; expected a record "
+            f"{name} of the friction of {owner} is {record!r}; expected a record "
             f"{kind.__name__}({numbers}) or None."
         )
     checked: dict[str, Scalar] = {}
     for x in fields(kind):  # type: ignore[arg-type]
-        value, what = getattr(record, x.name), f"{name} {x.name} of joint {joint!r}"
+        value, what = getattr(record, x.name), f"{name} {x.name} of {owner}"
         if x.metadata["low"] == "at least 0":
             checked[x.name] = _pair(value, what, single=True)[0]
         elif x.metadata["low"] == "above 0":
@@ -139,8 +140,8 @@ def _smooth(name: str, record: SmoothLaw | None, joint: str) -> Any:
     return kind(**checked)
 
 
-def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
-    what = f"load friction of joint {joint!r}"
+def _load(value: OneOrPair, owner: str, follows: str | None) -> Pair:
+    what = f"load friction of {owner}"
     pair = _pair(value, what)
     number = known_number(pair[1])
     if number is not None and number >= 1:
@@ -152,7 +153,7 @@ def _load(value: OneOrPair, joint: str, follows: str | None) -> Pair:
         )
     if follows is not None and not is_zero(pair):
         raise InputError(
-            f"joint {joint!r} follows {follows!r} and has no force of its own, so it has no load "
+            f"{owner} follows {follows!r} and has no force of its own, so it has no load "
             f"friction; give it to {follows!r}, whose force moves both."
         )
     return pair

@@ -16,7 +16,7 @@ from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.records import Note, Spring
+from kinetree.files.description.records import Motor, Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
 from kinetree.model.friction import (
@@ -27,6 +27,7 @@ from kinetree.model.friction import (
     with_efficiency,
 )
 from kinetree.model.joint import Joint, changed_drives, coordinate_names, rate_names
+from kinetree.model.motors import GearedMotor, changed_motors, motor_matrix
 from kinetree.model.springs import JointSpring, changed_springs
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
@@ -93,6 +94,7 @@ class Model:
         base: (m, com, I_com) of the bodies that are fixed to the world: kg, (3,) in m, (3, 3) in kg
             m^2.
         springs: springs of joints and between joints.
+        motors: motors that turn with several joints, with inertia and friction.
         actuators: forces at joints that follow controls; they act where controls are given.
         constraints: closed loops and other constraints, from `Robot.constrained`; None: a tree.
         notes: parts of a file that are read differently from what one may expect.
@@ -114,6 +116,7 @@ class Model:
     tool: str
     base: BodyParts
     springs: tuple[JointSpring, ...] = ()
+    motors: tuple[GearedMotor, ...] = ()
     actuators: tuple[JointActuator, ...] = ()
     constraints: Constraints | None = None
     notes: tuple[Note, ...] = ()
@@ -418,6 +421,19 @@ class Model:
         changed = changed_actuators(self.actuators, actuators, self.joints)
         return self.replace(actuators=changed)
 
+    def with_motors(self, motors: Mapping[str, Motor | None]) -> "Model":
+        """Return the same robot with some motors added, replaced by name, or removed (None).
+
+        Args:
+            motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
+        """
+        return self.replace(motors=changed_motors(self.motors, motors, self.joints))
+
+    @property
+    def motor_matrix(self) -> Array:
+        """N, (k, n): rates of the motors over those of the joints; tau = N^T of their forces."""
+        return motor_matrix(self.motors, self.n)
+
     def with_drives(self, drives: Mapping[str, Drive | None]) -> "Model":
         """Return the same robot with drives at some joints added, replaced, or removed (None).
 
@@ -476,6 +492,15 @@ class Model:
                     ),
                 )
                 for x in self.springs
+            ),
+            motors=tuple(
+                dataclasses.replace(
+                    x,
+                    inertia=scalar(x.inertia),
+                    arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
+                    friction=converted_friction(x.friction, scalar),
+                )
+                for x in self.motors
             ),
             constraints=None if self.constraints is None else self.constraints.astype(scalar),
         )
@@ -546,6 +571,9 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         points = [number for point in spring.points for number in point.at]
         numbers = spring.stiffness, spring.rest, spring.damping, *spring.arms, *points
         yield f"spring {spring.name!r}", numbers
+    for motor in model.motors:
+        numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)
+        yield f"motor {motor.name!r}", numbers
     yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
     if model.constraints is not None:
         yield from model.constraints.numbers()

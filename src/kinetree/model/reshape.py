@@ -17,17 +17,24 @@ from kinetree.base.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
-from kinetree.files.description.records import JointDescription, Note, RobotDescription, Spring
+from kinetree.files.description.records import (
+    JointDescription,
+    Motor,
+    Note,
+    RobotDescription,
+    Spring,
+)
 from kinetree.model.actuators import held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
+from kinetree.model.motors import held_motor
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
-Record = TypeVar("Record", Spring, Actuator)
+Record = TypeVar("Record", Spring, Actuator, Motor)
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
@@ -37,7 +44,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
     friction, limits and springs, and its rotor stands still, as part of the link that carries it.
     Joints that follow a locked one are locked with it. A spring between a locked joint and others
-    stays on the others, its rest position shifted; an actuator likewise. An actuator whose joints
+    stays on the others, its rest position shifted; actuators and motors likewise. One whose joints
     are all locked is left out, and a note names it.
     A position is as in q, quaternions first (w x y z); limits are not enforced.
     """
@@ -75,6 +82,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         joints=tuple(joints),
         springs=springs,
         actuators=actuators,
+        motors={name: held_motor(x, held) for name, x in description.motors.items()},
         notes=tuple(notes),
     )
     return build_model(changed, unphysical="allow")
@@ -126,7 +134,7 @@ def subtree(model: Model, link: str) -> Model:
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
     A rotor that drives one of the joints from a link that is left out is put on the base. A spring
-    or actuator between joints of the part and joints that are left out raises ModelError.
+    actuator or motor between joints of the part and joints that are left out raises ModelError.
     """
     without_constraints(model, "subtree", AFTERWARDS)
     names, root = link_names(model), _link_number(model, link)
@@ -159,6 +167,7 @@ def subtree(model: Model, link: str) -> Model:
                 **_inside(description.springs, inside, link),
             },
             actuators=_within("actuator", description.actuators, inner, link),
+            motors=_within("motor", description.motors, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
         ),
@@ -197,7 +206,7 @@ def _check_followers(model: Model, kept: list[int], link: str) -> None:
 def _within(
     kind: str, records: Mapping[str, Record], joints: set[str], link: str
 ) -> dict[str, Record]:
-    """Springs or actuators whose joints are all among `joints`, those of the tree from `link`."""
+    """Springs, actuators or motors of `joints` alone, those of the tree from `link`."""
     kept: dict[str, Record] = {}
     for name, record in records.items():
         ends = {name} if record.joints is None else set(record.joints)
@@ -305,6 +314,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
     _check_clash("spring", set(ours.springs), set(theirs.springs), model, other)
     _check_clash("actuator", set(ours.actuators), set(theirs.actuators), model, other)
+    _check_clash("motor", set(ours.motors), set(theirs.motors), model, other)
     base = f"{prefix}{other.base_name}"
     weld = JointDescription(
         name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
@@ -321,6 +331,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         tool=theirs.tool,
         springs={**ours.springs, **theirs.springs},
         actuators={**ours.actuators, **theirs.actuators},
+        motors={**ours.motors, **theirs.motors},
         notes=(*ours.notes, *theirs.notes),
         warnings=(*ours.warnings, *theirs.warnings),
     )
@@ -357,6 +368,10 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         springs={prefix + name: spring(x) for name, x in description.springs.items()},
         actuators={
             prefix + name: renamed_actuator(x, prefix) for name, x in description.actuators.items()
+        },
+        motors={
+            prefix + name: replace(x, joints={prefix + k: r for k, r in x.joints.items()})
+            for name, x in description.motors.items()
         },
     )
 

@@ -17,6 +17,9 @@ from kinetree.files.description.records import Spring
 from kinetree.model.joint import Joint, changed_by_name, is_plain, joint_named
 from kinetree.scalars import Scalar
 
+HINTS = {
+    "spring": " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
+}
 Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
 
 
@@ -83,8 +86,9 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
         points = _points(name, spring, frames)
         return JointSpring(name, stiffness, rest, (), (), (), damping, points)
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
-    for joint, coefficient in _ends(name, spring, joints):
-        leader = joint if joint.follows is None else _named(joint.follows, name, joints)
+    ends = {name: 1} if spring.joints is None else spring.joints
+    for joint, coefficient in joint_coefficients("spring", name, ends, joints):
+        leader = leader_of(joint, joints)
         arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
         if joint.follows is not None and not is_plain(joint.offset, 0):
@@ -146,36 +150,38 @@ def checked_stiffness(value: Scalar, name: str, kind: str = "stiffness") -> Scal
     return x
 
 
-def _ends(name: str, spring: Spring, joints: Sequence[Joint]) -> list[tuple[Joint, Scalar]]:
-    """The joints of a spring with their coefficients, checked."""
-    coefficients = {name: 1} if spring.joints is None else spring.joints
+def joint_coefficients(
+    kind: str, name: str, coefficients: Mapping[str, Scalar], joints: Sequence[Joint]
+) -> list[tuple[Joint, Scalar]]:
+    """The joints of a spring or motor with their coefficients, checked."""
     if not isinstance(coefficients, Mapping) or not coefficients:
         raise InputError(
-            f"joints of spring {name!r} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
+            f"joints of {kind} {name!r} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
             "such as {'hip': 1, 'knee': -1}."
         )
     ends: list[tuple[Joint, Scalar]] = []
     for key, coefficient in coefficients.items():
-        joint = _named(key, name, joints)
+        joint = joint_named(key, joints, f"{kind} {name!r}", HINTS.get(kind, ""))
         if joint.type not in SCREW_TYPES:
             raise ModelError(
-                f"spring {name!r} acts on joint {key!r}, which is {joint.type}; expected joints of "
+                f"{kind} {name!r} acts on joint {key!r}, which is {joint.type}; expected joints of "
                 f"one degree of freedom ({', '.join(SCREW_TYPES)}). Apply the force of such a "
-                "spring as a control law, or replace the joint by several of one degree of freedom."
+                f"{kind} as a control law, or replace the joint by several of one degree of "
+                "freedom."
             )
-        value = scalar(coefficient, f"coefficient of joint {key!r} in spring {name!r}")
+        value = scalar(coefficient, f"coefficient of joint {key!r} in {kind} {name!r}")
         if is_plain(value, 0):
             raise InputError(
-                f"coefficient of joint {key!r} in spring {name!r} is 0; expected another number, "
+                f"coefficient of joint {key!r} in {kind} {name!r} is 0; expected another number, "
                 "or leave the joint out."
             )
         ends.append((joint, value))
     return ends
 
 
-def _named(key: str, spring: str, joints: Sequence[Joint]) -> Joint:
-    hint = " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
-    return joint_named(key, joints, f"spring {spring!r}", hint)
+def leader_of(joint: Joint, joints: Sequence[Joint]) -> Joint:
+    """The joint that a mimic joint follows; of others, the joint itself."""
+    return joint if joint.follows is None else next(x for x in joints if x.name == joint.follows)
 
 
 def describe_springs(

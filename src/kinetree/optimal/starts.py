@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.algorithms.joints.actuation import actuate, check_step_actuators, check_step_drives
+from kinetree.algorithms.joints.motors import refuse_dry_motors
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.compiler.graph import Port
@@ -28,6 +29,7 @@ def check_robot(model: Model, controls: bool) -> None:
     check_step_drives(model)
     if controls:
         check_step_actuators(model)
+    refuse_dry_motors(model, "optimal control")
     dry = dry_dofs(model)
     if dry:
         raise ModelError(

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.files.description import Actuator, Drive, Friction, Spring
+from kinetree.files.description import Actuator, Drive, Friction, Motor, Spring
 from kinetree.model import Model, build_model, model_of
 from kinetree.model.documented import documented, documented_like
+from kinetree.model.motors import forces_of_motors
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
@@ -196,6 +197,27 @@ class Construction(RobotCore):
             array([  0., -25.])
         """
         return type(self)(self.model.with_springs(springs))
+
+    @documented_like(Model.with_motors)
+    def with_motors(self, motors: Mapping[str, Motor | None]) -> Self:
+        """The same robot with motors of coupled joints added, replaced by name, or removed."""
+        return type(self)(self.model.with_motors(motors))
+
+    def motor_forces(self, tau: ArrayLike) -> Array:
+        """Forces of the motors for joint forces tau: N^T tau_m = tau, N the `model.motor_matrix`.
+
+        Args:
+            tau: joint forces, shape (..., n), N m or N, everything included.
+
+        Returns:
+            tau_m: shape (..., k), N m, in the order of `model.motors`.
+
+        Example:
+            >>> wrist = {"m1": kt.Motor({"joint1": 1}), "m2": kt.Motor({"joint1": 1, "joint2": 1})}
+            >>> kt.robots.planar_2r().with_motors(wrist).motor_forces([5, 3])
+            array([2., 3.])
+        """
+        return forces_of_motors(self.model.motors, tau, self.model.dof_names)
 
     def with_drives(self, drives: Mapping[str, Drive | None]) -> Self:
         """The same robot with drives added, replaced by joint, or removed (None).

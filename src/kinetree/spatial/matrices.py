@@ -73,6 +73,16 @@ def solve_outward(M: Factor, z: Array) -> Array:
     return np.array(x).reshape(np.shape(z))
 
 
+def mirrored_half(X: Array) -> Array:
+    """X with the entries below the diagonal mirrored above it, (n, n).
+
+    The entries above the diagonal are then computed by no code that is compiled.
+    """
+    n = len(X)
+    rows = [[X[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
 def is_symmetric(M: Array) -> bool:
     """Return True if mirrored entries are the same numbers or the same traced scalars.
 

@@ -77,6 +77,15 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
             )
             for x in model.springs
         ),
+        motors=tuple(
+            replace(
+                x,
+                inertia=exact_number(x.inertia),
+                arms=tuple(exact_number(arm) for arm in x.arms),
+                friction=converted_friction(x.friction, exact_number),
+            )
+            for x in model.motors
+        ),
         frames=frames,
         constraints=_constraints(model.constraints, pose),
     )

@@ -285,7 +285,7 @@ def weights(model: Model) -> set[Expression]:
     """Symbols in which the dynamics is linear: masses, inertias, armature; not those of lengths."""
     inertial = [*model.m, model.base[0], *model.I_com.ravel()]
     inertial += [joint.armature for joint in model.joints]
-    inertial += [rotor.inertia for rotor in model.rotors]
+    inertial += [x.inertia for x in (*model.rotors, *model.motors)]
     lengths = [*model.M_pi.ravel(), *model.com.ravel(), *model.base[1]]
     lengths += [x for frame in model.frames.values() for x in frame.T_if.ravel()]
     geometry = _symbols(lengths) - _symbols((*model.m, model.base[0]))

@@ -189,6 +189,8 @@ def _model_numbers(model: Model) -> Iterator[Any]:
     for spring in model.springs:
         yield from ((spring.stiffness, spring.rest, spring.damping), spring.arms)
         yield from (point.at for point in spring.points)
+    for motor in model.motors:
+        yield from ((motor.inertia,), motor.arms, friction_numbers(motor.friction))
     for frame in model.frames.values():
         yield frame.T_if
     lean = lean_model(model)

@@ -45,6 +45,7 @@ from kinetree.algorithms.joints.friction import (
     frictionless,
     load_coefficients,
     load_factors,
+    motor_friction_slopes,
 )
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.recursion import split
@@ -164,7 +165,10 @@ class _Slopes:
             return self._with_load_friction(slopes)
         for d, slope in enumerate(slopes):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
-        return self._with_springs()
+        by_q, by_dq = self._with_springs()
+        if tree.model.motors:
+            by_dq = by_dq + motor_friction_slopes(tree.model, self.dq)
+        return by_q, by_dq
 
     def _with_load_friction(self, slopes: Array) -> tuple[Array, Array]:
         """The slopes of the load times d tau/d load, and those of the friction of dq alone."""
@@ -174,6 +178,8 @@ class _Slopes:
         load = tree_inverse_dynamics(bare, self.dq, self.ddq)
         rows = load_factors(tree.model, self.dq, load)[:, None]
         of_friction = np.eye(n, dtype=int) * slopes
+        if tree.model.motors:
+            of_friction = of_friction + motor_friction_slopes(tree.model, self.dq)
         return by_q * rows, by_dq * rows + of_friction
 
     def _with_springs(self) -> tuple[Array, Array]:

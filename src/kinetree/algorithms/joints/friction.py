@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import at_joints, friction_entries, with_motor_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.friction import smooth_laws
@@ -17,7 +18,7 @@ from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
 from kinetree.model.inputs import per_dof, per_link, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
-from kinetree.scalars import absolute, exp, minimum, power, sign, where
+from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
 
 VANISHED = 746.0  # exp of minus this is 0 in float64
 
@@ -96,23 +97,49 @@ def friction_forces(model: Model, dq: Any) -> Array:
         scale = joint.scale
         force = [friction_force(joint.friction, x * scale) * scale for x in joint_rates]
         parts.append(np.array(force))
-    return per_dof(model, parts)
+    b = per_dof(model, parts)
+    return b + motor_friction(model, rates(model, dq, "dq")) if model.motors else b
+
+
+def motor_friction(model: Model, dq: Array) -> Array:
+    """The part of `friction_forces` that the friction of motors adds, (n,)."""
+    return at_joints(model, lambda motor: friction_force(motor.friction, motor.rate(dq)))
 
 
 def friction_slopes(model: Model, dq: Array) -> Array:
     """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
 
-    A friction function is computed on dual numbers.
+    These are the slopes of joints; `motor_friction_slopes` has those of motors.
     """
-    from kinetree.spatial.duals import Dual, dual
-
     slopes: list[Any] = [0] * model.n
     for joint in model.joints:
         for d in joint.dofs:
-            rate = Dual(dq[d] * joint.scale, joint.scale)
-            force = friction_force(joint.friction, rate)
-            slopes[d] = slopes[d] + dual(force).slope * joint.scale
+            slope = _slope(joint.friction, dq[d] * joint.scale, joint.scale)
+            slopes[d] = slopes[d] + slope * joint.scale
     return np.array(slopes)
+
+
+def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> Array:
+    """The part of d b / d dq that the friction of motors adds, (n, n).
+
+    falling: with slopes of friction functions that are below 0.
+    """
+
+    def slope(friction: JointFriction, rate: Any) -> Any:
+        b = _slope(friction, rate, 1)
+        return b if falling or friction.function is None else maximum(b, 0)
+
+    D: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
+    for d, e, part in friction_entries(model, dq, slope):
+        D[d][e] = D[d][e] + part
+    return np.array(D, dtype=object).reshape(model.n, model.n)
+
+
+def _slope(friction: JointFriction, rate: Any, by: Any) -> Any:
+    """Slope of the friction at a rate that changes by `by`; a function is computed on duals."""
+    from kinetree.spatial.duals import Dual, dual
+
+    return dual(friction_force(friction, Dual(rate, by))).slope
 
 
 def load_friction_forces(model: Model, dq: Array, load: Array) -> Array:
@@ -186,9 +213,9 @@ def refuse_load_friction(model: Model, what: str, instead: str) -> None:
 
 
 def frictionless(model: Model) -> Model:
-    """The robot without joint friction."""
+    """The robot without friction of joints and motors."""
     joints = tuple(dataclasses.replace(x, friction=JointFriction()) for x in model.joints)
-    return model.replace(joints=joints)
+    return with_motor_friction(model.replace(joints=joints), lambda _: JointFriction())
 
 
 def _mean(pair: tuple[Any, Any]) -> Any:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import inertia_forces
 from kinetree.base.arrays import Array
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, JointRotor, Model
@@ -49,7 +50,7 @@ def rotor_forces(
     ddq: Array,
     alpha: Mapping[int, Array],
 ) -> Array:
-    """Joint forces that accelerate the armature of the joints and the rotors, (n,).
+    """Joint forces that accelerate the armature of the joints, rotors and motors, (n,).
 
     alpha: angular acceleration of every link in the frame in which its rotors are given, and of
     WORLD.
@@ -60,7 +61,7 @@ def rotor_forces(
     for rotor in rotors:
         d, r = rotor.dof, rotor.ratio
         tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
-    return np.array(tau)
+    return np.array(tau) + inertia_forces(model, ddq) if model.motors else np.array(tau)
 
 
 def rotor_inertia(model: Model, J: Array) -> Array:

@@ -25,13 +25,17 @@ from kinetree.spatial.twist import block
 
 @labelled("n", "n")
 def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, armature and rotors included."""
+    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, drives included."""
     J = link_jacobians(model, q)
     M = np.zeros((model.n, model.n), int)
     for i in model.links:
         pick = columns(model, i)
         M = M + J[i].T @ model.G[i] @ J[i] + pick.T @ pick * armature(model, i)
-    return M + rotor_inertia(model, J)
+    M = M + rotor_inertia(model, J)
+    if model.motors:
+        N, inertia = model.motor_matrix, [motor.inertia for motor in model.motors]
+        M = M + N.T @ np.diag(np.array(inertia)) @ N
+    return M
 
 
 @labelled("n", "n")

@@ -52,6 +52,25 @@ class Spring:
 
 
 @dataclass(frozen=True)
+class Motor:
+    """A motor that turns with several joints: one row of a coupled transmission.
+
+    Its angle is the sum of ratio_j q_j over `joints`. Its inertia and friction act on the motor:
+    the joints need ratio_j times the motor's force.
+
+    Args:
+        joints: {joint name: ratio_j}, of one degree of freedom each, dimensionless or rad/m.
+        inertia: inertia about its axis, with the gear, kg m^2. It moves as armature does, without
+            gyroscopic forces.
+        friction: friction over the rate of the motor, without load friction.
+    """
+
+    joints: Mapping[str, Scalar]
+    inertia: Scalar = 0
+    friction: Friction = Friction()
+
+
+@dataclass(frozen=True)
 class Rotor:
     """The rotor of a joint's motor, spinning at ratio * dq relative to the link that carries it.
 
@@ -170,7 +189,8 @@ class Mesh:
 class RobotDescription:
     """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
 
-    springs: by name; one that lists no joints belongs to the joint of its name. actuators: by name.
+    springs: by name; one that lists no joints belongs to the joint of its name. actuators and
+    motors: by name.
     constrained: closed loops and other constraints, beyond the tree; None: there are none.
     """
 
@@ -182,6 +202,7 @@ class RobotDescription:
     gravity: ArrayLike = (0, 0, -9.81)
     springs: Mapping[str, Spring] = field(default_factory=dict[str, Spring])
     actuators: Mapping[str, Actuator] = field(default_factory=dict[str, Actuator])
+    motors: Mapping[str, Motor] = field(default_factory=dict[str, Motor])
     notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()

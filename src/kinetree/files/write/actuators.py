@@ -15,7 +15,7 @@ NOTHING = (0, 0, 0)
 
 def actuator_tags(model: Model, losses: Losses) -> tuple[list[Tag], list[Tag]]:
     """Children of <actuator>, and of <tendon> for actuators on several joints."""
-    taken = {spring.name for spring in model.springs}
+    taken = {x.name for x in (*model.springs, *model.motors)}
     tags: list[Tag] = []
     tendons: list[Tag] = []
     for name, x in describe_actuators(model.actuators, model.coordinate_names).items():

@@ -14,7 +14,7 @@ from kinetree.base.tables import exact_number as number
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
-from kinetree.model import WORLD, Joint, JointSpring, Model
+from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
 from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.model.model import numbers_of, strangest
 from kinetree.scalars import Scalar
@@ -63,18 +63,20 @@ def in_floats(model: Model, format: str) -> Model:
     return model.astype(float)
 
 
-def symmetric_friction(joint: Joint, losses: Losses) -> tuple[float, float, list[Tag]]:
+def symmetric_friction(
+    joint: Joint | GearedMotor, losses: Losses, kind: str = "joint"
+) -> tuple[float, float, list[Tag]]:
     """Viscous and Coulomb friction, the mean of both directions, and comments on the losses."""
     comments: list[Tag] = []
     values: dict[str, float] = {}
-    for kind, pair in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
-        values[kind] = float(pair[0] + pair[1]) / 2 if pair[0] != pair[1] else float(pair[0])
+    for law, pair in (("viscous", joint.friction.viscous), ("coulomb", joint.friction.coulomb)):
+        values[law] = float(pair[0] + pair[1]) / 2 if pair[0] != pair[1] else float(pair[0])
         if pair[0] != pair[1]:
-            text = f"{kind} friction of joint {joint.name!r} differs by direction"
+            text = f"{law} friction of {kind} {joint.name!r} differs by direction"
             comments.append(
                 losses.add(f"{text}, {number(pair[0])} and {number(pair[1])} (the mean is written)")
             )
-    comments += lost_laws(joint, losses)
+    comments += lost_laws(joint, losses, kind)
     return values["viscous"], values["coulomb"], comments
 
 
@@ -85,34 +87,46 @@ def lost_drive(joint: Joint, losses: Losses) -> list[Tag]:
     return [losses.add(f"drive of joint {joint.name!r}: {text}")] if text else []
 
 
-def lost_laws(joint: Joint, losses: Losses) -> list[Tag]:
+def lost_laws(joint: Joint | GearedMotor, losses: Losses, kind: str = "joint") -> list[Tag]:
     """Comments on the friction besides viscous and Coulomb friction."""
     comments: list[Tag] = []
     for law, text in law_texts(joint.friction, number).items():
         if law == "function":
-            comments.append(losses.add(f"the friction function of joint {joint.name!r}"))
+            comments.append(losses.add(f"the friction function of {kind} {joint.name!r}"))
         else:
-            comments.append(losses.add(f"{law} friction of joint {joint.name!r}: {text}"))
+            comments.append(losses.add(f"{law} friction of {kind} {joint.name!r}: {text}"))
     return comments
 
 
 def lost_springs(model: Model, losses: Losses) -> list[Tag]:
-    """Comments on the springs of a robot, for formats that have none."""
+    """Comments on the springs and motors of a robot, for formats that have none."""
     comments: list[Tag] = []
     for x in model.springs:
         comments.append(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
-    return comments
+    return [*comments, *lost_motors(model, losses)]
+
+
+def lost_motors(model: Model, losses: Losses) -> list[Tag]:
+    """Comments on the motors of coupled joints, for formats that have none."""
+    return [losses.add(f"motor {x.name!r} {motor_place(model, x)}") for x in model.motors]
+
+
+def motor_place(model: Model, x: GearedMotor) -> str:
+    """The joints of a motor, and its numbers."""
+    more = ", with friction" if x.friction != JointFriction() else ""
+    return f"on {_sum(model, x)}: {shown(inertia=x.inertia)}{more}"
+
+
+def _sum(model: Model, x: JointSpring | GearedMotor) -> str:
+    names = model.coordinate_names
+    pairs = zip(x.coords, x.arms, strict=True)
+    return " + ".join(names[k] if arm == 1 else f"{number(arm)} {names[k]}" for k, arm in pairs)
 
 
 def spring_place(model: Model, x: JointSpring) -> str:
     """What a spring measures, and its numbers: 'on hip + 2 knee: stiffness 3, rest 0'."""
-    names = model.coordinate_names
-    ends = [
-        names[k] if arm == 1 else f"{number(arm)} {names[k]}"
-        for k, arm in zip(x.coords, x.arms, strict=True)
-    ]
     links = {WORLD: model.base_name, **dict(enumerate(model.link_names))}
-    where = f"on {' + '.join(ends)}"
+    where = f"on {_sum(model, x)}"
     if x.points:
         where = f"between {', '.join(links[point.link] for point in x.points)}"
     more = {"damping": x.damping} if x.damping else {}

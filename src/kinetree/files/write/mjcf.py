@@ -79,6 +79,7 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     check_names(model.frames, "frame", "MJCF")
     check_names((joint.name for joint in model.joints), "joint", "MJCF")
     check_names((spring.name for spring in model.springs), "spring", "MJCF")
+    check_names((motor.name for motor in model.motors), "motor", "MJCF")
     check_names(model.actuator_names, "actuator", "MJCF")
     root = _Writer(model, lost).mujoco()
     lost.report(model, losses)
@@ -197,7 +198,7 @@ class _Writer:
             root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
 
     def tendons(self, pulled: Sequence[Tag]) -> Tag | None:
-        """Springs that are not a joint's own, as tendons, and the tendons of actuators."""
+        """Springs that are not a joint's own and motors, and the tendons of actuators."""
         tag, model, own = Tag("tendon"), self.model, self.springs
         for x in model.springs:
             if x.name in own:
@@ -212,13 +213,28 @@ class _Writer:
             sign = -1 if x.rest == -1 else 1
             rest = {"stiffness": number(x.stiffness), "springlength": number(sign * x.rest)}
             rest |= {"damping": number(x.damping)} if x.damping else {}
-            fixed = Tag("fixed", {"name": x.name, **rest})
-            for k, arm in zip(x.coords, x.arms, strict=True):
-                end = {"joint": model.coordinate_names[k], "coef": number(sign * arm)}
-                fixed.add(Tag("joint", end))
-            tag.add(fixed)
+            arms = [sign * arm for arm in x.arms]
+            tag.add(self.fixed({"name": x.name, **rest}, x.coords, arms))
+        taken = {x.name for x in model.springs}
+        for x in model.motors:
+            viscous, coulomb, lost = symmetric_friction(x, self.losses, "motor")
+            values = {"armature": x.inertia, "damping": viscous, "frictionloss": coulomb}
+            drive = {key: number(value) for key, value in values.items() if value}
+            tag.add(*lost)
+            if not drive:
+                tag.add(self.losses.add(f"motor {x.name!r} without inertia and friction"))
+                continue
+            tag.add(self.fixed({"name": unused(x.name, taken), **drive}, x.coords, x.arms))
         tag.add(*pulled)
         return tag if tag.children else None
+
+    def fixed(
+        self, attributes: dict[str, str], coords: Sequence[int], arms: Sequence[Scalar]
+    ) -> Tag:
+        """The tendon of a sum of joint positions."""
+        names, pairs = self.model.coordinate_names, zip(coords, arms, strict=True)
+        ends = [{"joint": names[k], "coef": number(arm)} for k, arm in pairs]
+        return Tag("fixed", attributes).add(*(Tag("joint", end) for end in ends))
 
     def spatial(self, x: JointSpring) -> Tag:
         """The tendon of a spring between points, and the sites that it passes."""

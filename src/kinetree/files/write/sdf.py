@@ -16,6 +16,7 @@ from kinetree.files.write.losses import (
     has_friction,
     in_floats,
     lost_drive,
+    lost_motors,
     shown,
     spring_place,
     symmetric_friction,
@@ -113,7 +114,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
     for rotor in model.rotors:
         values = shown(inertia=rotor.inertia, ratio=rotor.ratio)
         robot.add(losses.add(f"rotor of joint {model.joints[rotor.joint].name!r}: {values}"))
-    return robot.add(*lost_actuators(model, losses))
+    return robot.add(*lost_motors(model, losses), *lost_actuators(model, losses))
 
 
 def _inertial(model: Model, i: int) -> Tag:

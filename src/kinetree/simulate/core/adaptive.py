@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import refuse_dry_motors
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
@@ -61,6 +62,7 @@ class AdaptiveSteps:
 
     def __init__(self, run: Run, setup: Setup) -> None:
         model, actuation = run.model, setup.acting.actuation
+        refuse_dry_motors(model, f"the adaptive method {run.method!r}")
         ranges = () if actuation is None else actuation.ranges(model)
         self.space = StateSpace(model, setup.extra, ranges=ranges)
         self.dry = len(dry_dofs(model, setup.acting.parameters))

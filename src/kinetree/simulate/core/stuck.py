@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.base.arrays import Array
 from kinetree.base.containers import has_labels
@@ -80,7 +81,7 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
     judged = setup.acting.F_ext is None and not setup.acting.parameters
     axes = getattr(type(controller), "named_fields", None) or {}
     follows = axes.get("reference") is coordinate_axis and "kp" in axes
-    if not (follows and judged) or model.constraints is not None:
+    if not (follows and judged) or model.constraints is not None or motor_rates(model) is not None:
         return None
     if not dry_friction(model):
         return ()

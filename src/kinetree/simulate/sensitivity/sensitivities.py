@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.joints.motors import refuse_dry_motors
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
@@ -42,7 +43,13 @@ from kinetree.simulate.sensitivity.checks import (
     check_size,
 )
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
-from kinetree.simulate.sensitivity.inputs import Input, complete, find_inputs, read_names
+from kinetree.simulate.sensitivity.inputs import (
+    PARAMETERS,
+    Input,
+    complete,
+    find_inputs,
+    read_names,
+)
 from kinetree.simulate.sensitivity.result import Sensitivities
 from kinetree.simulate.simulation import motion
 
@@ -99,6 +106,9 @@ def sensitivities(
     if method in ADAPTIVE_METHODS and method != ADAPTIVE:
         raise InputError(f"method is {method!r}; sensitivities are those of {ADAPTIVE!r} or rk4.")
     without_constraints(model, "sensitivities")
+    refuse_dry_motors(model, "sensitivities")
+    if model.motors and PARAMETERS in names:
+        raise InputError("wrt has 'parameters', which is not available for a robot with motors.")
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
         controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,

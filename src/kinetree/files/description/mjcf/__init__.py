@@ -13,7 +13,7 @@ from kinetree.files.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.files.description.mjcf.compile import import_mujoco
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.files import read_document
-from kinetree.files.description.mjcf.forces import actuators_of, disabled, springs_of
+from kinetree.files.description.mjcf.forces import actuators_of, disabled, motors_of, springs_of
 from kinetree.files.description.mjcf.links import frames, links_and_joints, mesh_records
 from kinetree.files.description.mjcf.meshes import MeshedModel, compile_with_meshes
 from kinetree.files.description.mjcf.nodes import Node
@@ -35,9 +35,10 @@ def read_mjcf(
 
     MuJoCo attaches other models (<asset><model/>, <attach/>) itself; prefixes are part of names.
     Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
-    Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; <actuator> becomes
-    actuators, where its law is affine and its transmission joints or <fixed> tendons. <equality> of
-    connect, weld and joint becomes constraints, exact ones, and the driven joints have motors.
+    Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; armature and friction
+    of <fixed> tendons become motors; <actuator> becomes actuators, where its law is affine and its
+    transmission joints or <fixed> tendons. <equality> of connect, weld and joint becomes
+    constraints, exact ones, and the driven joints have motors.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where
@@ -63,6 +64,7 @@ def read_mjcf(
         gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
         springs=springs_of(compiled),
         actuators=actuators_of(compiled),
+        motors=motors_of(compiled),
         notes=notes_of(compiled, nodes, equality),
         warnings=warnings_of(meshed, nodes),
         meshes=mesh_records(meshed),

@@ -4,7 +4,8 @@ MuJoCo pulls a joint towards `springref`, and a <fixed> tendon, whose length is 
 coefficient times position of its joints, towards `springlength`. Positions count as in q, which a
 joint's `ref` shifts: a spring of `springref` 0 rests at q = 0, wherever the body is drawn. Springs
 of ball and free joints, of tendons along a path (<spatial>) and with a range of slack are left out;
-of springs that are not linear, the linear part is kept.
+of springs that are not linear, the linear part is kept. Armature, friction and damping of <fixed>
+tendons become motors.
 
 MuJoCo's compiler turns <motor>, <position>, <velocity>, <damper> and <intvelocity> into the numbers
 of <general>, with defaults, classes, damping ratios and inherited ranges resolved; these are read.
@@ -24,7 +25,7 @@ from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.mjcf.compile import Compiled, unused
-from kinetree.files.description.records import Limits, Spring
+from kinetree.files.description.records import Limits, Motor, Spring
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow
 ALONG_JOINTS, THROUGH_SITE = 1, 3  # MuJoCo's mjWRAP_JOINT and mjWRAP_SITE
@@ -271,14 +272,53 @@ def has_curved_damping(compiled: Compiled, kind: str, k: int) -> bool:
 
 
 def has_other_effects(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t changes the motion by more than a spring that is read."""
-    others = ["frictionloss", "armature", "limited"]
-    others += [] if is_spring(compiled, t) else ["damping"]
+    """Return True if tendon t changes the motion by more than a spring or motor that is read."""
+    others = ["limited"]
+    others += [] if is_motor(compiled, t) else ["frictionloss", "armature"]
+    others += [] if is_spring(compiled, t) or is_motor(compiled, t) else ["damping"]
     slack = not is_spring(compiled, t) and not disabled(compiled, "SPRING")
     others += ["stiffness"] if slack else []
     acts = any(getattr(compiled.model, f"tendon_{x}")[t] for x in others)
     curved = slack and _is_curved(compiled, t, "tendon")
     return acts or curved or has_curved_damping(compiled, "tendon", t)
+
+
+# ----- motors of coupled joints
+
+
+def motors_of(compiled: Compiled) -> dict[str, Motor]:
+    """Armature, friction and damping of <fixed> tendons, by name; damping of springs is theirs."""
+    motors: dict[str, Motor] = {}
+    for t in filter(lambda t: is_motor(compiled, t), range(compiled.model.ntendon)):
+        values = _motor_values(compiled, t)
+        name = tendon_name(compiled, t)
+        for key, value in values.items():
+            if not (isfinite(value) and value >= 0):
+                raise ParseError(
+                    f"{compiled.nodes[0].file}: {key} of tendon {name!r} is {value:g}; expected a "
+                    "finite number >= 0."
+                )
+        friction = Friction(values["damping"], values["frictionloss"])
+        motors[name] = Motor(coefficients(compiled, t), values["armature"], friction)
+    return motors
+
+
+def is_motor(compiled: Compiled, t: int) -> bool:
+    """Return True if tendon t is a sum of hinges and slides with inertia or friction."""
+    names, kinds = compiled.joint_names, compiled.model.jnt_type
+    ends = coefficients(compiled, t) if _is_fixed(compiled, t) else {}
+    plain = all(int(kinds[names.index(name)]) > BALL for name in ends)
+    return bool(ends) and plain and any(_motor_values(compiled, t).values())
+
+
+def _motor_values(compiled: Compiled, t: int) -> dict[str, float]:
+    keys = ("armature", "damping", "frictionloss")
+    values = {key: float(getattr(compiled.model, f"tendon_{key}")[t]) for key in keys}
+    if is_spring(compiled, t) or disabled(compiled, "DAMPER"):
+        values["damping"] = 0.0
+    if disabled(compiled, "FRICTIONLOSS", "CONSTRAINT"):
+        values["frictionloss"] = 0.0
+    return values
 
 
 # ----- actuators

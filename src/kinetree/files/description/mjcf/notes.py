@@ -18,10 +18,12 @@ from kinetree.files.description.mjcf.forces import (
     driven_tendons,
     has_curved_damping,
     has_other_effects,
+    is_motor,
     is_spring,
     joint_motors,
     joint_ranges,
     motor_efforts,
+    motors_of,
     tendon_name,
     unread_actuators,
     unread_joint_springs,
@@ -66,6 +68,9 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> t
         names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
         notes.append(_listed("keyframes are not read; pass q yourself", names, keys[0].where))
     notes += _equality_notes(compiled, equality)
+    if motors := motors_of(compiled):
+        text = "armature, friction and damping of tendons become motors of coupled joints"
+        notes.append(_listed(text, motors))
     notes += [_attachment(node) for node in nodes if node.tag == "attach"]
     types = [int(type) for type in model.jnt_type]
     joints = list(enumerate(compiled.joint_names))
@@ -131,18 +136,23 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     """Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment."""
     m, joints, motors = c.model, list(enumerate(c.joint_names)), joint_motors(c)
     driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
-    sprung = [t for t in tendons if is_spring(c, t) and t not in driven]
-    left_out = [t for t in tendons if not is_spring(c, t) and t not in driven]
-    lost = "without friction, limits or armature"
+    read = {t for t in tendons if is_spring(c, t) or is_motor(c, t)}
+    sprung = [t for t in tendons if t in read and t not in driven]
+    left_out = [t for t in tendons if t not in read | driven]
+    kept = "linear springs and motors are kept, without limits"
     yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
     armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
     yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
     names = [tendons[t] for t in sprung if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons only spring and damper are kept, {lost}"
+    yield "tendons", names, f"of these tendons {kept}"
     names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons actuators and linear springs are kept, {lost}"
+    yield (
+        "tendons",
+        names,
+        f"of these tendons actuators, {kept}",
+    )
 
     names = [n for n, g in zip(c.body_names, m.body_gravcomp, strict=True) if g]
     yield "bodies", names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"

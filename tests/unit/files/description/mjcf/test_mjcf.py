@@ -159,7 +159,10 @@ def test_balanced_inertia_is_the_compiled_one(read):
     assert body.I_com == pytest.approx(np.eye(3) * 0.07 / 3)
 
 
-CORD = '<fixed name="cord" armature="1"><joint joint="j1" coef="1"/></fixed>'
+CORD = (
+    '<fixed name="cord" armature="1" limited="true" range="0 1">'
+    '<joint joint="j1" coef="1"/></fixed>'
+)
 MUSCLE = '<muscle name="biceps" joint="j1" lengthrange="0 1"/>'
 ROUND = '<geom size=".1"/>'
 
@@ -169,7 +172,7 @@ NOT_HONOURED = {
         f"<tendon>{CORD}</tendon><equality><tendon name='pull' tendon1='cord'/></equality>",
         "equality pull",
     ),
-    "tendon": (f"<tendon>{CORD}</tendon>", "tendon armature cord"),
+    "tendon": (f"<tendon>{CORD}</tendon>", "tendons motors kept without limits cord"),
     "fluid": ('<option density="1.2"/>', "fluid density"),
     "muscle": (f"<actuator>{MUSCLE}</actuator>", "actuators muscle biceps left out"),
     "plugin": ('<extension><plugin plugin="a.b"/></extension>', "plugin a.b"),

@@ -252,8 +252,8 @@ TENDON = '<tendon><fixed name="t" {}><joint joint="j1" coef="2"/></fixed></tendo
     [
         ('<actuator><motor joint="j1" damping="2 1 3"/></actuator>', "linear in the speed"),
         ('<actuator><motor joint="j1" damping="0 0 3"/></actuator>', "linear in the speed"),
-        (TENDON.format('stiffness="7" damping="0 2"'), "only spring and damper are kept"),
-        (TENDON.format('stiffness="7" damping="0 0 2"'), "only spring and damper are kept"),
+        (TENDON.format('stiffness="7" damping="0 2"'), "linear springs and motors are kept"),
+        (TENDON.format('stiffness="7" damping="0 0 2"'), "linear springs and motors are kept"),
         (
             TENDON.format("") + '<actuator><motor tendon="t" damping="2"/></actuator>',
             "armature and damping of actuators that drive no single joint",
@@ -264,7 +264,7 @@ TENDON = '<tendon><fixed name="t" {}><joint joint="j1" coef="2"/></fixed></tendo
         ),
         (
             TENDON.format('stiffness="0 2"') + '<actuator><motor tendon="t"/></actuator>',
-            "of these tendons actuators and linear springs are kept",
+            "of these tendons actuators, linear springs and motors are kept",
         ),
     ],
 )
