@@ -12,15 +12,7 @@ from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.export.plans import Iteration, Stored
 from kinetree.errors import InputError
-from kinetree.optimal.driver import (
-    FIRST_MU,
-    HIDDEN,
-    LAST_MU,
-    LENGTHS,
-    LONG,
-    MULTIPLIER,
-    SHORT,
-)
+from kinetree.optimal import driver
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.riccati import ROUNDS
@@ -30,10 +22,8 @@ STARTS = 20  # tried for a self-test
 NOISE = 2**10  # eps of the start and the numbers, which must leave the step as it is
 TRIES = 4  # plans with noise
 ALLOWED_EPS = 2**18  # of the largest value of an entry; Panda in float needs 2**14
-SETTINGS = {
-    "FIRST_MU": FIRST_MU, "LAST_MU": LAST_MU, "MULTIPLIER": MULTIPLIER, "ROUNDS": ROUNDS,
-    "LENGTHS": LENGTHS, "SHORT": SHORT, "LONG": LONG, "HIDDEN": HIDDEN,
-}  # fmt: skip
+NAMES = ("FIRST_MU", "LAST_MU", "MULTIPLIER", "LENGTHS", "SHORT", "LONG", "HIDDEN")
+SETTINGS = {**{name: getattr(driver, name) for name in NAMES}, "ROUNDS": ROUNDS}
 
 
 def graphs_of(this: Transcription) -> dict[str, Graph]:

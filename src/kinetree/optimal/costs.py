@@ -40,8 +40,7 @@ class Posture(Cost):
 
     Args:
         target: joint positions, shape (nq,) or (steps + 1, nq), rad or m; None: the rest position.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -50,8 +49,7 @@ class Rates(Cost):
 
     Args:
         target: joint rates, shape (n,) or (steps + 1, n), rad/s or m/s; None: zero.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -71,8 +69,7 @@ class FramePosition(Cost):
 
     Args:
         target: position, shape (3,) or (steps + 1, 3), m; None: the origin.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
         frame: name of the frame; None: the tool.
     """
 
@@ -86,8 +83,7 @@ class FrameRotation(Cost):
     Args:
         target: rotation matrix, shape (3, 3) or (steps + 1, 3, 3), dimensionless; None: the axes of
             the space frame.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
         frame: name of the frame; None: the tool.
     """
 
@@ -99,8 +95,7 @@ class CenterOfMass(Cost):
 
     Args:
         target: position, shape (3,) or (steps + 1, 3), m; None: the origin.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -122,8 +117,7 @@ class FrameTwist(Cost):
 
     Args:
         target: twist, shape (6,) or (steps + 1, 6), rad/s and m/s; None: zero.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
         frame: name of the frame; None: the tool.
         expressed: axes, as in `robot.frame_velocity`: "aligned" with the space frame at the origin
             of the frame, "body" or "space".
@@ -139,8 +133,7 @@ class Momentum(Cost):
     Args:
         target: angular momentum about the centre of mass and linear momentum, shape (6,) or
             (steps + 1, 6), N m s and N s; None: zero.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -151,8 +144,7 @@ class JointPath(Cost):
 
     Args:
         target: points of the path, shape (points, n), rad or m; the number of points is compiled.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -162,8 +154,7 @@ class FramePath(Cost):
 
     Args:
         target: points of the path in the space frame, shape (points, 3), m.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
         frame: name of the frame; None: the tool.
     """
 
@@ -175,8 +166,7 @@ class SpeedLimits(Cost):
 
     Args:
         target: the share where the cost begins, shape (1,), dimensionless; None: 0.95.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -185,8 +175,7 @@ class JointLimits(Cost):
 
     Args:
         target: the margin where the cost begins, shape (1,), rad or m before the limit; None: 0.05.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
     """
 
 
@@ -197,8 +186,7 @@ class Residual(Cost):
     Args:
         target: numbers for the function, shape (k,) or (steps + 1, k), in its units, which may
             change from solve to solve; None: it gets none.
-        weight: as in `Cost`.
-        final: as in `Cost`.
+        weight, final: as in `Cost`.
         function: of (t, q, dq, tau), then the poses (frames, 4, 4) if there are `frames`, then the
             target if there is one; returns the residual, shape (entries,). It is written with
             `kinetree.scalars` or NumPy, without a branch on its arguments, and traced when a

@@ -16,10 +16,11 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import Field, Run, Stepping
 from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
 from kinetree.engine.rollout import Rollout
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Transcription, product
-from kinetree.scalars import maximum, minimum
+from kinetree.scalars import clip as clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,7 @@ class Forward:
             dx = this.deviation(at, state)
             u = u + gains[:, n] * p[0] + product(gains[:, :n], dx[:, None])[:, 0]
             if sizes.limited:
-                limits = zip(u, p[1 : 1 + m], p[1 + m :], strict=True)
-                u = np.array([clipped(x, a, b) for x, a, b in limits])
+                u = clipped(u, p[1 : 1 + m], p[1 + m :])
             reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
             return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
 
@@ -84,24 +84,16 @@ class Forward:
         return states, run.records[1], run.state[:, nx:]
 
 
-def clipped(x: Any, low: Any, high: Any) -> Any:
-    """The nearest number between two limits."""
-    return minimum(maximum(x, low), high)
+def compiled(function: Any, ports: Sequence[Port], name: str) -> Kernel:
+    """The kernel of a function over any scalars with one result."""
+    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))
 
 
 def loop(rate: Any, state: int, parameters: int, table: int, fields: Sequence[Field]) -> Rollout:
     """A loop over time whose rate returns the next state itself, in place of its rate."""
-    ports = [
-        Port("t", ()), Port("x", (state,)), Port("p", (parameters,)), Port("s", (table,)),
-    ]  # fmt: skip
+    x = Port("x", (state,))
+    ports = [Port("t", ()), x, Port("p", (parameters,)), Port("s", (table,))]
     graph = optimise(trace(rate, ports, [("k", ()), ("y", ())]))
-    k, y = graph.outputs
-
-    def follow(h: Any, x: Array, k: Array) -> Array:
-        return k
-
-    stage_ports = [Port("h", ()), Port("x", (state,)), Port("k1", (state,))]
-    stage = trace(follow, stage_ports, [("out", ())])
-    watched = [Port("x", (state,)), Port("k", k.shape), Port("y", y.shape)]
-    watch = Graph((), tuple(watched), (Port("w", (0,)),), ((),))
+    stage = trace(lambda h, x, k: k, [Port("h", ()), x, Port("k1", (state,))], [("out", ())])
+    watch = Graph((), (x, *graph.outputs), (Port("w", (0,)),), ((),))
     return Rollout(Stepping(graph, (stage,), watch, tuple(fields)))

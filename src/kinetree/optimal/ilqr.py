@@ -184,29 +184,14 @@ class Solver:
             iterations: at most so many.
             tolerance: of the decrease of the cost that is still expected, relative to the cost and
                 a millionth of the first one, and of the sum of the gaps.
-            seconds: at most so long.
+            seconds: no iteration begins that would end later, but the first.
             each: called with the number of iterations after some of them.
         """
-        begun, memory = perf_counter(), self.memory(*u.shape[:2])
+        until, memory = perf_counter() + seconds, self.memory(*u.shape[:2])
         memory.limit(bounds)
         for name, value in (("x", x), ("u", np.clip(u, bounds.low, bounds.high)), ("p", p)):
             memory.part(name)[: len(value)] = value
-        memory.records[:] = 0
-        done, rows = 0, []
-        while True:
-            count = min(iterations - done, 1 if seconds < np.inf else SLICE)
-            memory.run(count, tolerance)
-            rows.append(memory.history[:, :count].copy())
-            done += count
-            if each is not None:
-                each(done)
-            running = memory.records[:, 0] == driver.RUNNING
-            late = perf_counter() - begun > seconds
-            if done >= iterations or late or not running.any():
-                break
-        plans = memory.result(np.concatenate(rows, axis=1))
-        if late and done < iterations:
-            plans.reasons = [TIME if r else x for r, x in zip(running, plans.reasons, strict=True)]
+        plans = memory.result(*memory.improve(iterations, tolerance, until, each))
         if memory.plans.nbytes < KEPT:
             self.spare = [*self.spare[-3:], memory]
         return plans
@@ -235,6 +220,28 @@ class Memory:
     def limit(self, bounds: Bounds) -> None:
         """Set the limits of the forces."""
         self.bounds.low[:], self.bounds.high[:] = bounds.low, bounds.high
+
+    def improve(
+        self, iterations: int, tolerance: float, until: float,
+        each: Callable[[int], None] | None = None,
+    ) -> tuple[list[Array], list[str]]:  # fmt: skip
+        """Parts of the history, and why each problem ended; until: a time of perf_counter."""
+        self.records[:] = 0
+        rows, done, last = list[Array](), 0, perf_counter()
+        while True:
+            count = min(iterations - done, SLICE if until == np.inf else 1)
+            self.run(count, tolerance)
+            rows.append(self.history[:, :count].copy())
+            done, now = done + count, perf_counter()
+            if each is not None:
+                each(done)
+            codes = self.records[:, 0].tolist()
+            late = now + (now - last) > until
+            if done >= iterations or late or driver.RUNNING not in codes:
+                break
+            last = now
+        cut = late and done < iterations
+        return rows, [TIME if cut and x == driver.RUNNING else REASONS[int(x)] for x in codes]
 
     def run(self, iterations: int, tolerance: float) -> None:
         """Run up to SLICE iterations of problems that have not ended; `history` has their rows."""
@@ -265,12 +272,12 @@ class Memory:
         self.solver.function(scratch.address)
         self.scratches.append(scratch)
 
-    def result(self, rows: Array) -> Plans:
-        """A copy of the plans; rows: the history, (B, iterations, ...)."""
+    def result(self, parts: Sequence[Array], reasons: list[str]) -> Plans:
+        """A copy of the plans; parts: of the history, (B, iterations, ...)."""
+        rows = np.concatenate(parts, axis=1)
         s, (N, B) = self.solver.sizes, (self.plans.shape[1] - 1, len(self.plans))
         gains = self.part("gains")[:-1].reshape(N, B, s.m, s.n + 1)
         taken = {name: self.part(name).copy() for name in ("x", "u", "gap")}
-        reasons = [REASONS[int(code)] for code in self.records[:, 0]]
         for t in range(1, rows.shape[1]):  # a problem that has ended stays as it is
             over = np.isnan(rows[:, t, 0])
             rows[over, t] = rows[over, t - 1]

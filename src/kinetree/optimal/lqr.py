@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.errors import InputError, ShapeError
+from kinetree.base.arrays import Array, ArrayLike, array
+from kinetree.base.options import numbers
+from kinetree.errors import InputError
 from kinetree.robot import Robot
 from kinetree.spatial.matrices import exponential
 
@@ -62,23 +63,12 @@ def lqr(
     """
     A, B, Q, R, N = _checked(A, B, Q, R, N)
     Ri_Nt, n = np.linalg.solve(R, N.T), len(A)
-    # without the mixed term: u = v - R^-1 N^T x
-    plain, weight = A - B @ Ri_Nt, Q - N @ Ri_Nt
-    G = B @ np.linalg.solve(R, B.T)
-    if discrete:
-        a, g, h = plain, G, weight
-    else:
-        shift = 1.0 + 1.5 * float(np.abs(np.linalg.eigvals(plain)).max(initial=0))
-        low = plain - shift * np.eye(n)
-        W = low.T + weight @ np.linalg.solve(low, G)
-        a = np.eye(n) + 2 * shift * np.linalg.inv(W).T
-        g = 2 * shift * np.linalg.solve(low, G) @ np.linalg.inv(W)
-        h = 2 * shift * np.linalg.solve(W, weight) @ np.linalg.inv(low)
     with np.errstate(all="ignore"):
-        P = _doubled(a, g, h)
+        # without the mixed term: u = v - R^-1 N^T x
+        P = _riccati(A - B @ Ri_Nt, B @ np.linalg.solve(R, B.T), Q - N @ Ri_Nt, discrete)
         for _ in range(REFINED if np.isfinite(P).all() else 0):
             K, rest, _ = _equation(A, B, Q, R, N, P, discrete)
-            P = P + _corrected(A - B @ K, rest, discrete)
+            P = P + _riccati(A - B @ K, np.zeros((n, n)), rest, discrete)
         K, rest, size = _equation(A, B, Q, R, N, P, discrete)
     poles = np.linalg.eigvals(A - B @ K) if np.isfinite(K).all() else np.full(n, np.nan)
     stable = (np.abs(poles) < 1).all() if discrete else (np.real(poles) < 0).all()
@@ -96,10 +86,7 @@ def sampled(
     """The discrete problem of a continuous one whose inputs are held for dt.
 
     Args:
-        A: as in `lqr`.
-        B: as in `lqr`.
-        Q: as in `lqr`.
-        R: as in `lqr`.
+        A, B, Q, R: as in `lqr`.
         dt: time, s.
 
     Returns:
@@ -166,25 +153,16 @@ def _equation(
     return K, (rest + rest.T) / 2, max(float(np.abs(x).max(initial=0)) for x in terms)
 
 
-def _corrected(closed: Array, rest: Array, discrete: bool) -> Array:
-    """The step of Newton: X with A^T X + X A + rest = 0, or A^T X A - X + rest = 0; A is stable."""
-    n = len(closed)
-    a, x = closed, rest
+def _riccati(A: Array, G: Array, Q: Array, discrete: bool) -> Array:
+    """P of the Riccati equation with G = B R^-1 B^T, by doubling; of Lyapunov's where G = 0."""
+    a, g, h, one = A, G, Q, np.eye(len(A))
     if not discrete:
-        shift = 1.0 + float(np.abs(np.linalg.eigvals(closed)).max(initial=0))
-        low = np.linalg.inv(closed - shift * np.eye(n))
-        a, x = low @ (closed + shift * np.eye(n)), 2 * shift * low.T @ rest @ low
-    for _ in range(ROUNDS):  # the sum of (A^T)^k rest A^k, by doubling
-        more = a.T @ x @ a
-        x, a = x + more, a @ a
-        if not np.abs(more).max(initial=0) > 1e-17 * np.abs(x).max(initial=0):
-            break
-    return x
-
-
-def _doubled(a: Array, g: Array, h: Array) -> Array:
-    """The limit of h under doubling."""
-    one = np.eye(len(a))
+        shift = 1.0 + 1.5 * float(np.abs(np.linalg.eigvals(A)).max(initial=0))
+        low = A - shift * one
+        W = low.T + Q @ np.linalg.solve(low, G)
+        a = one + 2 * shift * np.linalg.inv(W).T
+        g = 2 * shift * np.linalg.solve(low, G) @ np.linalg.inv(W)
+        h = 2 * shift * np.linalg.solve(W, Q) @ np.linalg.inv(low)
     for _ in range(ROUNDS):
         inner = np.linalg.solve(one + g @ h, np.concatenate([a, g @ a.T], axis=1))
         left, middle = inner[:, : len(a)], inner[:, len(a) :]
@@ -201,23 +179,13 @@ def _checked(
     A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The matrices as numbers of fitting shapes."""
-    A, B = np.atleast_2d(np.asarray(A, float)), np.asarray(B, float)
-    B = B[:, None] if B.ndim == 1 else B
-    n, m = B.shape if B.ndim == 2 else (len(A), 0)
-    Q, R = np.atleast_2d(np.asarray(Q, float)), np.atleast_2d(np.asarray(R, float))
-    N = np.zeros((n, m)) if N is None else np.asarray(N, float)
-    shapes = {
-        "A": (A, (n, n)),
-        "B": (B, (n, m)),
-        "Q": (Q, (n, n)),
-        "R": (R, (m, m)),
-        "N": (N, (n, m)),
-    }
-    for name, (x, shape) in shapes.items():
-        if x.shape != shape:
-            raise ShapeError(f"{name} has shape {x.shape}; expected {shape}.")
-        if not np.isfinite(x).all():
-            raise InputError(f"{name} has an entry that is not finite.")
+    named = {"A": A, "B": B, "Q": Q, "R": R}
+    a, b, q, r = (np.array(numbers(x, key, "a matrix of numbers")) for key, x in named.items())
+    b = b[:, None] if b.ndim == 1 else b
+    n, m = b.shape if b.ndim == 2 else (len(np.atleast_2d(a)), 0)
+    shapes = {"A": (n, n), "B": (n, m), "Q": (n, n), "R": (m, m), "N": (n, m)}
+    values = *map(np.atleast_2d, (a, b, q, r)), np.zeros((n, m)) if N is None else N
+    A, B, Q, R, N = (array(x, shapes[key], key) for key, x in zip(shapes, values, strict=True))
     for name, x, least in (("Q", Q, -1e-10), ("R", R, 1e-14)):
         size = float(np.abs(x).max(initial=0)) or 1.0
         if np.abs(x - x.T).max(initial=0) > 1e-10 * size:

@@ -11,11 +11,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, KinetreeError, ShapeError
-from kinetree.optimal.ilqr import BAD_START, REASONS, SLICE, Plans, Solver
+from kinetree.optimal.forward import compiled
+from kinetree.optimal.ilqr import BAD_START, Plans, Solver
 
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
 WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
@@ -52,7 +50,6 @@ class Horizon:
                 "problem.with_costs(...), or a new MPC."
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
-        self.passed = 0.0
         self.memory.limit(self.bounds)
 
     def _set_time(self, passed: float) -> None:
@@ -107,24 +104,14 @@ class Horizon:
             x[0, :known] = x0[0, :known]  # activations are those of the plan
             if self.solver.this.remembers:
                 x[0, -u.shape[1] :] = self.acting
-        memory.records[:] = 0
-        step = SLICE if seconds == np.inf else 1
-        rows, last = [], begun
-        for done in range(0, iterations, step):
-            count = min(step, iterations - done)
-            memory.run(count, TOLERANCE)
-            rows.append(memory.history[:, :count].copy())
-            now = perf_counter()
-            if memory.records[0, 0] != 1 or 2 * now - last - begun > seconds:
-                break
-            last = now
-        self.reason = REASONS[int(memory.records[0, 0])]
+        rows, reasons = memory.improve(iterations, TOLERANCE, begun + seconds)
+        self.reason = reasons[0]
         if self.reason == BAD_START or not np.isfinite(memory.plans).all():
             return False
         if self.good is None:
             self.good = np.empty_like(memory.plans)
         np.copyto(self.good, memory.plans)
-        self.kept = memory.costs.copy(), memory.records.copy(), rows
+        self.kept = memory.costs.copy(), memory.records.copy(), rows, reasons
         return True
 
     def _move(self, later: float, x: Array, u: Array) -> None:
@@ -184,9 +171,4 @@ class Horizon:
         assert self.good is not None
         memory = self.memory
         memory.plans[:], memory.costs[:], memory.records[:] = self.good, *self.kept[:2]
-        return memory.result(np.concatenate(self.kept[2], axis=1))
-
-
-def compiled(function: Any, ports: list[Port], name: str) -> Kernel:
-    """A kernel of a function over any scalars."""
-    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))
+        return memory.result(*self.kept[2:])

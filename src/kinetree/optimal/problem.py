@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.configuration import start_position
 from kinetree.algorithms.steps import METHODS
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.options import count, finite, numbers
 from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
@@ -29,9 +29,9 @@ from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.mpc import Horizon
-from kinetree.optimal.numbers import Many, numbers_of_many, numbers_of_one
-from kinetree.optimal.residuals import Costs, named, settled
-from kinetree.optimal.sampling import Search, checked, normals, sampler, together
+from kinetree.optimal.numbers import Many, numbers_of
+from kinetree.optimal.residuals import Costs, checked, named, settled
+from kinetree.optimal.sampling import Search, normals, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
@@ -114,8 +114,7 @@ class Problem:
         }
         for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
-        numbers_of_all(self, self.many.count if self.many else 1)  # weights and targets are checked
-        bounds_of_forces(self)
+        self._data(self.many.count if self.many else 1)  # weights, targets and limits are checked
         self._memory(start_position(self.model)[None])
 
     @property
@@ -225,7 +224,7 @@ class Problem:
             iterations: at most so many, dimensionless.
             tolerance: of the decrease of the cost that is still expected, relative to the cost and
                 a millionth of the first one, and of the sum of the gaps, dimensionless.
-            seconds: time after which no iteration begins, s.
+            seconds: no iteration begins that would end later, s, but the first.
             tries: number of guesses, dimensionless: the first, and others with random forces
                 added; the cheapest plan is returned.
             seed: of the random forces; the same one gives the same bits on every machine.
@@ -299,9 +298,7 @@ class Problem:
         The forces of every sample and of every plan are clipped to the limits of the problem.
 
         Args:
-            q0: start position, shape (nq,), or (B, nq) for B problems, rad or m; None: where the
-                robot stands.
-            dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
+            q0, dq0: as in `Problem.solve`.
             method: "mppi": samples weighted by exp(-cost / temperature); "cross-entropy": the
                 cheapest samples alike. Both move the plan to the mean and adapt the spread.
             samples: number of samples of an iteration, dimensionless.
@@ -312,10 +309,10 @@ class Problem:
             knots: number of times between which the noise is linear, dimensionless; None: eight,
                 or fewer for short horizons and many motors.
             share: of the samples that count, dimensionless: MPPI finds the temperature for it.
-            seed: of the random numbers; the same one gives the same bits on every machine.
+            seed: of the random numbers, as in `Problem.solve`.
             guess: joint forces of the motors to begin with, shape (steps, m) or (steps, B, m), N m
                 or N, or a solution; None: the forces that hold the start against gravity.
-            progress: show a bar; None: on a terminal, when it takes long.
+            progress: as in `Problem.solve`.
             target: "cpu" or "cuda", which runs the samples on a GPU, in float32 if q0 is.
 
         Returns:
@@ -324,19 +321,14 @@ class Problem:
         """
         assert isinstance(self.costs, dict)
         x0, single = self._start_of(q0, dq0, target)
-        B, N, m, bounds = len(x0), self.steps, len(self.motors), bounds_of_forces(self)
-        q, this = x0[:, : self.model.nq], self.transcription
+        B, N, this = len(x0), self.steps, self.transcription
+        bounds, p = self._data(B)
         search = Search(method, samples, iterations, share, knots, seed)
         if knots is not None and knots > N:
             raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
-        if guess is None:
-            u = np.broadcast_to(holding(self.robot, this, q), (N, B, m))
-        else:
-            forces = on_cpu(guess.plans.u if isinstance(guess, Solution) else guess)
-            u = checked(forces, "guess", (N, m), (N, B, m)).reshape(N, -1, m)
-        u = np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-        p, done = numbers_of_all(self, B), itertools.count(1)
-        T = first_noise(self.robot, this, N * self.dt, noise, q)
+        u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
+        T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
+        done = itertools.count(1)
         runs, draw = sampler(this, p, knots), None
         if target != "cpu":
             from kinetree.optimal.cuda_sampling import cuda_sampler
@@ -385,7 +377,8 @@ class Problem:
 
     def _data(self, B: int) -> tuple[Bounds, Array]:
         """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
-        return bounds_of_forces(self), numbers_of_all(self, B)
+        p = numbers_of(self.transcription, self.steps, B, self.many)
+        return bounds_of_forces(self), p
 
     def _joint_forces(self, x: Array, u: Array) -> Array:
         """Joint forces, (..., n), of states (..., nx) and of forces or controls (..., m)."""
@@ -413,7 +406,8 @@ class Problem:
 
     def iteration(self) -> Iteration:
         """What `kt.export(problem, "c")` writes."""
-        return iteration_of(self.solver, numbers_of(self), bounds_of_forces(self))
+        bounds, p = self._data(1)
+        return iteration_of(self.solver, p[:, 0], bounds)
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -423,10 +417,10 @@ class Problem:
         for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
             if x.ndim not in (1, 2) or x.shape[-1] != size:
                 raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
-            if not np.isfinite(x).all():
-                raise InputError(f"{name} has an entry that is not finite.")
             if 0 in x.shape:
                 raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
+            if not np.isfinite(x).all():
+                array(x, x.shape, name)  # names the entry
         single = q.ndim == dq.ndim == 1 and self.many is None
         count = () if self.many is None else (self.many.count,)
         counts = [q.shape[:-1], dq.shape[:-1], count]
@@ -456,15 +450,17 @@ class Problem:
                 raise InputError("the guess has a number that is not finite.")
             x[0] = x0
             return x, u
-        if guess is None:
-            u = np.broadcast_to(
-                holding(self.robot, self.transcription, x0[:, : self.model.nq]), (N, B, m)
-            )
-        else:
-            u = checked(on_cpu(guess), "guess", (N, m), (N, B, m))
-            u = np.broadcast_to(u if u.ndim == 3 else u[:, None], (N, B, m))
-        u = np.clip(u, bounds.low, bounds.high)
+        u = self._forces(guess, x0, bounds)
         return solver.rollout(x0, u, numbers, bounds), u
+
+    def _forces(self, guess: ArrayLike | None, x0: Array, bounds: Bounds) -> Array:
+        """Forces or controls to begin with, (steps, B, m), within the limits."""
+        B, N, m = len(x0), self.steps, len(self.motors)
+        if guess is None:
+            u = holding(self.robot, self.transcription, x0[:, : self.model.nq])
+        else:
+            u = checked(on_cpu(guess), "guess", (N, m), (N, B, m)).reshape(N, -1, m)
+        return np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
 
 
 def bounds_of_forces(problem: Problem) -> Bounds:
@@ -493,13 +489,3 @@ def bounds_of_forces(problem: Problem) -> Bounds:
             )
         most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)
-
-
-def numbers_of(problem: Problem, passed: int = 0) -> Array:
-    """The numbers p of all stages of the problem itself, (steps + 1, p); passed: see numbers.py."""
-    return numbers_of_one(problem.transcription, problem.steps, passed)
-
-
-def numbers_of_all(problem: Problem, B: int, passed: int = 0) -> Array:
-    """The numbers p of all stages of B problems, (steps + 1, B, p)."""
-    return numbers_of_many(problem.transcription, problem.steps, problem.many, B, passed)

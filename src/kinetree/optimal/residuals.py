@@ -11,32 +11,17 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import rest_position
 from kinetree.algorithms.state import quaternions
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.options import count, numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw, traced_law
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.quantity import check_expressed
+from kinetree.optimal import costs
 from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
-from kinetree.optimal.costs import (
-    CenterOfMass,
-    Cost,
-    Effort,
-    EffortChange,
-    FramePath,
-    FramePosition,
-    FrameRotation,
-    FrameTwist,
-    JointLimits,
-    JointPath,
-    Momentum,
-    Posture,
-    Rates,
-    Residual,
-    SpeedLimits,
-)
+from kinetree.optimal.costs import Cost
 from kinetree.scalars import absolute, maximum, minimum, where
 from kinetree.spatial.so3 import check_rotation
 
@@ -62,31 +47,37 @@ class Stage:
 class Kind:
     """The residual of a kind of cost.
 
-    residual: of the cost, the stage and the target. size: of the cost, a robot and the number of
-    motors, the entries of the residual. shape: of the target, likewise; None: (size,). default: the
-    target where none is given, of a robot; None: zero. forces: it depends on tau, which the last
-    state does not have. changes: it depends on the change of u. path: the target is a polyline, as
-    many points as it has.
+    residual: of the cost, the stage and the target. size: entries of the residual, or these of the
+    cost, a robot and the number of motors. shape: of the target, or this of the cost and a robot;
+    None: (size,). default: the target where none is given, or this of a robot. forces: it depends
+    on tau, which the last state does not have. changes: it depends on the change of u. path: the
+    target is a polyline, as many points as it has.
     """
 
     residual: Callable[[Any, Stage, Array], Array]
-    size: Callable[[Any, Model, int], int]
-    shape: Callable[[Any, Model], tuple[int, ...]] | None = None
-    default: Callable[[Model], Array] | None = None
+    size: int | Callable[[Any, Model, int], int]
+    shape: tuple[int, ...] | Callable[[Any, Model], tuple[int, ...]] | None = None
+    default: ArrayLike | Callable[[Model], Array] = 0.0
     forces: bool = False
     changes: bool = False
     path: bool = False
 
 
-def place_of(cost: FramePosition, stage: Stage, target: Array) -> Array:
-    """The difference p - target, (3,)."""
-    return algorithms.pose(stage.model, stage.q, cost.frame)[:3, 3] - target
+def place_of(cost: Any, stage: Stage) -> Array:
+    """The origin of the frame of a cost, (3,)."""
+    return algorithms.pose(stage.model, stage.q, cost.frame)[:3, 3]
 
 
-def turn_of(cost: FrameRotation, stage: Stage, target: Array) -> Array:
+def turn_of(cost: costs.FrameRotation, stage: Stage, target: Array) -> Array:
     """The rotation vector from the target to the frame, (3,)."""
     R = algorithms.pose(stage.model, stage.q, cost.frame)[:3, :3]
     return rotation_vector(quaternion_of(target.reshape(3, 3).T @ R))
+
+
+def twist_of(cost: costs.FrameTwist, stage: Stage, target: Array) -> Array:
+    """The difference of the twist of the frame from the target, (6,)."""
+    at = stage.model, stage.q, stage.dq, cost.frame
+    return algorithms.frame_velocity(*at, expressed=cost.expressed) - target
 
 
 def near_path(x: Array, points: Array) -> Array:
@@ -114,7 +105,7 @@ def near_path(x: Array, points: Array) -> Array:
     return nearest
 
 
-def beyond_limits(cost: JointLimits, stage: Stage, target: Array) -> Array:
+def beyond_limits(cost: costs.JointLimits, stage: Stage, target: Array) -> Array:
     """For each limit of a joint, how far q is beyond the margin before it, or 0."""
     beyond = []
     for k, side, limit in limited(stage.model):
@@ -134,7 +125,7 @@ def limited(model: Model) -> list[tuple[int, int, float]]:
     ]
 
 
-def beyond_speeds(cost: SpeedLimits, stage: Stage, target: Array) -> Array:
+def beyond_speeds(cost: costs.SpeedLimits, stage: Stage, target: Array) -> Array:
     """For each rate with a limit, how far its size is beyond the share of it, or 0."""
     beyond = [maximum(absolute(stage.dq[d]) - target[0] * v, 0.0) for d, v in speeds(stage.model)]
     return np.array(beyond)
@@ -145,7 +136,7 @@ def speeds(model: Model) -> list[tuple[int, float]]:
     return [(d, float(v)) for d, v in enumerate(bounds_of(model).velocity) if np.isfinite(v)]
 
 
-def of_function(cost: Residual, stage: Stage, target: Array) -> Array:
+def of_function(cost: costs.Residual, stage: Stage, target: Array) -> Array:
     """The result of the user's function, (entries,)."""
     assert callable(cost.function)
     tau = np.zeros(stage.model.n) if stage.tau is None else stage.tau
@@ -166,7 +157,7 @@ def settled(cost: Cost, model: Model, m: int, name: str) -> Cost:
         if (value := getattr(cost, key)) is not None
     }
     cost = replace(cost, **arrays)
-    if not isinstance(cost, Residual) or isinstance(cost.function, TracedLaw):
+    if not isinstance(cost, costs.Residual) or isinstance(cost.function, TracedLaw):
         return cost
     if count(cost.entries, f"entries of cost {name!r}") < 1 or not callable(cost.function):
         raise InputError(
@@ -199,11 +190,6 @@ def of_dofs(cost: Cost, model: Model, m: int) -> int:
     return model.n
 
 
-def entries(count: int) -> Callable[[Any, Model, int], int]:
-    """The same number for all robots."""
-    return lambda cost, model, m: count
-
-
 def path_points(cost: Cost, size: int) -> tuple[int, int]:
     """The shape of the points of a path."""
     shape = np.asarray(() if cost.target is None else cost.target).shape
@@ -216,68 +202,41 @@ def path_points(cost: Cost, size: int) -> tuple[int, int]:
 
 
 KINDS: dict[type[Cost], Kind] = {
-    Posture: Kind(
-        lambda cost, at, target: deviation(at.model, target, at.q, far=True),
-        of_dofs,
-        lambda cost, model: (model.nq,),
-        rest_position,
+    costs.Posture: Kind(
+        lambda cost, at, target: deviation(at.model, target, at.q, far=True), of_dofs,
+        lambda cost, model: (model.nq,), rest_position,
     ),
-    Rates: Kind(lambda cost, at, target: at.dq - target, of_dofs),
-    Effort: Kind(lambda cost, at, target: at.tau - target, of_dofs, forces=True),
-    EffortChange: Kind(
-        lambda cost, at, target: at.change - target,
-        lambda cost, model, m: m,
-        forces=True,
+    costs.Rates: Kind(lambda cost, at, target: at.dq - target, of_dofs),
+    costs.Effort: Kind(lambda cost, at, target: at.tau - target, of_dofs, forces=True),
+    costs.EffortChange: Kind(
+        lambda cost, at, target: at.change - target, lambda cost, model, m: m, forces=True,
         changes=True,
     ),
-    FramePosition: Kind(place_of, entries(3)),
-    FrameRotation: Kind(
-        turn_of, entries(3), lambda cost, model: (3, 3), lambda model: np.eye(3).ravel()
+    costs.FramePosition: Kind(lambda cost, at, target: place_of(cost, at) - target, 3),
+    costs.FrameRotation: Kind(turn_of, 3, (3, 3), np.eye(3).ravel()),
+    costs.FrameTwist: Kind(twist_of, 6),
+    costs.CenterOfMass: Kind(
+        lambda cost, at, target: algorithms.center_of_mass(at.model, at.q) - target, 3
     ),
-    FrameTwist: Kind(
-        lambda cost, at, target: (
-            algorithms.frame_velocity(
-                at.model, at.q, at.dq, cost.frame, expressed=cost.expressed
-            ) - target
-        ),
-        entries(6),
+    costs.Momentum: Kind(
+        lambda cost, at, target: algorithms.centroidal_momentum(at.model, at.q, at.dq) - target, 6
     ),
-    CenterOfMass: Kind(
-        lambda cost, at, target: algorithms.center_of_mass(at.model, at.q) - target, entries(3)
+    costs.JointPath: Kind(
+        lambda cost, at, target: near_path(at.q, target.reshape(-1, at.model.n)), of_dofs,
+        lambda cost, model: path_points(cost, model.n), path=True,
     ),
-    Momentum: Kind(
-        lambda cost, at, target: algorithms.centroidal_momentum(at.model, at.q, at.dq) - target,
-        entries(6),
+    costs.FramePath: Kind(
+        lambda cost, at, target: near_path(place_of(cost, at), target.reshape(-1, 3)), 3,
+        lambda cost, model: path_points(cost, 3), path=True,
     ),
-    JointPath: Kind(
-        lambda cost, at, target: near_path(at.q, target.reshape(-1, at.model.n)),
-        of_dofs,
-        lambda cost, model: path_points(cost, model.n),
-        path=True,
+    costs.JointLimits: Kind(
+        beyond_limits, lambda cost, model, m: len(limited(model)), (1,), 0.05
     ),
-    FramePath: Kind(
-        lambda cost, at, target: near_path(
-            algorithms.pose(at.model, at.q, cost.frame)[:3, 3], target.reshape(-1, 3)
-        ),
-        entries(3),
-        lambda cost, model: path_points(cost, 3),
-        path=True,
+    costs.SpeedLimits: Kind(
+        beyond_speeds, lambda cost, model, m: len(speeds(model)), (1,), 0.95
     ),
-    JointLimits: Kind(
-        beyond_limits,
-        lambda cost, model, m: len(limited(model)),
-        lambda cost, model: (1,),
-        lambda model: np.array([0.05]),
-    ),
-    SpeedLimits: Kind(
-        beyond_speeds,
-        lambda cost, model, m: len(speeds(model)),
-        lambda cost, model: (1,),
-        lambda model: np.array([0.95]),
-    ),
-    Residual: Kind(
-        of_function,
-        lambda cost, model, m: cost.entries,
+    costs.Residual: Kind(
+        of_function, lambda cost, model, m: cost.entries,
         lambda cost, model: (0,) if cost.target is None else np.shape(cost.target)[-1:] or (1,),
     ),
 }  # fmt: skip
@@ -285,13 +244,14 @@ KINDS: dict[type[Cost], Kind] = {
 
 def size_of(cost: Cost, model: Model, m: int) -> int:
     """The number of entries of the residual, for m motors."""
-    return KINDS[type(cost)].size(cost, model, m)
+    size = KINDS[type(cost)].size
+    return size if isinstance(size, int) else size(cost, model, m)
 
 
 def shape_of(cost: Cost, model: Model, m: int) -> tuple[int, ...]:
     """The shape of the target at one time, for m motors."""
     shape = KINDS[type(cost)].shape
-    return (size_of(cost, model, m),) if shape is None else shape(cost, model)
+    return shape(cost, model) if callable(shape) else shape or (size_of(cost, model, m),)
 
 
 def key_of(cost: Cost) -> tuple[Hashable, ...]:
@@ -299,15 +259,12 @@ def key_of(cost: Cost) -> tuple[Hashable, ...]:
     names = [
         field.name for field in fields(cost) if field.name not in ("target", "weight", "final")
     ]
-    counted = cost.target is not None and (KINDS[type(cost)].path or isinstance(cost, Residual))
+    counted = cost.target is not None and (
+        KINDS[type(cost)].path or isinstance(cost, costs.Residual)
+    )
     shape = np.asarray(cost.target).shape if counted else ()
     points = shape[-2:] if KINDS[type(cost)].path else shape[-1:]
     return type(cost), *(getattr(cost, name) for name in names), points
-
-
-def residual_of(cost: Cost, stage: Stage, target: Array) -> Array:
-    """The residual, over any scalars."""
-    return KINDS[type(cost)].residual(cost, stage, target)
 
 
 def target_of(cost: Cost, model: Model, m: int) -> Array:
@@ -316,16 +273,17 @@ def target_of(cost: Cost, model: Model, m: int) -> Array:
     places: dict[str, Any] = {**vars(cost)}
     for frame in (*places.get("frames", ()), *([places["frame"]] if "frame" in places else [])):
         model.frame(frame)  # an unknown frame names the known ones
-    if isinstance(cost, FrameTwist):
+    if isinstance(cost, costs.FrameTwist):
         check_expressed(cost.expressed)
-    if isinstance(cost, JointPath) and model.nq != model.n:
+    if isinstance(cost, costs.JointPath) and model.nq != model.n:
         raise InputError(
             f"JointPath is a path of coordinates that add, and {model.name!r} has joints that turn "
             "freely; expected a FramePath, or a Posture whose target moves."
         )
     shape = shape_of(cost, model, m)
     if cost.target is None:
-        return np.zeros(prod(shape)) if kind.default is None else kind.default(model)
+        default = kind.default(model) if callable(kind.default) else kind.default
+        return np.broadcast_to(np.asarray(default), (prod(shape),))
     return checked_target(cost.target, cost, model, shape, (1,))
 
 
@@ -334,7 +292,7 @@ def checked_target(
 ) -> Array:
     """Targets as numbers, (k,) or with one of these counts of leading axes."""
     name = type(cost).__name__
-    x = np.array(numbers(target, f"the target of {name}", "numbers"))
+    x = numbers(target, f"the target of {name}", "numbers")
     before = x.ndim - len(shape)
     if x.shape[max(before, 0) :] != shape or before not in (0, *axes):
         wanted = ", ".join(map(str, shape))
@@ -342,12 +300,11 @@ def checked_target(
             f"the target of {name} has shape {x.shape}; expected ({wanted}) for {model.name!r}, or "
             f"(steps + 1, {wanted}) for a target that moves."
         )
-    if not np.isfinite(x).all():
-        raise InputError(f"the target of {name} has an entry that is not finite.")
-    if isinstance(cost, FrameRotation):
+    x = array(x, x.shape, f"the target of {name}")
+    if isinstance(cost, costs.FrameRotation):
         for R in x.reshape(-1, 3, 3):
             check_rotation(R, "the target of FrameRotation")
-    if isinstance(cost, Posture):
+    if isinstance(cost, costs.Posture):
         for entries in quaternions(model):
             size = np.linalg.norm(x[..., entries], axis=-1)
             if not (np.abs(size - 1) <= 1e-6).all():
@@ -358,32 +315,37 @@ def checked_target(
     return x.reshape(*x.shape[:before], -1)
 
 
+def checked(
+    value: ArrayLike, name: str, *shapes: tuple[int, ...], expected: str = "numbers"
+) -> Array:
+    """Finite numbers of one of these shapes."""
+    x = numbers(value, name, expected)
+    if x.shape not in shapes:
+        raise ShapeError(f"{name} has shape {x.shape}; expected {' or '.join(map(str, shapes))}.")
+    return array(x, x.shape, name)
+
+
 def weights(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
     """Weights of one of these shapes: finite and not negative."""
-    x = numbers(value, name, "numbers")
-    if x.shape not in shapes:
-        wanted = " or ".join(map(str, shapes))
-        raise InputError(f"{name} has shape {x.shape}; expected {wanted}.")
-    if not (np.isfinite(x).all() and (x >= 0).all()):
-        raise InputError(f"{name} is {value!r:.60}; expected numbers that are finite and >= 0.")
+    x = checked(value, name, *shapes)
+    if not (x >= 0).all():
+        raise InputError(f"{name} is {value!r:.60}; expected numbers >= 0.")
     return x
 
 
-def named(costs: Costs) -> dict[str, Cost]:
+def named(listed: Costs) -> dict[str, Cost]:
     """Costs by name: the names that were given, or those of their classes."""
-    if isinstance(costs, Cost) or not isinstance(costs, dict | list | tuple):
-        raise InputError(f"costs is a {type(costs).__name__}; expected a list or dict of costs.")
-    if not isinstance(costs, dict):
-        kinds = [type(cost).__name__.lower() for cost in costs]
-        costs = {
-            kind if kinds.count(kind) == 1 else f"{kind}_{k + 1}": cost
-            for k, (kind, cost) in enumerate(zip(kinds, costs, strict=True))
-        }
-    for name, cost in costs.items():
+    if not isinstance(listed, dict | list | tuple):
+        raise InputError(f"costs is a {type(listed).__name__}; expected a list or dict of costs.")
+    if not isinstance(listed, dict):
+        kinds = [type(cost).__name__.lower() for cost in listed]
+        names = [x if kinds.count(x) == 1 else f"{x}_{k + 1}" for k, x in enumerate(kinds)]
+        listed = dict(zip(names, listed, strict=True))
+    for name, cost in listed.items():
         if type(cost) not in KINDS:
             raise InputError(
                 f"cost {name!r} is a {type(cost).__name__}; expected a cost of kinetree.optimal."
             )
-    if not costs:
+    if not listed:
         raise InputError("the problem has no cost; expected at least one.")
-    return dict(costs)
+    return dict(listed)

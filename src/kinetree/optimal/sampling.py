@@ -23,20 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count, finite, numbers
+from kinetree.base.arrays import Array, times
+from kinetree.base.options import count, finite
 from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import NEVER, Field
 from kinetree.engine.compiler.stepping import Run as LoopCall
-from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ShapeError
-from kinetree.optimal.forward import Bounds, clipped, loop
+from kinetree.errors import InputError
+from kinetree.optimal.forward import Bounds, compiled, loop
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.stages import Transcription
-from kinetree.scalars import cos, exp, log, sin, sqrt
+from kinetree.scalars import clip, cos, exp, log, sin, sqrt
 
 METHODS = ("mppi", "cross-entropy")
 LOST = "no sample has a finite cost"
@@ -73,21 +71,6 @@ class Search:
         ):  # fmt: skip
             if not sound:
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}; expected {expected}.")
-
-
-def checked(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
-    """Numbers of the motors' forces that are finite, of one of these shapes."""
-    x = numbers(value, name, "numbers in N m or N")
-    if x.shape not in shapes:
-        raise ShapeError(f"{name} has shape {x.shape}; expected {' or '.join(map(str, shapes))}.")
-    if not np.isfinite(x).all():
-        raise InputError(f"{name} has a force that is not finite.")
-    return x
-
-
-def compiled(function: Callable[..., Any], ports: Sequence[Port], name: str) -> Kernel:
-    """The kernel of a function of traced scalars with one result."""
-    return Kernel(optimise(trace(function, ports, [("y", ())])), name, dtypes=("float64",))
 
 
 @cache
@@ -137,8 +120,7 @@ class Sampler:
             here = np.empty(layout.size, object)
             here[0], here[self.constant], here[self.varying] = t, constant, moving
             state, costs = np.split(x, [nx])
-            u = guess + hats @ y.reshape(knots, m)
-            u = np.array([clipped(*each) for each in zip(u, low, high, strict=True)])
+            u = clip(guess + hats @ y.reshape(knots, m), low, high)
             costs = costs + this.costs_of(state, u, here)
             return np.concatenate([this.next_state(state, u, here), costs]), u
 
@@ -268,14 +250,6 @@ def cholesky(A: Array) -> Array:
         R[j:, j] = A[j:, j] / np.sqrt(A[j, j])
         A[j:, j:] -= R[j:, j, None] * R[j:, j]
     return R
-
-
-def times(A: Array, B: Array) -> Array:
-    """The product of two matrices, in an order of operations that is the same on every machine."""
-    total = np.zeros((len(A), B.shape[1]))
-    for column, row in zip(A.T, B, strict=True):
-        total += column[:, None] * row
-    return total
 
 
 def inverse(A: Array) -> Array:

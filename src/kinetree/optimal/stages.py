@@ -34,7 +34,7 @@ from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.residuals import KINDS, Stage, key_of, residual_of, shape_of, size_of
+from kinetree.optimal.residuals import KINDS, Stage, key_of, shape_of, size_of
 
 EULER = "semi_implicit_euler"
 # operations of a Jacobian that is traced as a whole; longer ones compile for minutes
@@ -184,7 +184,7 @@ class Transcription:
             change = (u - z[self.activations :]) * (1 / self.h) if self.remembers else None
         stage = Stage(self.robot(p), p[0], q, dq, tau, change)
         return {
-            name: residual_of(cost, stage, p[self.layout.targets[name]])
+            name: KINDS[type(cost)].residual(cost, stage, p[self.layout.targets[name]])
             for name, cost in self.costs.items()
             if u is not None or not KINDS[type(cost)].forces
         }
@@ -227,9 +227,10 @@ def linear_step(this: Transcription, x: Array, u: Array, p: Array, reached: Arra
 
 
 def _by_state(this: Transcription, graph: Graph) -> Graph:
-    """The Jacobians of a graph by the tangent vector of x and by u."""
+    """The Jacobians of a graph by the tangent vector of x and, where it is an input, by u."""
+    wrt = [port.name for port in graph.inputs if port.name in ("x", "u")]
     along = {"x": lambda x: tangents(this.space, x)}
-    return jacobian(graph, ["x", "u"], along=along, mode="forward")
+    return jacobian(graph, wrt, along=along, mode="forward")
 
 
 def columns_of(this: Transcription) -> Graph | None:
@@ -263,22 +264,17 @@ def left_inverse(this: Transcription, x: Array) -> Array:
 
 def quadratic_cost(this: Transcription, x: Array, u: Array | None, p: Array) -> tuple[Array, Array]:
     """Gradient and Hessian of Gauss and Newton of l by (dx, du), over traced scalars."""
-    ports = list(this.ports if u is not None else (this.ports[0], this.ports[2]))
-    names = list(this.residuals(x, u, p))
+    arrays = [x, p] if u is None else [x, u, p]
 
-    def stacked(*arrays: Array) -> Array:
-        x, u, p = arrays if u_given else (arrays[0], None, arrays[1])
+    def stacked(x: Array, *others: Array) -> Array:
+        u, p = others if len(others) == 2 else (None, *others)
         return np.concatenate([np.zeros(0), *this.residuals(x, u, p).values()])
 
-    u_given = u is not None
-    graph = trace(stacked, ports, [("r", ())])
-    arrays = [x, u, p] if u is not None else [x, p]
-    wrt = ["x", "u"] if u_given else ["x"]
-    slopes = jacobian(graph, wrt, along={"x": lambda x: tangents(this.space, x)}, mode="forward")
+    graph = trace(stacked, this.ports[::2] if u is None else this.ports, [("r", ())])
     (r,) = interpret(graph, *arrays)
-    J = np.concatenate(interpret(slopes, *arrays), axis=1)
-    scale = this.h if u_given else 1
-    w = np.concatenate([np.zeros(0), *(p[this.layout.weights[name]] for name in names)]) * scale
+    J = np.concatenate(interpret(_by_state(this, graph), *arrays), axis=1)
+    places = [p[this.layout.weights[name]] for name in this.residuals(x, u, p)]
+    w = np.concatenate([np.zeros(0), *places]) * (1 if u is None else this.h)
     weighted = J * w[:, None]
     return product(weighted.T, r[:, None])[:, 0], symmetric_product(J, weighted)
 

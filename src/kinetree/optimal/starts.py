@@ -15,7 +15,9 @@ from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
 from kinetree.model.elastic import DEFLECTION
-from kinetree.optimal.sampling import checked, compiled, inverse
+from kinetree.optimal.forward import compiled
+from kinetree.optimal.residuals import checked
+from kinetree.optimal.sampling import inverse
 from kinetree.optimal.stages import Transcription
 from kinetree.robot import Robot
 
@@ -113,7 +115,7 @@ def first_noise(
                 "of the controls."
             )
     else:
-        spread = checked(noise, "noise", (), (m,))
+        spread = checked(noise, "noise", (), (m,), expected="numbers > 0, in N m or N")
         if not (spread > 0).all():
             raise InputError(f"noise is {noise!r:.60}; expected numbers > 0, in N m or N.")
     return np.broadcast_to(np.diag(np.broadcast_to(spread, (m,))), (len(q), m, m))

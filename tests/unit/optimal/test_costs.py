@@ -6,7 +6,6 @@ import pytest
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
-from kinetree.optimal.problem import numbers_of
 
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
 CRANK = np.array([1.0, 0.0, 0.0])
@@ -536,10 +535,11 @@ def test_input_without_sense_is_refused_in_a_sentence(make, word):
         make()
 
 
-def test_numbers_of_a_later_start_are_ahead_in_time():
+def test_targets_that_move_are_ahead_at_a_later_tick():
     path = np.linspace([0.0, 0.0], [1.0, 0.5], 4)
-    problem = plain(costs={"p": optimal.Posture(target=path, weight=1.0)})
-    now, later = numbers_of(problem), numbers_of(problem, 2)
-    place = problem.transcription.layout.targets["p"]
-    np.testing.assert_allclose(later[:, 0], now[:, 0] + 0.04)
-    np.testing.assert_array_equal(later[:, place], path[[2, 3, 3, 3]])
+    cost, at = optimal.Posture(target=path, weight=1.0, final=1.0), ([0.1, 0.2], [0.0, 0.0])
+    mpc = kt.controllers.MPC(plain(costs={"p": cost}), iterations=30)
+    for _ in range(3):
+        mpc(*at)
+    later = plain(costs={"p": cost.with_target(path[[2, 3, 3, 3]])}).solve(*at)
+    assert mpc.plan.cost == pytest.approx(later.cost, rel=1e-6)

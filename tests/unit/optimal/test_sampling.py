@@ -8,7 +8,8 @@ import pytest
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
-from kinetree.optimal.problem import bounds_of_forces, numbers_of
+from kinetree.optimal.numbers import numbers_of
+from kinetree.optimal.problem import bounds_of_forces
 from kinetree.optimal.sampling import METHODS, normals, sampler
 from kinetree.parallel.philox import philox
 
@@ -83,7 +84,7 @@ def test_weights_scaled_together_keep_the_plan(method):
 
 def test_samples_have_the_same_bits_in_two_batches():
     problem = reach()
-    p, bounds = numbers_of(problem), bounds_of_forces(problem)
+    p, bounds = numbers_of(problem.transcription, problem.steps)[:, 0], bounds_of_forces(problem)
     runs = sampler(problem.transcription, p[:, None])
     batches = [range(300), range(101), range(101, 300)]
     drawn = [5 * normals(3, 7, batch, 16) for batch in batches]
@@ -95,7 +96,7 @@ def test_samples_have_the_same_bits_in_two_batches():
 
 def test_forces_of_samples_are_lines_between_knots_and_clipped():
     problem = reach(limits=3.0)
-    p, bounds = numbers_of(problem), bounds_of_forces(problem)
+    p, bounds = numbers_of(problem.transcription, problem.steps)[:, 0], bounds_of_forces(problem)
     runs = sampler(problem.transcription, p[:, None], 5)
     y, guess = 5 * normals(0, 0, range(50), 10), normals(1, 0, range(20), 2)
     table, x0 = runs.table(guess, p), np.array([*START, 0, 0])
@@ -291,7 +292,7 @@ def test_a_path_that_stays_is_a_point():
 def test_targets_and_weights_compile_nothing():
     problem = reach()
     other = problem.with_costs(posture=optimal.Posture(target=[0.1, 0.2], weight=3.0))
-    make = [sampler(x.transcription, numbers_of(x)[:, None]) for x in (problem, other)]
+    make = [sampler(x.transcription, numbers_of(x.transcription, 20)) for x in (problem, other)]
     assert make[0] is make[1]
 
 
