@@ -226,3 +226,22 @@ def test_a_balanced_arm_needs_no_force() -> None:
     )
     q = np.linspace(-1.4, 1.4, 9)[:, None]
     assert np.abs(robot.bias_forces(q, 0 * q)).max() < 1e-12
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.1])
+def test_points_that_coincide_pull_nowhere(rest):
+    spring = kt.Spring(100, rest=rest, points=[("base", (0.3, 0, 0)), ("rod", (0.3, 0, 0))])
+    robot = (
+        kt.Builder("rod")
+        .link("base")
+        .link("rod", m=1.0, com=(0.2, 0, 0), I_com=0.05 * np.eye(3))
+        .joint("p", "revolute", "base", "rod", axis=(0, -1, 0))
+        .build()
+    )
+    sprung = robot.with_springs({"s": spring})
+    for q in ([0.0], np.array([mpmath.mpf(0)])):
+        assert algorithms.spring_forces(sprung.model, q)[0] == 0
+    assert sprung.spring_forces([0.0]) == 0
+    at = [0.0], [0.2], [0.1]
+    np.testing.assert_array_equal(sprung.forward_dynamics(*at), robot.forward_dynamics(*at))
+    assert np.isfinite(sprung.forward_dynamics_derivatives(*at)).all()

@@ -20,7 +20,7 @@ from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import link_pose
 from kinetree.model.springs import PathPoint
-from kinetree.scalars import Scalar, sqrt
+from kinetree.scalars import Scalar, sqrt, where
 from kinetree.spatial import cross
 
 
@@ -41,9 +41,13 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A straight part of a path: its length, its direction u, and the axes that move its ends."""
+    """A straight part of a path: its length, its direction u, and the axes that move its ends.
+
+    Where the ends coincide, there is no direction: u is zero. distance: the length, or 1 there.
+    """
 
     length: Scalar
+    distance: Scalar
     u: Array
     axes: list[Axis]
 
@@ -64,7 +68,7 @@ class Stretch:
         for x in self.axes:
             for y in self.axes:
                 across = x.v @ y.v - (self.u @ x.v) * (self.u @ y.v)
-                bend = across / self.length
+                bend = across / self.distance
                 if x.end == y.end:
                     first, last = (y, x) if y.joint <= x.joint else (x, y)
                     bend = bend + self.u @ cross(first.w, last.v)
@@ -96,8 +100,9 @@ def _stretch(model: Model, first: PathPoint, last: PathPoint, q: Array) -> Stret
             for d, place, w, l, origin in turns
         ]
     way = ends[1] - ends[0]
-    length = sqrt(way @ way)
-    return Stretch(length, way / length, axes)
+    squared = way @ way
+    distance = sqrt(where(squared, squared, 1))
+    return Stretch(where(squared, distance, 0), distance, way / distance, axes)
 
 
 def _chain(model: Model, link: int) -> list[int]:
