@@ -50,8 +50,9 @@ MARGIN = (
     0.05  # rad or m before a limit of position where it begins; less if start or goal are there
 )
 TOLERANCE = 1e-8
-SMALL = 1e-6  # of the cost, and rad or m of the distance to the goal: what is not shown
+SMALL = 1e-6  # of cost and duration, and rad or m of the distance to the goal: what is not shown
 NEAR = 0.01  # rad or m: what the end may miss the goal by
+STRAY = 0.03  # rad or m: what the length of the steps may move the end by
 GOALS = ("goal", "position", "rotation")
 
 
@@ -101,7 +102,8 @@ def optimize(
     ```
 
     JSON has robot, coordinates, joints, units, cost, costs, iterations, reason, converged, misses
-    (the distance of the end from the goal), violations, duration, loads, t, q, dq, ddq, tau.
+    (the distance of the end from the goal), step_error, violations, duration, loads, t, q, dq, ddq,
+    tau.
     """
     check_files(output, plot)
     loaded, degrees = find_robot(robot, options.reading), options.degrees
@@ -112,12 +114,15 @@ def optimize(
     problem = problem_of(
         loaded, start, goals, split(actuated) or None, (effort, speed), (duration, dt)
     )
+    if model.actuators:
+        notify(f"the actuators of {loaded.name!r} are not used: forces of its joints are planned")
     with waiting(compiling("the plan", model)):
         solution = solved(problem, start, iterations)
         motion = solution.trajectory
         if not np.isfinite(motion.q).all() or not np.isfinite(motion.tau).all():  # type: ignore[arg-type]
             raise InputError(f"no motion was found: {solution.reason}.")
         report = loaded.check(motion, effort=effort, velocity=speed)
+        missed = float(np.abs(solution.step_errors[-1]).max())
     misses = {
         name: float(np.sqrt(2 * cost / GOAL))
         for name, cost in solution.costs.items()
@@ -128,13 +133,14 @@ def optimize(
     about = {
         "cost": solution.cost, "costs": solution.costs, "iterations": len(solution.history),
         "reason": solution.reason, "converged": solution.converged, "misses": misses,
+        "step_error": missed,
         "violations": [sentence(x, degrees) for x in report.violations],
     }  # fmt: skip
     shown = Planned(loaded, motion, report, degrees, "least effort", about)
     shown.write(output, options.json, None, SHOWN)
     if not options.json and output != STDOUT:
         console().print(closing(solution, misses))
-    return verdict(solution, misses, report, degrees)
+    return verdict(solution, misses, missed, report, degrees)
 
 
 def read_goal(
@@ -212,6 +218,12 @@ def problem_of(
         raise InputError(
             f"--duration is {duration:g} s and --dt {dt:g} s; expected one step or more."
         )
+    steps = round(duration / dt)
+    if abs(steps * dt - duration) > SMALL * duration:
+        raise InputError(
+            f"--duration is {duration:g} s, no whole number of steps of --dt {dt:g} s; expected "
+            f"such as --duration {steps * dt:g}, or --dt {duration / steps:.6g}."
+        )
     bounds = bounds_of(robot.model)
     if effort is not None:
         limit_vector(effort, bounds.names, "effort")
@@ -229,7 +241,7 @@ def problem_of(
     if entries:
         costs["limits"] = optimal.Residual(function=barrier, entries=entries, weight=BARRIER)
     return optimal.Problem(
-        robot, dt=dt, steps=round(duration / dt), costs=costs, actuated=actuated,
+        robot, dt=dt, steps=steps, costs=costs, actuated=actuated,
         limits="robot" if effort is None else effort,
     )  # fmt: skip
 
@@ -292,9 +304,16 @@ def closing(solution: "Solution", misses: dict[str, float]) -> str:
 
 
 def verdict(
-    solution: "Solution", misses: dict[str, float], report: "LimitReport", degrees: bool
+    solution: "Solution",
+    misses: dict[str, float],
+    missed: float,
+    report: "LimitReport",
+    degrees: bool,
 ) -> int:
-    """The exit code, after a line on stderr for what a user has to know."""
+    """The exit code, after a line on stderr for what a user has to know.
+
+    missed: distance of the end that is due to the length of the steps, rad or m.
+    """
     if not solution.converged:
         notify(f"the plan has not converged: {solution.reason}; --iterations allows more", WARNING)
     if max(misses.values()) > NEAR:
@@ -303,4 +322,13 @@ def verdict(
         more = len(report.violations) - 1
         others = f" and {counted(more, 'violation')} more" if more else ""
         notify(f"limits are not kept: {sentence(report.violations[0], degrees)}{others}", WARNING)
-    return 0 if solution.converged and report.ok and max(misses.values()) <= NEAR else 1
+    if not missed <= STRAY:
+        unit = solution.trajectory.units["q"]
+        notify(
+            f"steps of {solution.problem.dt:g} s are too long: the plan ends "
+            f"{max(misses.values()):.2g} from the goal, but its forces in finer steps end "
+            f"{missed:.2g} {unit} from the plan; choose a smaller --dt",
+            WARNING,
+        )
+    near = missed <= STRAY and max(misses.values()) <= NEAR
+    return 0 if solution.converged and report.ok and near else 1

@@ -1,6 +1,7 @@
 """Solution: the plans of a problem, as motions, forces, feedback and costs."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,16 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.figure import Figure
 from kinetree.base.tables import counted
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.kernels.memo import remembered
 from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
+from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
 from kinetree.simulate.core.signals import on_cpu
+
+FINER = 8  # steps in each step of a plan, by which `step_errors` makes it again
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +100,29 @@ class Solution:
     def gap(self) -> float:
         """The largest entry by which a step misses the next state; 0 for a motion."""
         return float(np.abs(on_cpu(self.plans.gaps)).max(initial=0))
+
+    @cached_property
+    def step_errors(self) -> Array:
+        """What the length of the steps changes, (steps, n), rad or m, added up over time.
+
+        Each step is made again from the plan's state, with its forces or controls and eight steps
+        of Runge and Kutta: the difference of q, which a smaller dt makes smaller.
+        """
+        problem = self.problem
+        fine = replace(problem.transcription, h=problem.dt / FINER, method="rk4")
+        states = Port("x", (fine.space.size,)), Port("reached", (fine.space.size,))
+        step, apart = remembered(
+            problem.model, ("finer", fine.key), lambda: (
+                compiled(fine.next_state, fine.ports, "finer"),
+                compiled(fine.deviation, states, "apart"),
+            ),
+        )  # fmt: skip
+        x, u = on_cpu(self.plans.x), on_cpu(self.plans.u)
+        p, reached = problem._data(x.shape[1])[1][:-1], x[:-1]
+        for _ in range(FINER):
+            reached = step(reached, u, p)
+        missed = apart(x[1:], reached)[..., : problem.model.n]
+        return self._shown(np.cumsum(missed, axis=0))
 
     @property
     def history(self) -> list[dict[str, Any]]:

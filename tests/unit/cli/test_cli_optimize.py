@@ -78,6 +78,8 @@ def test_what_is_missed_has_code_1_and_a_line(program):
     assert "the plan has not converged: iterations" in found.stderr
     found = program("optimize planar_2r --to 1 0 --duration 0.4 --velocity 2 --dt 0.02", code=1)
     assert "limits are not kept: speed of 'joint1'" in found.stderr
+    found = program("optimize planar_2r --to 1 0.5 --duration 0.9 --dt 0.3", code=1)
+    assert "steps of 0.3 s are too long" in found.stderr and "0.4 rad" in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,7 @@ def test_what_is_missed_has_code_1_and_a_line(program):
         ("--to-pose 1 2 3 --frame hook", "has no frame 'hook'"),
         ("--to 1 0 --actuated joint7", "expected different degrees of freedom"),
         ("--to 1 0 --duration 0", "--duration is 0 s and --dt 0.01 s"),
+        ("--to 1 0 --duration 1 --dt 0.3", "expected such as --duration 0.9, or --dt 0.333333"),
         ("--to 1 0 --dt nan", "--dt nan s"),
         ("--to 1 0 --effort -1", "expected limits above 0"),
         ("--to 1 0 -o no/plan.csv", "there is no folder no"),
@@ -106,3 +109,14 @@ def test_wrong_words_are_one_sentence(program, words, message):
 def test_robots_that_cannot_be_planned_for_say_the_way_out(program):
     assert "--friction none" in program("optimize puma_560 --to joint1=1", code=2).stderr
     assert "'panda_joint1'" in program("optimize panda --to panda_joint1=9", code=2).stderr
+
+
+def test_actuators_that_a_plan_does_not_use_are_named(program):
+    (program.folder / "motor.xml").write_text(
+        '<mujoco model="motor"><worldbody><body><joint name="j" axis="0 1 0"/><geom size="0.1" '
+        'mass="1" pos="0.2 0 0"/></body></worldbody><actuator><motor joint="j"/></actuator>'
+        "</mujoco>",
+        encoding="utf-8",
+    )
+    found = program("optimize motor.xml --to 1 --dt 0.02")
+    assert "the actuators of 'motor' are not used" in found.stderr

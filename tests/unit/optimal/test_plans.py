@@ -232,6 +232,16 @@ def test_swing_up_succeeds_from_random_starts():
     assert again.cost < 2.0
 
 
+def test_step_errors_are_those_of_simulations_of_single_steps():
+    plan = reach(kt.robots.planar_2r(), [1.0, 0.5]).solve([0.0, 0.2])
+    run = plan.problem.robot.simulate(
+        plan.q[:-1], plan.dq[:-1], tau=plan.tau, duration=0.02, limits="ignore", rtol=1e-10
+    )
+    missed = np.cumsum(run.q[-1] - plan.q[1:], axis=0)
+    assert 1e-3 < abs(missed).max() < 0.1
+    np.testing.assert_allclose(plan.step_errors, missed, atol=1e-8)
+
+
 @pytest.mark.parametrize("scale", [7.0, 1e-9])
 def test_weights_scaled_together_keep_the_plan(scale):
     robot = kt.robots.double_pendulum()
