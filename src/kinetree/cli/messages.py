@@ -69,7 +69,7 @@ PHRASES: dict[str, str] = {
         "--limits record goes on and lists every violation, --limits ignore does not look.",
     r"Describe dry friction as the robot's own \(with_friction\), make the law smooth about its "
     r"switch, or take method='rk4'": "Take --method rk4, or leave out friction: --friction none",
-    r"Take a smaller dt or method='dop853'": "Take a smaller --dt or --method dop853",
+    r"Take a smaller dt or method='auto'": "Take a smaller --dt or --method auto",
     r"\(see degrees=True, --degrees\)": "(--degrees reads degrees)",
     r"\(see degrees=False\)": "(leave out --degrees)",
     r" To use the numbers nevertheless, pass unphysical='warn'\.": "",

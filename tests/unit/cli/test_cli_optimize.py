@@ -34,6 +34,7 @@ def test_a_plan_reaches_its_goal_and_other_commands_read_it(program):
     line = "simulate planar_2r --q 0.1 0 --controller computed-torque --reference plan.csv"
     run = program.json(line)
     np.testing.assert_allclose(run["q"][-1], [1, 0.5], atol=1e-2)
+    assert "need accelerations" not in program(line).stderr
 
 
 def test_json_has_the_plan_and_the_limits_are_kept(program):

@@ -407,7 +407,12 @@ def _bending(samples: Interpolant) -> Array:
 
 
 def find_excess(samples: Interpolant) -> Excess | None:
-    """The interval whose acceleration is furthest outside the range of the four samples around."""
+    """The interval whose acceleration is furthest outside the range of the four samples around.
+
+    None for steps of Euler, explicit or semi-implicit, whose q is half a step early or late.
+    """
+    if _steps_of_euler(samples):
+        return None
     a, k = samples.ddq, np.arange(len(samples.t) - 1)
     h = column(np.diff(samples.t), a.ndim)
     least, most = _range(_quintics(samples, k), h)
@@ -429,6 +434,14 @@ def find_excess(samples: Interpolant) -> Excess | None:
     count = int(beyond.reshape(len(k), -1).any(axis=1).sum())
     interval, *rest = (int(x) for x in worst)
     return Excess(interval, tuple(rest), float(least[worst]), float(most[worst]), count)
+
+
+def _steps_of_euler(samples: Interpolant) -> bool:
+    """Whether q moves from sample to sample by the rates at one end of the intervals."""
+    h, moved = column(np.diff(samples.t), samples.q.ndim), np.diff(samples.q, axis=0)
+    slack = 1e-9 * np.abs(moved).max(initial=0) + 8 * EPS * np.abs(samples.q).max(initial=0)
+    ends = samples.dq[1:], samples.dq[:-1]
+    return any(bool((np.abs(moved - h * rates) <= slack).all()) for rates in ends)
 
 
 def _geodesics(samples: Interpolant, model: Model, k: Array, share: Array) -> Array:

@@ -188,7 +188,7 @@ def explanation(
     elif meta["method"] in ADAPTIVE_METHODS:
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
-        way = "Take a smaller dt or method='dop853', and look for forces that grow with the motion."
+        way = "Take a smaller dt or method='auto', and look for forces that grow with the motion."
     return f"the simulation ended at {first}{more}. {way}"
 
 
