@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kinetree.base.charts import Chart
 from kinetree.base.display import shown_html
 from kinetree.base.tables import counted
-from kinetree.errors import need
+from kinetree.errors import InputError, need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
@@ -37,9 +37,18 @@ class Figure:
             path: file to write: .svg and .html need no other package; .png, .pdf and others are
                 drawn by matplotlib (extra `plot`).
         """
-        ending = Path(fspath(path)).suffix.lower()
+        ending, folder = Path(fspath(path)).suffix.lower(), Path(fspath(path)).parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}, where {fspath(path)} is to be written.")
         if ending not in VECTOR:
-            self.matplotlib().savefig(path, dpi=130)
+            drawn = self.matplotlib()
+            known = [f".{x}" for x in sorted(drawn.canvas.get_supported_filetypes())]
+            if ending and ending not in known:
+                raise InputError(
+                    f"a figure is to be written as {fspath(path)}; expected a name ending with "
+                    f"{', '.join(dict.fromkeys([*VECTOR, *known]))}."
+                )
+            drawn.savefig(path, dpi=130)
             return
         text = self.svg() if ending == ".svg" else self.html()
         Path(path).write_text(text, encoding="utf-8", newline="\n")

@@ -317,7 +317,11 @@ def verdict(
     if not solution.converged:
         notify(f"the plan has not converged: {solution.reason}; --iterations allows more", WARNING)
     if max(misses.values()) > NEAR:
-        notify("the goal is not reached; a longer --duration, or more --effort, may help", WARNING)
+        reach = "it may be out of reach; " if "position" in misses else ""
+        notify(
+            f"the goal is not reached; {reach}a longer --duration, or more --effort, may help",
+            WARNING,
+        )
     if not report.ok:
         more = len(report.violations) - 1
         others = f" and {counted(more, 'violation')} more" if more else ""

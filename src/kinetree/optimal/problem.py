@@ -46,10 +46,13 @@ from kinetree.optimal.starts import (
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.run import TARGETS
+from kinetree.simulate.core.setup import check_quaternions
 from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
+UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
+LONGEST_HORIZON = 1_000_000  # steps, whose plans still fit in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,8 @@ class Problem:
         steps = count(self.steps, "steps")
         if steps < 1:
             raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
+        if steps > LONGEST_HORIZON:
+            raise InputError(f"steps is {steps}; expected at most {LONGEST_HORIZON}.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
         check_robot(self.model, self.controls)
@@ -138,11 +143,14 @@ class Problem:
                 k for k in (range(model.n) if held is None else held.actuated) if k not in free
             )
         chosen = [] if isinstance(self.actuated, str) else list(self.actuated)
-        unknown = [name for name in chosen if name not in names]
-        if unknown or not chosen or len({*chosen}) < len(chosen):
+        twice = [name for k, name in enumerate(chosen) if name in chosen[:k]]
+        wrong = [f"{name!r:.60}" for name in chosen if name not in names]
+        wrong += [f"{name!r} twice" for name in twice if name in names]
+        if wrong or not chosen:
+            problem = f"has {wrong[0]}" if wrong else f"is {self.actuated!r:.60}"
             raise InputError(
-                f"actuated is {self.actuated!r:.200}; expected different degrees of freedom of "
-                f"{model.name!r}, at least one of {', '.join(names)}."
+                f"actuated {problem}; expected a list of degrees of freedom of {model.name!r}, "
+                f"from {', '.join(names)}."
             )
         return tuple(names.index(name) for name in chosen)
 
@@ -373,7 +381,9 @@ class Problem:
                 raise InputError(
                     f"{name} is on the GPU; expected target='cuda', or cupy.asnumpy(...) of it."
                 )
-        return self._start(on_cpu(q0), on_cpu(dq0))
+        x0, single = self._start(on_cpu(q0), on_cpu(dq0))
+        check_quaternions(self.model, x0[0] if single else x0, "q0", UNIT)
+        return x0, single
 
     def _data(self, B: int) -> tuple[Bounds, Array]:
         """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
@@ -485,7 +495,8 @@ def bounds_of_forces(problem: Problem) -> Bounds:
         sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
         if not sound or not (most > 0).all():
             raise InputError(
-                f"limits is {limits!r:.60}; expected one number > 0 or {len(motors)}, in N m or N."
+                f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
+                f"{len(motors)}, one for each, in N m or N."
             )
         most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)

@@ -26,6 +26,7 @@ from kinetree.scalars import absolute, maximum, minimum, where
 from kinetree.spatial.so3 import check_rotation
 
 Costs = dict[str, Cost] | Sequence[Cost]
+NOTHING = "is a NoneType"  # in the message about a function that returns None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +165,21 @@ def settled(cost: Cost, model: Model, m: int, name: str) -> Cost:
             f"cost {name!r} has {cost.entries!r} entries and the function {cost.function!r:.60}; "
             "expected at least one entry, and a function of (t, q, dq, tau)."
         )
+    if isinstance(cost.frames, str):
+        raise InputError(
+            f"frames of cost {name!r} is {cost.frames!r}; expected a tuple, ({cost.frames!r},)."
+        )
     shapes = {"t": (), "q": (model.nq,), "dq": (model.n,), "tau": (model.n,)}
     shapes |= {"poses": (len(cost.frames), 4, 4)} if cost.frames else {}
     shapes |= {"target": shape_of(cost, model, m)} if cost.target is not None else {}
     try:
         law = traced_law(cost.function, [Port(*each) for each in shapes.items()])
-    except KinetreeError:
-        raise
+    except KinetreeError as problem:
+        if NOTHING not in str(problem):
+            raise
+        raise InputError(
+            f"the residual of cost {name!r} returned None; expected shape ({cost.entries},)."
+        ) from problem
     except Exception as problem:  # whatever a function of the user raises
         raise InputError(
             f"the function of cost {name!r} could not be traced: {problem}; expected one of "
@@ -280,6 +289,11 @@ def target_of(cost: Cost, model: Model, m: int) -> Array:
             f"JointPath is a path of coordinates that add, and {model.name!r} has joints that turn "
             "freely; expected a FramePath, or a Posture whose target moves."
         )
+    if size_of(cost, model, m) == 0:
+        raise InputError(
+            f"{type(cost).__name__} is a cost of limits that {model.name!r} does not have; leave "
+            "it out."
+        )
     shape = shape_of(cost, model, m)
     if cost.target is None:
         default = kind.default(model) if callable(kind.default) else kind.default
@@ -304,6 +318,8 @@ def checked_target(
     if isinstance(cost, costs.FrameRotation):
         for R in x.reshape(-1, 3, 3):
             check_rotation(R, "the target of FrameRotation")
+    if isinstance(cost, costs.JointLimits | costs.SpeedLimits):
+        check_barrier(cost, model, x)
     if isinstance(cost, costs.Posture):
         for entries in quaternions(model):
             size = np.linalg.norm(x[..., entries], axis=-1)
@@ -313,6 +329,18 @@ def checked_target(
                     "expected length 1, in the order (w, x, y, z)."
                 )
     return x.reshape(*x.shape[:before], -1)
+
+
+def check_barrier(cost: costs.JointLimits | costs.SpeedLimits, model: Model, x: Array) -> None:
+    """Raise InputError for a margin, or share, that leaves a joint no room without a cost."""
+    least, most = np.finfo(float).tiny, np.inf
+    expected = "shares > 0 of the speed limits"
+    if isinstance(cost, costs.JointLimits):
+        bounds = bounds_of(model)
+        least, most = 0.0, float((bounds.upper - bounds.lower)[bounds.coords >= 0].min()) / 2
+        expected = f"margins from 0 to {most:g} rad or m, half the range of the narrowest joint"
+    if not ((x >= least) & (x <= most)).all():
+        raise InputError(f"the target of {type(cost).__name__} is {x!r:.60}; expected {expected}.")
 
 
 def checked(

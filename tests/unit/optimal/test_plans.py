@@ -345,6 +345,54 @@ def test_problems_without_sense_are_refused(changed):
         refuse(**changed)
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"steps": 10**9}, "steps is 1000000000; expected at most"),
+        ({"actuated": ["joint1", "joint7"]}, "actuated has 'joint7'; expected"),
+        ({"actuated": ["joint1", "joint1"]}, "actuated has 'joint1' twice"),
+        ({"costs": [optimal.JointLimits(weight=1.0)]}, "limits that 'planar 2R' does not have"),
+        ({"costs": [optimal.Residual(function=lambda *x: None)]}, "returned None"),
+        (
+            {"costs": [optimal.Residual(function=lambda *x: x[1], frames="tool")]},
+            r"expected a tuple, \('tool',\)",
+        ),
+        (
+            {
+                "robot": kt.robots.ur5e(),
+                "costs": [optimal.JointLimits(target=[-1.0], weight=1.0)],
+            },
+            "expected margins from 0 to 6.28",
+        ),
+        (
+            {"robot": kt.robots.ur5e(), "costs": [optimal.SpeedLimits(target=[0], weight=1.0)]},
+            "expected shares > 0",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(changed, message):
+    with pytest.raises(KinetreeError, match=message):
+        refuse(**changed)
+
+
+def test_starts_have_quaternions_and_plans_numbers_and_files_folders(tmp_path):
+    costs = [optimal.Rates(weight=1.0), optimal.Effort(weight=1.0)]
+    problem = optimal.Problem(kt.robots.quadruped(), dt=0.01, steps=2, costs=costs)
+    start = problem.robot.neutral()
+    start[:4] *= 2
+    with pytest.raises(KinetreeError, match="in q0 has length 2; expected 1"):
+        problem.solve(start)
+    plans = refuse().solve(np.zeros((2, 2)), iterations=1)
+    assert len(list(plans)) == 2
+    with pytest.raises(IndexError, match="there is no plan 7; expected 0 to 1"):
+        plans[7]
+    with pytest.raises(KinetreeError, match="there is no folder"):
+        plans.plot(tmp_path / "none" / "plan.svg")
+    pytest.importorskip("matplotlib")
+    with pytest.raises(KinetreeError, match="expected a name ending with"):
+        plans.plot(tmp_path / "plan.foo")
+
+
 def test_starts_and_guesses_without_sense_are_refused():
     problem = refuse()
     for given in (

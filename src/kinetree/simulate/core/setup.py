@@ -278,12 +278,12 @@ def read_positions(model: Model, q0: StateLike) -> Array:
     return q
 
 
-def check_quaternions(model: Model, q: Array, name: str) -> None:
+def check_quaternions(model: Model, q: Array, name: str, slack: float = 1e-9) -> None:
     """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
     for joint in model.joints:
         if joint.type in (SPHERICAL, FREE_JOINT):
             length = np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1)
-            bad = np.argwhere(abs(length - 1) > 1e-9)
+            bad = np.argwhere(abs(length - 1) > slack)
             if len(bad):
                 at = tuple(int(k) for k in bad[0])
                 raise InputError(
