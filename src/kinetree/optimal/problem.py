@@ -149,8 +149,8 @@ class Problem:
         if wrong or not chosen:
             problem = f"has {wrong[0]}" if wrong else f"is {self.actuated!r:.60}"
             raise InputError(
-                f"actuated {problem}; expected a list of degrees of freedom of {model.name!r}, "
-                f"from {', '.join(names)}."
+                f"actuated {problem}; expected different degrees of freedom of {model.name!r}, "
+                f"at least one of {', '.join(names)}."
             )
         return tuple(names.index(name) for name in chosen)
 

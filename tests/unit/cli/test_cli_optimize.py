@@ -96,7 +96,7 @@ def test_what_is_missed_has_code_1_and_a_line(program):
         ("--to-pose 1 2 3 --frame hook", "has no frame 'hook'"),
         (
             "--to 1 0 --actuated joint7",
-            "actuated has 'joint7'; expected a list of degrees of freedom",
+            "actuated has 'joint7'; expected different degrees of freedom",
         ),
         ("--to 1 0 --duration 0", "--duration is 0 s and --dt 0.01 s"),
         ("--to 1 0 --duration 1 --dt 0.3", "expected such as --duration 0.9, or --dt 0.333333"),

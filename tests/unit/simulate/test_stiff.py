@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from closed_loops import four_bar, four_bar_position
 from kinetree.errors import InputError, KinetreeWarning
+from kinetree.simulate import SimulationError
 
 STIFFNESS = 1e6  # N m/rad
 ADAPTIVE = ("radau", "auto")
@@ -97,3 +98,10 @@ def test_radau_keeps_a_loop_closed_and_its_energy() -> None:
 def test_sensitivities_refuse_it_by_name() -> None:
     with pytest.raises(InputError, match="method is 'radau'"):
         kt.robots.planar_2r().sensitivities([0.1, 0.2], duration=0.1, method="radau")
+
+
+def test_a_step_that_blows_up_names_the_method_for_stiff_robots() -> None:
+    options = {"duration": 1.0, "limits": "ignore"}
+    with pytest.raises(SimulationError, match="method='auto'"):
+        stiff_arm().simulate([0.5, 0.1], dt=0.01, method="rk4", **options)
+    assert np.isfinite(stiff_arm().simulate([0.5, 0.1], method="auto", **options).q).all()
