@@ -480,20 +480,7 @@ class Model:
                 )
                 for x in self.rotors
             ),
-            springs=tuple(
-                dataclasses.replace(
-                    x,
-                    stiffness=scalar(x.stiffness),
-                    rest=x.rest if x.rest == 0 else scalar(x.rest),
-                    arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
-                    damping=x.damping if x.damping == 0 else scalar(x.damping),
-                    play=x.play if x.play == 0 else scalar(x.play),
-                    points=tuple(
-                        dataclasses.replace(p, at=tuple(map(scalar, p.at))) for p in x.points
-                    ),
-                )
-                for x in self.springs
-            ),
+            springs=tuple(x.astype(scalar) for x in self.springs),
             motors=tuple(
                 dataclasses.replace(
                     x,

@@ -6,8 +6,8 @@ a part of the coefficient, and offset a part of the rest position. The model has
 entries of q alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kinetree.base.arrays import array, known_number, scalar
@@ -49,6 +49,17 @@ class JointSpring:
     damping: Scalar = 0
     points: tuple[PathPoint, ...] = ()
     play: Scalar = 0
+
+    def astype(self, scalar: Callable[[Any], Scalar]) -> "JointSpring":
+        """The spring with its numbers of another kind; plain 0 and 1 stay, which cost nothing."""
+        kept = {name: getattr(self, name) for name in ("rest", "damping", "play")}
+        return replace(
+            self,
+            stiffness=scalar(self.stiffness),
+            arms=tuple(a if a == 1 else scalar(a) for a in self.arms),
+            points=tuple(replace(p, at=tuple(map(scalar, p.at))) for p in self.points),
+            **{name: x if x == 0 else scalar(x) for name, x in kept.items()},
+        )
 
 
 def build_springs(
