@@ -107,6 +107,7 @@ class Horizon:
         rows, reasons = memory.improve(iterations, TOLERANCE, begun + seconds)
         self.reason = reasons[0]
         if self.reason == BAD_START or not np.isfinite(memory.plans).all():
+            self.reason = memory.result(rows, reasons).reasons[0]
             return False
         if self.good is None:
             self.good = np.empty_like(memory.plans)
