@@ -1,7 +1,8 @@
 """A plan that is made again and again, from where the robot is now, in memory that stays.
 
 The last good plan, moved by the time that has passed, begins the next one. Its states are between
-those of the old plan, and the force of each new step is the mean of the old ones during it.
+those of the old plan, and the force of each new step is the mean of the old ones during it. Its
+feedback leads from where the robot is now to the plan, so that a tick begins with a motion.
 """
 
 from time import perf_counter
@@ -51,6 +52,9 @@ class Horizon:
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
         self.memory.limit(self.bounds)
+        forward, x0 = self.solver.forward, np.zeros((1, self.solver.sizes.nx))
+        params = forward.params(np.zeros(1), self.bounds)  # a step of length 0: feedback alone
+        self.following = forward.prepared(x0, self.memory.plans[0, :-1, None], params)
 
     def _set_time(self, passed: float) -> None:
         """Write the numbers of the stages so many steps after the problem was given.
@@ -104,6 +108,7 @@ class Horizon:
             x[0, :known] = x0[0, :known]  # activations are those of the plan
             if self.solver.this.remembers:
                 x[0, -u.shape[1] :] = self.acting
+            self._follow(x, u)
         rows, reasons = memory.improve(iterations, TOLERANCE, begun + seconds)
         self.reason = reasons[0]
         if self.reason == BAD_START or not np.isfinite(memory.plans).all():
@@ -124,10 +129,23 @@ class Horizon:
         whole = min(int(later + WHOLE), N)
         part, left = later - whole, N - whole
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
-        x[left + 1 :], u[left:] = old_x[-1], old_u[-1]
+        # beyond its end the plan holds the last position, as nearly as forces can
+        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
+        gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] : row["spare"]]
+        gains[:left], gains[left:] = old[whole:N], old[N - 1]
         if WHOLE < part < 1:
             x[:-1] = self.between(x[:-1].copy(), x[1:].copy(), part)
             u[:-1] += part * (u[1:] - u[:-1])
+
+    def _follow(self, x: Array, u: Array) -> None:
+        """Write the motion from the first state that follows the plan by its feedback."""
+        self.memory.part("gap")[:] = 0
+        run, nx = self.following, x.shape[1]
+        run.state[:] = 0
+        run.state[0, :nx] = x[0]
+        self.solver.forward.loop.run(run)
+        if np.isfinite(run.state).all():  # else the gap of the first step closes by itself
+            x[:-1], x[-1], u[:] = run.records[0][:, 0], run.state[0, :nx], run.records[1][:, 0]
 
     def at(self, later: float) -> tuple[Array, Array, Array]:
         """State, u and K of the good plan so many steps after its start."""

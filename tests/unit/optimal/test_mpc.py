@@ -33,6 +33,28 @@ def test_one_iteration_a_tick_reaches_the_goal(problem, rate):
     np.testing.assert_array_equal(again.q, run.q)  # every run begins anew
 
 
+def test_a_robot_that_differs_from_its_model_is_held():
+    """Friction and a payload, one iteration a tick: every tick begins with a motion."""
+    model = kt.robots.panda()
+    other = kt.robots.panda(friction=True).with_payload(1.5, (0, 0, 0.05))
+    costs = [
+        optimal.FramePosition(target=[-0.5, 0, 0.5], weight=20.0, final=1e4),
+        optimal.FrameRotation(target=np.diag([1.0, -1, -1]), weight=2.0, final=1e3),
+        optimal.Rates(weight=0.5, final=10.0),
+        optimal.Effort(weight=1e-3),
+        optimal.JointLimits(target=[0.05], weight=1e3),
+    ]
+    mpc = optimal.MPC(optimal.Problem(model, dt=0.02, steps=100, costs=costs))
+    q, dq, first = np.array([0, -0.3, 0, -2.0, 0, 1.8, 0.5]), np.zeros(7), np.inf
+    for _ in range(15):
+        tau = mpc(q, dq)
+        first = min(first, mpc.tick.cost)
+        assert mpc.tick.cost < 5 * first
+        run = other.simulate(q, dq, tau=tau, duration=0.02, dt=0.02, limits="ignore")
+        q, dq = run.q[-1], run.dq[-1]
+        assert np.abs(dq).max() < 10
+
+
 def test_time_goes_on_from_tick_to_tick():
     """A target that moves, as a path and as a function of t, is followed."""
     path = np.linspace(0, 1, 31)[:, None] * [0.3, -0.2]
