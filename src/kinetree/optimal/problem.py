@@ -408,6 +408,8 @@ class Problem:
 
     def iteration(self) -> Iteration:
         """What `kt.export(problem, "c")` writes."""
+        if self.many is not None:
+            raise InputError("C is written for one problem; expected one without batch(...).")
         bounds, p = self._data(1)
         return iteration_of(self.solver, p[:, 0], bounds)
 
