@@ -41,7 +41,7 @@ ITERATIONS = "iterations"
 TIME = "time"
 STUCK = "no better step"
 BAD_START = "the cost of the start is not a finite number"
-BAD_SLOPES = "the slopes of step {} are not finite"
+BAD_SLOPES = "the slopes of step {} are not finite, or too large"
 REASONS = {
     driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STUCK: STUCK,
     driver.BAD_START: BAD_START,

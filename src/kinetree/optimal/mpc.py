@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.options import numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.optimal.forward import compiled
-from kinetree.optimal.ilqr import BAD_START, Plans, Solver
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, STUCK, Plans, Solver
 
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
+FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
+LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
 WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
 
 
@@ -24,14 +27,14 @@ class Horizon:
     """The plan of a problem over the time to come.
 
     `good`: the rows of the last plan that may be followed; None before the first. `reason`: why the
-    last solve ended.
+    last solve ended. `doubt`: what speaks against the good plan, or nothing.
     """
 
     def __init__(self, problem: Any) -> None:
         self.solver: Solver = problem.solver
         self.memory = self.solver.memory(problem.steps, 1)
         self.good: Array | None = None
-        self.reason = "nothing was solved"
+        self.reason, self.doubt = "nothing was solved", ""
         this, nx = self.solver.this, self.solver.sizes.nx
 
         def between(x: Array, y: Array, part: Any) -> Array:
@@ -118,7 +121,18 @@ class Horizon:
             self.good = np.empty_like(memory.plans)
         np.copyto(self.good, memory.plans)
         self.kept = memory.costs.copy(), memory.records.copy(), rows, reasons
+        self.doubt = self._doubt()
         return True
+
+    def _doubt(self) -> str:
+        """What speaks against the good plan: no step though one was expected, or gaps."""
+        length, expected = np.concatenate(self.kept[2], axis=1)[0, :, 1:3].T
+        near = self.reason == CONVERGED or np.fmin.reduce(expected) <= FAR * self.cost
+        if not near and not (length > 0).any():
+            return STUCK
+        if self.gap > LARGEST_GAP:
+            return f"the plan is no motion: a step misses the next state by {self.gap:.2g}"
+        return ""
 
     def _move(self, later: float, x: Array, u: Array) -> None:
         """Write states and forces of the good plan, moved by some steps."""
@@ -165,11 +179,20 @@ class Horizon:
         return self.problem._joint_forces(x, u)
 
     def feedback(self, q: ArrayLike, dq: ArrayLike, later: float) -> Array:
-        """Joint forces, (n,), with the gains for a state beside the plan, within the limits."""
+        """Joint forces, (n,), with the gains for a state beside the plan, within the limits.
+
+        For a state that is not finite they are those of the plan.
+        """
         x, u, K = self.at(later)
-        here = x.copy()
-        nq, n = self.problem.model.nq, self.problem.model.n
-        here[:nq], here[nq : nq + n] = np.asarray(q, float), np.asarray(dq, float)
+        model, parts = self.problem.model, list[Array]()
+        for name, value, size in (("q", q, model.nq), ("dq", dq, model.n)):
+            parts.append(numbers(value, name, "a state"))
+            if parts[-1].shape != (size,):
+                raise ShapeError(f"{name} has shape {parts[-1].shape}; expected ({size},).")
+        state = np.concatenate(parts)
+        if not np.isfinite(state).all():
+            return self.problem._joint_forces(x, u)
+        here = np.concatenate([state, x[len(state) :]])
         u = np.clip(u + K @ self.deviation(x, here), self.bounds.low, self.bounds.high)
         return self.problem._joint_forces(here, u)
 

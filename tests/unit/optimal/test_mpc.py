@@ -115,6 +115,31 @@ def test_feedback_between_ticks(problem):
         mpc.between(plan.q[0] + away, plan.dq[0]), np.clip(pulled, -15, 15), atol=1e-9
     )
     assert np.abs(mpc.between([3.0, 3.0], [9, 9])).max() <= 15.0
+    np.testing.assert_array_equal(mpc.between([np.nan, 0], [0, 0]), plan.tau[0])
+    for args, word in (
+        (([0, 0], [0, 0], np.nan), "after"), (([0, 0], [0, 0], -0.1), "after"),
+        (([0, 0, 0], [0, 0]), "q has shape"), (([0, 0], 0.0), "dq has shape"),
+    ):  # fmt: skip
+        with pytest.raises(KinetreeError, match=word):
+            mpc.between(*args)
+
+
+def test_a_tick_from_a_far_state_tells_that_its_plan_is_not_good():
+    costs = [
+        optimal.FramePosition(target=[0, 0, 9.0], final=50, weight=1),
+        optimal.Effort(weight=1e-3),
+    ]
+    robot, rng = kt.robots.double_pendulum(), np.random.default_rng(0)
+    mpc = optimal.MPC(optimal.Problem(robot, dt=0.1, steps=20, costs=costs, limits=None))
+    mpc([0, 0], [0, 0])
+    assert mpc.tick.good
+    told = set()
+    for _ in range(12):
+        mpc(rng.uniform(-3, 3, 2), rng.uniform(-10, 10, 2))
+        assert not (mpc.tick.good and mpc.tick.gap > 1e-3)
+        assert mpc.tick.good == (mpc.tick.reason in ("iterations", "converged"))
+        told.add(mpc.tick.reason)
+    assert "no better step" in told
 
 
 def test_a_deadline_that_cannot_be_kept_is_told(problem):
@@ -164,6 +189,7 @@ def test_what_makes_no_sense_is_refused(problem):
     for given in (
         {"iterations": 0}, {"iterations": -1}, {"deadline": 0.0}, {"deadline": np.nan},
         {"rate": 0}, {"rate": np.inf}, {"problem": 5},
+        {"problem": problem.batch(weights={"rates": [1.0, 2.0]})},
     ):  # fmt: skip
         with pytest.raises(KinetreeError):
             optimal.MPC(**({"problem": problem} | given))

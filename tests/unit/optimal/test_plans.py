@@ -144,7 +144,7 @@ def test_slopes_that_are_not_finite_are_told():
         kt.robots.double_pendulum(), dt=0.02, steps=5, costs=costs, limits=None
     )
     plan = problem.solve([0, 0])
-    assert plan.reason == "the slopes of step 4 are not finite"
+    assert plan.reason == "the slopes of step 4 are not finite, or too large"
     assert not plan.gains.any()
     with pytest.raises(KinetreeError, match="slopes of step 4 are not finite"):
         kt.controllers.MPC(problem)([0, 0], [0, 0])
