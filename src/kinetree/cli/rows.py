@@ -94,8 +94,9 @@ def request_of(
             raise InputError(f"--columns maps {name!r} twice; expected every column once.")
         columns[name] = target or None
     return ReadRequest(
-        model, columns, degrees, recorded.topic, required, unnamed, OptionNames(command=True)
-    )
+        model, columns, degrees, recorded.topic, required, unnamed,
+        options=OptionNames(command=True),
+    )  # fmt: skip
 
 
 @contextmanager

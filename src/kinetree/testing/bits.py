@@ -187,7 +187,8 @@ def _model_numbers(model: Model) -> Iterator[Any]:
     for rotor in model.rotors:
         yield from ((rotor.inertia, rotor.ratio), rotor.s)
     for spring in model.springs:
-        yield from ((spring.stiffness, spring.rest, spring.damping), spring.arms)
+        yield from ((spring.stiffness, spring.rest), spring.arms)
+        yield from ((x,) for x in (spring.damping, spring.play) if x)
         yield from (point.at for point in spring.points)
     for motor in model.motors:
         yield from ((motor.inertia,), motor.arms, friction_numbers(motor.friction))

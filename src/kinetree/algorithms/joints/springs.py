@@ -86,6 +86,9 @@ class Springs:
     model: Model
     q: Array
 
+    def __post_init__(self) -> None:
+        _ = self.forces  # before the operations of the links: their order decides the last bits
+
     @cached_property
     def pulls(self) -> list[Pull]:
         """The springs that act."""
