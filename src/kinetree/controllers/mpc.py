@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count
+from kinetree.base.options import count, finite
 from kinetree.errors import InputError
 from kinetree.motion.inputs import positive
 from kinetree.simulate.core.sampling import Sampled
@@ -43,7 +43,8 @@ class Tick:
         age: ticks since the plan was made; 0: now.
         seconds: time that the tick took, s.
         reason: why the solver ended, why the plan is an old one, or that the tick was late.
-        good: whether the plan is new and was there before the deadline.
+        good: whether the plan is new, was there before the deadline, is a motion (gap up to 1e-3),
+            and a step was found where more than 1e-3 of the cost was to be saved.
     """
 
     tau: Array
@@ -92,6 +93,7 @@ class MPC:
             raise InputError(
                 f"an MPC was given {self.problem!r:.60}; expected a kinetree.optimal.Problem."
             )
+        self._check_single()
         self.iterations = count(self.iterations, "iterations")
         if self.iterations < 1:
             raise InputError(f"iterations is {self.iterations}; expected at least 1.")
@@ -110,6 +112,7 @@ class MPC:
             self._horizon = problem.horizon()
         horizon = self._horizon
         if horizon.problem is not problem:
+            self._check_single()
             horizon.take(problem)
             self._ticks = 0
         limit = np.inf if self.deadline is None else self.deadline
@@ -118,7 +121,7 @@ class MPC:
         iterations = max(self.iterations, FIRST_ITERATIONS) if cold else self.iterations
         made = horizon.improve(q, dq, *times, iterations, limit)
         self._ticks += 1
-        reason = horizon.reason
+        reason = (made and horizon.doubt) or horizon.reason
         if horizon.good is None:
             raise InputError(f"the first tick has no plan: {reason}.")
         self._age = 0 if made else self._age + 1
@@ -130,9 +133,14 @@ class MPC:
         if late:
             reason = f"late: the tick took {seconds:.2g} s, beyond its deadline of {limit:.2g} s"
         self.tick = Tick(
-            tau, horizon.cost, horizon.gap, self._age, seconds, reason, made and not late
-        )
+            tau, horizon.cost, horizon.gap, self._age, seconds, reason,
+            made and not late and not horizon.doubt,
+        )  # fmt: skip
         return tau
+
+    def _check_single(self) -> None:
+        if getattr(self.problem, "many", None) is not None:
+            raise InputError("an MPC was given many problems at once; expected one, not a batch.")
 
     def _steps(self, ticks: int) -> float:
         """The time of some ticks in steps of the problem."""
@@ -142,10 +150,13 @@ class MPC:
         """Joint forces, (n,), between two ticks: those of the plan and its feedback, within limits.
 
         Args:
-            q: position, shape (nq,), rad or m.
+            q: position, shape (nq,), rad or m. For a state that is not finite the forces are those
+                of the plan, without feedback.
             dq: rates, shape (n,), rad/s or m/s.
             after: time since the last tick, s.
         """
+        if finite(after, "after") < 0:
+            raise InputError(f"after is {after:g}; expected a time >= 0 since the last tick, in s.")
         later = self._steps(self._age) + after / self.problem.dt
         return self._planned().feedback(q, dq, later)
 

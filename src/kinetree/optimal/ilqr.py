@@ -31,6 +31,7 @@ from kinetree.optimal import driver, plain
 from kinetree.optimal.forward import Bounds, Forward
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
+from kinetree.simulate.core.signals import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
 SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard
@@ -40,6 +41,7 @@ ITERATIONS = "iterations"
 TIME = "time"
 STUCK = "no better step"
 BAD_START = "the cost of the start is not a finite number"
+BAD_SLOPES = "the slopes of step {} are not finite, or too large"
 REASONS = {
     driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STUCK: STUCK,
     driver.BAD_START: BAD_START,
@@ -51,7 +53,8 @@ class Plans:
     """B plans: states (N + 1, B, nx), forces (N, B, m), and what the last iteration knew of them.
 
     costs: (B, kinds). gaps: (N, B, 2n), what each stage misses the next state by. K, k: feedback
-    and last change of the forces. mu: regularisation. reasons: why each ended.
+    and last change of the forces, 0 where they are not finite. mu: regularisation. reasons: why
+    each ended.
     """
 
     x: Array
@@ -63,6 +66,13 @@ class Plans:
     mu: Array
     reasons: list[str]
     history: list[dict[str, Array]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        lost = on_cpu(~np.isfinite(self.K).all((2, 3)))
+        for b in np.flatnonzero(lost.any(0)):  # the way back in time met the last such step first
+            if self.reasons[b] != BAD_START:
+                self.reasons[b] = BAD_SLOPES.format(np.flatnonzero(lost[:, b])[-1])
+            self.K[:, b] = self.k[:, b] = 0
 
     @property
     def cost(self) -> Array:

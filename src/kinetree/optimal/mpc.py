@@ -1,7 +1,8 @@
 """A plan that is made again and again, from where the robot is now, in memory that stays.
 
 The last good plan, moved by the time that has passed, begins the next one. Its states are between
-those of the old plan, and the force of each new step is the mean of the old ones during it.
+those of the old plan, and the force of each new step is the mean of the old ones during it. Its
+feedback leads from where the robot is now to the plan, so that a tick begins with a motion.
 """
 
 from time import perf_counter
@@ -10,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.options import numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.optimal.forward import compiled
-from kinetree.optimal.ilqr import BAD_START, Plans, Solver
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, STUCK, Plans, Solver
 
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
+FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
+LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
 WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
 
 
@@ -23,14 +27,14 @@ class Horizon:
     """The plan of a problem over the time to come.
 
     `good`: the rows of the last plan that may be followed; None before the first. `reason`: why the
-    last solve ended.
+    last solve ended. `doubt`: what speaks against the good plan, or nothing.
     """
 
     def __init__(self, problem: Any) -> None:
         self.solver: Solver = problem.solver
         self.memory = self.solver.memory(problem.steps, 1)
         self.good: Array | None = None
-        self.reason = "nothing was solved"
+        self.reason, self.doubt = "nothing was solved", ""
         this, nx = self.solver.this, self.solver.sizes.nx
 
         def between(x: Array, y: Array, part: Any) -> Array:
@@ -51,6 +55,9 @@ class Horizon:
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
         self.memory.limit(self.bounds)
+        forward, x0 = self.solver.forward, np.zeros((1, self.solver.sizes.nx))
+        params = forward.params(np.zeros(1), self.bounds)  # a step of length 0: feedback alone
+        self.following = forward.prepared(x0, self.memory.plans[0, :-1, None], params)
 
     def _set_time(self, passed: float) -> None:
         """Write the numbers of the stages so many steps after the problem was given.
@@ -104,15 +111,28 @@ class Horizon:
             x[0, :known] = x0[0, :known]  # activations are those of the plan
             if self.solver.this.remembers:
                 x[0, -u.shape[1] :] = self.acting
+            self._follow(x, u)
         rows, reasons = memory.improve(iterations, TOLERANCE, begun + seconds)
         self.reason = reasons[0]
         if self.reason == BAD_START or not np.isfinite(memory.plans).all():
+            self.reason = memory.result(rows, reasons).reasons[0]
             return False
         if self.good is None:
             self.good = np.empty_like(memory.plans)
         np.copyto(self.good, memory.plans)
         self.kept = memory.costs.copy(), memory.records.copy(), rows, reasons
+        self.doubt = self._doubt()
         return True
+
+    def _doubt(self) -> str:
+        """What speaks against the good plan: no step though one was expected, or gaps."""
+        length, expected = np.concatenate(self.kept[2], axis=1)[0, :, 1:3].T
+        near = self.reason == CONVERGED or np.fmin.reduce(expected) <= FAR * self.cost
+        if not near and not (length > 0).any():
+            return STUCK
+        if self.gap > LARGEST_GAP:
+            return f"the plan is no motion: a step misses the next state by {self.gap:.2g}"
+        return ""
 
     def _move(self, later: float, x: Array, u: Array) -> None:
         """Write states and forces of the good plan, moved by some steps."""
@@ -123,10 +143,23 @@ class Horizon:
         whole = min(int(later + WHOLE), N)
         part, left = later - whole, N - whole
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
-        x[left + 1 :], u[left:] = old_x[-1], old_u[-1]
+        # beyond its end the plan holds the last position, as nearly as forces can
+        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
+        gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] : row["spare"]]
+        gains[:left], gains[left:] = old[whole:N], old[N - 1]
         if WHOLE < part < 1:
             x[:-1] = self.between(x[:-1].copy(), x[1:].copy(), part)
             u[:-1] += part * (u[1:] - u[:-1])
+
+    def _follow(self, x: Array, u: Array) -> None:
+        """Write the motion from the first state that follows the plan by its feedback."""
+        self.memory.part("gap")[:] = 0
+        run, nx = self.following, x.shape[1]
+        run.state[:] = 0
+        run.state[0, :nx] = x[0]
+        self.solver.forward.loop.run(run)
+        if np.isfinite(run.state).all():  # else the gap of the first step closes by itself
+            x[:-1], x[-1], u[:] = run.records[0][:, 0], run.state[0, :nx], run.records[1][:, 0]
 
     def at(self, later: float) -> tuple[Array, Array, Array]:
         """State, u and K of the good plan so many steps after its start."""
@@ -146,11 +179,20 @@ class Horizon:
         return self.problem._joint_forces(x, u)
 
     def feedback(self, q: ArrayLike, dq: ArrayLike, later: float) -> Array:
-        """Joint forces, (n,), with the gains for a state beside the plan, within the limits."""
+        """Joint forces, (n,), with the gains for a state beside the plan, within the limits.
+
+        For a state that is not finite they are those of the plan.
+        """
         x, u, K = self.at(later)
-        here = x.copy()
-        nq, n = self.problem.model.nq, self.problem.model.n
-        here[:nq], here[nq : nq + n] = np.asarray(q, float), np.asarray(dq, float)
+        model, parts = self.problem.model, list[Array]()
+        for name, value, size in (("q", q, model.nq), ("dq", dq, model.n)):
+            parts.append(numbers(value, name, "a state"))
+            if parts[-1].shape != (size,):
+                raise ShapeError(f"{name} has shape {parts[-1].shape}; expected ({size},).")
+        state = np.concatenate(parts)
+        if not np.isfinite(state).all():
+            return self.problem._joint_forces(x, u)
+        here = np.concatenate([state, x[len(state) :]])
         u = np.clip(u + K @ self.deviation(x, here), self.bounds.low, self.bounds.high)
         return self.problem._joint_forces(here, u)
 

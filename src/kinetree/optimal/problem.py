@@ -50,6 +50,7 @@ from kinetree.simulate.core.setup import check_quaternions
 from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
+LARGEST_STEP = np.pi  # rad or m of a joint within a step, beyond which holding forces do not hold
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
 LONGEST_HORIZON = 1_000_000  # steps, whose plans still fit in memory
@@ -228,7 +229,8 @@ class Problem:
             dq0: start rates, shape (n,) or (B, n), rad/s or m/s; None: at rest.
             guess: joint forces of the motors to begin with, shape (steps, m), N m or N, clipped to
                 the limits, or a solution to begin at, whose motion may be another one: gaps close
-                by themselves. None: the forces that hold the start against gravity.
+                by themselves. None: the forces that hold the start against gravity, and where the
+                robot falls all the same, the start at all times.
             iterations: at most so many, dimensionless.
             tolerance: of the decrease of the cost that is still expected, relative to the cost and
                 a millionth of the first one, and of the sum of the gaps, dimensionless.
@@ -416,6 +418,8 @@ class Problem:
 
     def iteration(self) -> Iteration:
         """What `kt.export(problem, "c")` writes."""
+        if self.many is not None:
+            raise InputError("C is written for one problem; expected one without batch(...).")
         bounds, p = self._data(1)
         return iteration_of(self.solver, p[:, 0], bounds)
 
@@ -461,7 +465,12 @@ class Problem:
             x[0] = x0
             return x, u
         u = self._forces(guess, x0, bounds)
-        return solver.rollout(x0, u, numbers, bounds), u
+        x = solver.rollout(x0, u, numbers, bounds)
+        if guess is None:  # a start that falls over is no guess; its gaps close by themselves
+            rates = x[..., self.model.nq :][..., : self.model.n]
+            held = np.isfinite(x).all((0, 2)) & (np.abs(rates).max((0, 2)) * self.dt < LARGEST_STEP)
+            x[:, ~held] = x0[~held]
+        return x, u
 
     def _forces(self, guess: ArrayLike | None, x0: Array, bounds: Bounds) -> Array:
         """Forces or controls to begin with, (steps, B, m), within the limits."""

@@ -33,6 +33,28 @@ def test_one_iteration_a_tick_reaches_the_goal(problem, rate):
     np.testing.assert_array_equal(again.q, run.q)  # every run begins anew
 
 
+def test_a_robot_that_differs_from_its_model_is_held():
+    """Friction and a payload, one iteration a tick: every tick begins with a motion."""
+    model = kt.robots.panda()
+    other = kt.robots.panda(friction=True).with_payload(1.5, (0, 0, 0.05))
+    costs = [
+        optimal.FramePosition(target=[-0.5, 0, 0.5], weight=20.0, final=1e4),
+        optimal.FrameRotation(target=np.diag([1.0, -1, -1]), weight=2.0, final=1e3),
+        optimal.Rates(weight=0.5, final=10.0),
+        optimal.Effort(weight=1e-3),
+        optimal.JointLimits(target=[0.05], weight=1e3),
+    ]
+    mpc = optimal.MPC(optimal.Problem(model, dt=0.02, steps=100, costs=costs))
+    q, dq, first = np.array([0, -0.3, 0, -2.0, 0, 1.8, 0.5]), np.zeros(7), np.inf
+    for _ in range(15):
+        tau = mpc(q, dq)
+        first = min(first, mpc.tick.cost)
+        assert mpc.tick.cost < 5 * first
+        run = other.simulate(q, dq, tau=tau, duration=0.02, dt=0.02, limits="ignore")
+        q, dq = run.q[-1], run.dq[-1]
+        assert np.abs(dq).max() < 10
+
+
 def test_time_goes_on_from_tick_to_tick():
     """A target that moves, as a path and as a function of t, is followed."""
     path = np.linspace(0, 1, 31)[:, None] * [0.3, -0.2]
@@ -93,6 +115,31 @@ def test_feedback_between_ticks(problem):
         mpc.between(plan.q[0] + away, plan.dq[0]), np.clip(pulled, -15, 15), atol=1e-9
     )
     assert np.abs(mpc.between([3.0, 3.0], [9, 9])).max() <= 15.0
+    np.testing.assert_array_equal(mpc.between([np.nan, 0], [0, 0]), plan.tau[0])
+    for args, word in (
+        (([0, 0], [0, 0], np.nan), "after"), (([0, 0], [0, 0], -0.1), "after"),
+        (([0, 0, 0], [0, 0]), "q has shape"), (([0, 0], 0.0), "dq has shape"),
+    ):  # fmt: skip
+        with pytest.raises(KinetreeError, match=word):
+            mpc.between(*args)
+
+
+def test_a_tick_from_a_far_state_tells_that_its_plan_is_not_good():
+    costs = [
+        optimal.FramePosition(target=[0, 0, 9.0], final=50, weight=1),
+        optimal.Effort(weight=1e-3),
+    ]
+    robot, rng = kt.robots.double_pendulum(), np.random.default_rng(0)
+    mpc = optimal.MPC(optimal.Problem(robot, dt=0.1, steps=20, costs=costs, limits=None))
+    mpc([0, 0], [0, 0])
+    assert mpc.tick.good
+    told = set()
+    for _ in range(12):
+        mpc(rng.uniform(-3, 3, 2), rng.uniform(-10, 10, 2))
+        assert not (mpc.tick.good and mpc.tick.gap > 1e-3)
+        assert mpc.tick.good == (mpc.tick.reason in ("iterations", "converged"))
+        told.add(mpc.tick.reason)
+    assert "no better step" in told
 
 
 def test_a_deadline_that_cannot_be_kept_is_told(problem):
@@ -142,6 +189,7 @@ def test_what_makes_no_sense_is_refused(problem):
     for given in (
         {"iterations": 0}, {"iterations": -1}, {"deadline": 0.0}, {"deadline": np.nan},
         {"rate": 0}, {"rate": np.inf}, {"problem": 5},
+        {"problem": problem.batch(weights={"rates": [1.0, 2.0]})},
     ):  # fmt: skip
         with pytest.raises(KinetreeError):
             optimal.MPC(**({"problem": problem} | given))

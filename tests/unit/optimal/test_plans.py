@@ -125,6 +125,40 @@ def test_a_robot_with_a_free_base_uses_its_tangent_space():
         assert other.cost > found.cost
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "euler", "rk4"])
+def test_a_free_base_at_rest_has_slopes(method):
+    whole = kt.robots.humanoid()
+    body = whole.lock({name: 0.0 for name in whole.joint_names if name != "base"})
+    costs = [optimal.Rates(weight=1.0, final=1.0), optimal.Effort(weight=1e-3)]
+    motors = {"actuated": body.dof_names, "limits": None}
+    plan = optimal.Problem(body, dt=0.01, steps=3, costs=costs, method=method, **motors).solve()
+    assert plan.converged
+    assert np.isfinite(plan.gains).all()
+
+
+def test_slopes_that_are_not_finite_are_told():
+    """The slope of a square root is infinite at 0, where the rates of the guess are."""
+    root = optimal.Residual(function=lambda t, q, dq, tau: (dq * dq) ** 0.5, entries=2, weight=1.0)
+    costs = [root, optimal.Effort(weight=1.0)]
+    problem = optimal.Problem(
+        kt.robots.double_pendulum(), dt=0.02, steps=5, costs=costs, limits=None
+    )
+    plan = problem.solve([0, 0])
+    assert plan.reason == "the slopes of step 4 are not finite, or too large"
+    assert not plan.gains.any()
+    with pytest.raises(KinetreeError, match="slopes of step 4 are not finite"):
+        kt.controllers.MPC(problem)([0, 0], [0, 0])
+
+
+def test_a_start_that_falls_is_no_guess():
+    """A joint that turns by 8 rad in a step: the plan begins with the start at all times."""
+    robot = kt.robots.double_pendulum()
+    costs = [optimal.Posture(target=[np.pi, 0.0], weight=1.0), optimal.Effort(weight=1e-3)]
+    fast = optimal.Problem(robot, dt=0.02, steps=20, costs=costs, limits=None)
+    plan = fast.solve([np.pi, 0.0], [0.0, 400.0], iterations=0)
+    np.testing.assert_array_equal(plan.q, np.tile([np.pi, 0.0], (21, 1)))
+
+
 def test_many_problems_at_once_are_those_one_by_one():
     """Bit for bit: every problem of many is solved as it would be alone."""
     robot, rng = kt.robots.double_pendulum(), np.random.default_rng(2)

@@ -120,7 +120,7 @@ def _advance(w: Array, v: Array) -> Array:
 
 def _functions(x: Any) -> tuple[Any, Any, Any]:
     """|w|/2, a and c of x = |w|^2."""
-    angle = sqrt(x)
+    angle = where(x, sqrt(where(x, x, 1)), x)  # slope 0 at 0, where that of sqrt is infinite
     half = angle / 2
     near = where(x - SERIES_BELOW, 0, 1)
     safe = x + near  # the closed forms are computed everywhere and must not divide by zero

@@ -134,7 +134,16 @@ def export(
         estimates of cycles and stack: `ExportedCode`.
     """
     if isinstance(robot, HasIteration):
-        options = (wrenches, frame, expressed, rows, free, libm, driver)
+        options = (
+            _language(language) is not LANGUAGES["c"],
+            wrenches,
+            frame,
+            expressed,
+            rows,
+            free,
+            libm,
+            driver,
+        )
         return _iteration(robot, quantity, target or "c99", dtype, name, options)
     model = model_of(robot)
     request = Request(

@@ -3,6 +3,7 @@
 import ctypes
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,26 +139,31 @@ def test_iterations_are_those_of_the_solver(case, tmp_path):
 
 
 @pytest.mark.parametrize("limits", [None, 8.0])
-def test_ticks_are_those_of_mpc(limits, tmp_path):
+def test_ticks_are_iterations_of_the_moved_plan(limits, tmp_path):
     """The plan moves by a step and begins at another state: gaps close as in kinetree."""
     problem, rng = planar(limits=limits), np.random.default_rng(0)
-    exported, mpc = Exported(problem, tmp_path), optimal.MPC(problem)
+    exported, moved = Exported(problem, tmp_path), None
     x = np.array([0.1, -0.2, 0.0, 0.3])
     exported.call("start", x, problem.robot.gravity_forces(x[:2]))
     exported.tolerance[:] = 1e-12
     for _ in range(5):
-        tau = mpc(x[:2], x[2:])
+        plan = problem.solve(x[:2], x[2:], guess=moved, iterations=1, tolerance=1e-12)
+        tau = plan.tau[0]
         assert exported.call("iterate", x)[0] == MOVED
         result, (_, u) = exported.call("control", x, np.zeros(2))
         assert result == MOVED
         np.testing.assert_allclose(u, tau, rtol=0, atol=1e-9 * np.abs(tau).max())
         away = x + 0.01 * rng.normal(size=4)
         _, (_, u) = exported.call("control", away, np.zeros(2))
-        expected = tau + mpc.gains @ (away - x)
+        expected = tau + plan.gains[0] @ (away - x)
         if limits:
             expected = np.clip(expected, -limits, limits)
         np.testing.assert_allclose(u, expected, rtol=0, atol=1e-9 * np.abs(tau).max())
-        x = mpc.plan.plans.x[1, 0] + 0.02 * rng.normal(size=4)
+        x = plan.plans.x[1, 0] + 0.02 * rng.normal(size=4)
+        later = {
+            k: np.concatenate([a[1:], a[-1:]]) for k, a in vars(plan.plans).items() if k in "xu"
+        }
+        moved = replace(plan, plans=replace(plan.plans, **later))
         exported.call("shift")
 
 
@@ -255,6 +261,10 @@ def test_what_cannot_be_written_is_a_sentence():
         kt.export(problem, "julia")
     with pytest.raises(InputError, match="no option of a quantity"):
         kt.export(problem, "c", driver=True)
+    with pytest.raises(InputError, match="no option of a quantity"):
+        kt.export(problem, "c", language="julia")
+    with pytest.raises(InputError, match="for one problem"):
+        kt.export(problem.batch(gravity=[[0, 0, -9.81], [0, 0, -1.6]]), "c")
     with pytest.raises(InputError, match="dtype is 'double', but 'cortex-m4f'"):
         kt.export(problem, "c", target="cortex-m4f", dtype="double")
     with pytest.raises(
