@@ -48,6 +48,6 @@ def load(path: Path) -> tuple[str, str]:
     assert np.isfinite(model.M_pi).all() and np.isfinite(model.m).all()
     remarks = (*robot.report.warnings, *robot.report.notes)
     said = " ".join(f"{note.where} {note.text}" for note in remarks)
-    # the list expects a warning about constraints, which are honoured now
-    constrained = robot.model.constraints is not None
-    return ("WARN" if robot.report.warnings or constrained else "OK"), said
+    # the list expects a warning about constraints and tendon armature, which are honoured now
+    honoured = robot.model.constraints is not None or bool(robot.model.motors)
+    return ("WARN" if robot.report.warnings or honoured else "OK"), said

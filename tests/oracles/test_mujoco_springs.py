@@ -110,9 +110,8 @@ def test_springs_of_a_file_are_those_of_mujoco(tmp_path, joint, tendon):
     [
         (
             '<fixed name="t" stiffness="7" damping="1" springlength=".3 .4">{}</fixed>',
-            "tendons are ignored",
+            "linear springs and motors are kept",
         ),
-        ('<fixed name="t" stiffness="7" frictionloss="1">{}</fixed>', "only spring and damper"),
     ],
 )
 def test_what_is_not_a_linear_spring_is_named(tmp_path, tendon, words):

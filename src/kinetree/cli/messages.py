@@ -52,7 +52,6 @@ PHRASES: dict[str, str] = {
         "Leave it out: --friction none",
     r"expected friction that is smooth: robot\.with_friction\(.*":
         "expected friction that is smooth, or --friction none.",
-    r"expected a chain or a tree: robot\.unconstrained\(\)": "expected a tree: --constraints none",
     r"^actuated names ": "--actuated names ",
     r"^(duration|dt|tolerance|cutoff|prior|size|fps|speed|zoom|time) is ": r"--\1 is ",
     r"^add and hide both name ": "--add and --hide both name ",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, known_number, scalar
+from kinetree.base.options import numbers
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.records import Motor
 from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction
@@ -118,7 +119,7 @@ def forces_of_motors(motors: Sequence[GearedMotor], tau: ArrayLike, names: Seque
     Raises:
         ModelError: N is not square over these joints, or singular.
     """
-    forces = np.asarray(tau, float)
+    forces = numbers(tau, "tau", f"joint forces, shape (..., {len(names)})")
     if forces.ndim == 0 or forces.shape[-1] != len(names):
         raise ShapeError(f"tau has shape {forces.shape}; expected (..., {len(names)}), as dq has.")
     dofs = sorted({d for motor in motors for d in motor.dofs})

@@ -497,7 +497,7 @@ def bounds_of_forces(problem: Problem) -> Bounds:
             name = problem.model.dof_names[motors[int(np.argmin(most))]]
             raise InputError(
                 f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
-                "act; expected limits=, or actuated= without it."
+                "act; expected other limits, or motors without it."
             )
     else:
         most = numbers(limits, "limits", "'robot', None or numbers")

@@ -1,9 +1,9 @@
 """Mechanisms identified from their motors alone, and recordings of them that are refused."""
 
-import mechanisms
+import motor_mechanisms
 import numpy as np
 import pytest
-from mechanisms import excavator, gripper, heavier, motor_motion, motors_of, recorded
+from motor_mechanisms import excavator, gripper, heavier, motor_motion, motors_of, recorded
 
 import kinetree as kt
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError
@@ -20,7 +20,7 @@ FIVE_BAR = kt.robots.five_bar()
 
 
 def made(name):
-    return getattr(mechanisms if name in ("gripper", "excavator") else kt.robots, name)()
+    return getattr(motor_mechanisms if name in ("gripper", "excavator") else kt.robots, name)()
 
 
 def test_parameters_are_found_again_and_predict_another_motion():

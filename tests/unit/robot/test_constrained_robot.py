@@ -105,12 +105,12 @@ to_urdf unconstrained compile derivative""".split()
 OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
 centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
-force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate
+force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate motor_forces
 inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
 momentum_regressor neutral payload_parameters pose potential_energy random space_jacobian
 space_jacobian_rate spring_forces start_position transposed_coriolis_forces wrenches""".split()
-KEEPS = """with_actuators with_drives with_friction with_gravity with_payload with_springs
-with_tool""".split()
+KEEPS = """with_actuators with_drives with_friction with_gravity with_motors with_payload
+with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
 REFUSES = """attach check force_ellipsoid inverse_kinematics lock mass_ellipsoid
@@ -131,6 +131,7 @@ CHANGES = {
     "with_drives": {"crank": kt.Drive(peak=3)},
     "with_friction": {"rod": kt.Friction(0.3)},
     "with_gravity": (0, 0, -1),
+    "with_motors": {"motor": kt.Motor({"crank": 1, "rod": 2}, 0.1)},
     "with_payload": 2.0,
     "with_springs": {"rod": kt.Spring(3.0)},
     "with_tool": "hand",
