@@ -24,6 +24,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.model.units import units
 from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
@@ -50,7 +51,7 @@ from kinetree.simulate.core.setup import check_quaternions
 from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
-LARGEST_STEP = np.pi  # rad or m of a joint within a step, beyond which holding forces do not hold
+LARGEST_TURN = np.pi  # rad of a joint within a step, beyond which holding forces do not hold
 SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
 UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
 LONGEST_HORIZON = 1_000_000  # steps, whose plans still fit in memory
@@ -467,8 +468,10 @@ class Problem:
         u = self._forces(guess, x0, bounds)
         x = solver.rollout(x0, u, numbers, bounds)
         if guess is None:  # a start that falls over is no guess; its gaps close by themselves
-            rates = x[..., self.model.nq :][..., : self.model.n]
-            held = np.isfinite(x).all((0, 2)) & (np.abs(rates).max((0, 2)) * self.dt < LARGEST_STEP)
+            turning = [unit == "rad/s" for unit in units(self.model, "dq")]
+            rates = np.abs(x[..., self.model.nq :][..., : self.model.n][..., turning])
+            fast = rates.max((0, 2), initial=0) * self.dt >= LARGEST_TURN
+            held = np.isfinite(x).all((0, 2)) & ~fast
             x[:, ~held] = x0[~held]
         return x, u
 

@@ -538,7 +538,7 @@ def test_input_without_sense_is_refused_in_a_sentence(make, word):
 def test_targets_that_move_are_ahead_at_a_later_tick():
     path = np.linspace([0.0, 0.0], [1.0, 0.5], 4)
     cost, at = optimal.Posture(target=path, weight=1.0, final=1.0), ([0.1, 0.2], [0.0, 0.0])
-    mpc = kt.controllers.MPC(plain(costs={"p": cost}), iterations=30)
+    mpc = kt.controllers.MPC(plain(costs={"p": cost}), iterations=100)
     for _ in range(3):
         mpc(*at)
     later = plain(costs={"p": cost.with_target(path[[2, 3, 3, 3]])}).solve(*at)
