@@ -79,9 +79,6 @@ def predictive(known):
         }
 
     mpc = optimal.MPC(optimal.Problem(known, dt=DT, steps=HORIZON, costs=ahead(0)))
-    mpc.iterations = 100  # to begin with
-    mpc(start, 0 * start)
-    mpc.iterations = 1
 
     def law(t, x, dx):
         mpc.problem = mpc.problem.with_costs(**ahead(round(t / DT)))

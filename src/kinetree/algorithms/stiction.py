@@ -168,7 +168,7 @@ def slide_or_hold(
     moves = dict(way)
     count = len(dry.slide)
     for _ in range(min(count + 2, RELEASE_ROUNDS) if count > 1 else 1):
-        ddq, rest = _solve_in(model, M, b, dry.slide, way, goal, constraints)
+        ddq, rest = solve_in(model, M, b, dry.slide, way, goal, constraints, turned=True)
         for d, (plus, minus) in dry.hold.items():
             released = where(rest[d] - plus, 1, where(-rest[d] - minus, -1, 0))
             kept = where(-way[d] * (ddq[d] - goal[d]), 0, way[d])
@@ -185,31 +185,23 @@ def solve_in(
     way: dict[int, Any],
     goal: Array,
     constraints: StepConstraints | None = None,
+    *,
+    turned: bool = False,
 ) -> tuple[Array, Array]:
     """ddq, and the friction that binds the joints whose `way` is 0; the others slide that way.
 
-    way, goal and the friction are those of motors where motors have dry friction.
+    way, goal and the friction are those of motors where motors have dry friction. turned: M, b and
+    the result are, too (`MotorRates.equations`).
     """
-    if (rates := motor_rates(model)) is None:
-        return _solve_in(model, M, b, slide, way, goal, constraints)
-    change, friction = _solve_in(model, *rates.equations(M, b), slide, way, goal)
-    return rates.T_inv @ change, friction
-
-
-def _solve_in(
-    model: Model,
-    M: Array,
-    b: Array,
-    slide: CoulombPairs,
-    way: dict[int, Any],
-    goal: Array,
-    constraints: StepConstraints | None = None,
-) -> tuple[Array, Array]:
+    rates = None if turned else motor_rates(model)
+    if rates is not None:
+        M, b = rates.equations(M, b)
     unit = np.eye(model.n, dtype=int)
     held = {d: 1 - absolute(way[d]) for d in slide}
     b = b - sum(unit[d] * slip(pair, way[d]) for d, pair in slide.items())
     ddq, carried = solve_bound(model, M, b, held, goal, constraints)
-    return ddq, (b if carried is None else b + carried) - M @ ddq
+    friction = (b if carried is None else b + carried) - M @ ddq
+    return ddq if rates is None else rates.T_inv @ ddq, friction
 
 
 def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:

@@ -46,9 +46,7 @@ ROUGH = 1e-3  # of these, in a first solve that finds the way
 DAMPING = 0.01  # of the squares of rates, s/rad^2 or s/m^2
 BARRIER = 1e4  # weight of shares of limits of speed, and of rad or m near limits of position
 FASTEST = 0.95  # share of a limit of speed where the barrier begins
-MARGIN = (
-    0.05  # rad or m before a limit of position where it begins; less if start or goal are there
-)
+MARGIN = 0.05  # rad or m before a limit of position where it begins; less if an end is there
 TOLERANCE = 1e-8
 SMALL = 1e-6  # of cost and duration, and rad or m of the distance to the goal: what is not shown
 NEAR = 0.01  # rad or m: what the end may miss the goal by

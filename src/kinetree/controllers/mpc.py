@@ -16,6 +16,8 @@ from kinetree.errors import InputError
 from kinetree.motion.inputs import positive
 from kinetree.simulate.core.sampling import Sampled
 
+FIRST_ITERATIONS = 100  # at most of the first tick, which has no plan to begin with
+
 
 class Plannable(Protocol):
     """A problem of optimal control; kinetree.optimal.Problem is one."""
@@ -56,9 +58,6 @@ class Tick:
     good: bool
 
 
-FIRST_ITERATIONS = 100
-
-
 @dataclass(eq=False)
 class MPC:
     """A controller that plans at every tick: `mpc(q, dq)` returns tau, (n,).
@@ -68,8 +67,7 @@ class MPC:
             while it runs. Its time begins with the tick that it is given to: targets that move are
             read at the time of each tick, and the last one stays.
         rate: ticks in a second, 1/s; None: 1 / problem.dt.
-        iterations: of iLQR in a tick; the first one, which has no plan to begin with, takes up to
-            100.
+        iterations: of iLQR in a tick; the first one takes as many as it needs, up to 100.
         deadline: s; no further iteration begins that would end later. None: no deadline.
 
     Example:

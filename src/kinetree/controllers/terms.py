@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.constraints.closures import tree_constraints
-from kinetree.algorithms.constraints.dynamics import motor_shares, solvable, tree_motion
+from kinetree.algorithms.constraints.dynamics import (
+    check_sufficient,
+    motor_shares,
+    solvable,
+    tree_motion,
+)
 from kinetree.algorithms.constraints.quantities import lean_items
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import friction_forces, frictionless, load_friction_forces
@@ -154,15 +159,11 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
             f"not those of {controlled.name!r}, which it moves: {_described(model)}, expected "
             f"{_described(controlled)}. Give it a robot with the same constraints and other masses."
         )
-    constraints = solvable(model)
-    if not constraints.sufficient:
-        motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
-        raise ModelError(
-            f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
-            f"constraints allow, so they cannot give the forces of the controller {law}. "
-            "robot.constrained({}, actuated=[...]) names more motors; PD and PID without gravity "
-            "need none of the robot's dynamics."
-        )
+    solvable(model)
+    check_sufficient(
+        model, law, f"they cannot give the forces of the controller {law}",
+        "PD and PID without gravity need none of the robot's dynamics",
+    )  # fmt: skip
     return model
 
 

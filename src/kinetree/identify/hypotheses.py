@@ -27,7 +27,7 @@ from kinetree.identify.findings import named
 from kinetree.identify.identification import Identification
 from kinetree.identify.lag import late_signs, rubbing_dofs
 from kinetree.identify.least_squares import stacked
-from kinetree.identify.loops import closed_motion, motor_forces, motors_of
+from kinetree.identify.loops import closed_motion, forces_at_motors, motor_dofs
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.unknowns import in_blocks
 from kinetree.model.bounds import bounds_of
@@ -109,7 +109,7 @@ class Rows:
         if not self.has_loops:
             return motion
         robot, (q, dq, ddq) = self.result.prior, motion
-        coords = bounds_of(robot.model).coords[motors_of(robot.model)]
+        coords = bounds_of(robot.model).coords[motor_dofs(robot.model)]
         return closed_motion(robot, self.data.t, self.data.q, q[:, coords], dq, ddq)
 
     def low_passed(self, samples: Array) -> Array:
@@ -229,7 +229,7 @@ def _of_motion(rows: Rows) -> Iterator[Hypothesis]:
         "or axes of the description look the same",
     )  # fmt: skip
     natural, zeros = rows.result.sought.natural, list[Array]()
-    for j in motors_of(rows.result.robot.model) if rows.q.shape == rows.dq.shape else ():
+    for j in motor_dofs(rows.result.robot.model) if rows.q.shape == rows.dq.shape else ():
         one, name = np.eye(n)[j], names[j]
         unit, length = ("m", natural.length) if natural.sliding[j] else ("rad", 1.0)
         zero = moved(
@@ -311,7 +311,7 @@ def _of_surroundings(rows: Rows) -> Iterator[Hypothesis]:
         for step, one in zip(steps, np.eye(model.n), strict=True)
     ]
     J = np.stack(slopes, axis=1)
-    J = motor_forces(rows.result.prior, q, J).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
+    J = forces_at_motors(rows.result.prior, q, J).transpose(2, 0, 1, 3)  # (k + 1, T, n, 3)
     g = np.asarray(model.gravity[3:], float)
     size = float(np.linalg.norm(g))
     if size > 0:
@@ -347,7 +347,7 @@ def _of_time(rows: Rows) -> Iterator[Hypothesis]:
             )  # fmt: skip
     age = rows.time - 0.5
     each = list[Array]()
-    for j in motors_of(result.robot.model):
+    for j in motor_dofs(result.robot.model):
         D = np.zeros((count, n, 2))
         D[:, j, 0], D[:, j, 1] = rows.dq[:, j] * age, np.sign(rows.dq[:, j]) * age
         each.append(D)
@@ -374,7 +374,7 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
     result, (count, n) = rows.result, rows.y.shape
     names, sliding = result.robot.model.dof_names, bounds_of(result.robot.model).sliding
     predicted, plain_q = rows.predicted, rows.q.shape == rows.dq.shape
-    for j in motors_of(result.robot.model):
+    for j in motor_dofs(result.robot.model):
         name = names[j]
         p, v = predicted[:, j], rows.dq[:, j] / max(float(np.abs(rows.dq[:, j]).max()), 1e-300)
         load = np.abs(p)
@@ -486,7 +486,7 @@ def without_small_version(rows: Rows) -> Iterator[Explanation]:
     )  # fmt: skip
     slides = bounds_of(result.robot.model).sliding
     pairs = [
-        (a, b) for a, b in combinations(motors_of(result.robot.model), 2) if slides[a] == slides[b]
+        (a, b) for a, b in combinations(motor_dofs(result.robot.model), 2) if slides[a] == slides[b]
     ]
     every = np.broadcast_to(rows.y[:, None, :], (len(rows.y), n, n))
     R = stacked(np.concatenate([rows.W, every], axis=-1).transpose(1, 0, 2))

@@ -22,7 +22,7 @@ from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import Gains
 from kinetree.identify.lag import Lag
 from kinetree.identify.least_squares import Fit, Method
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.identify.physical import Estimate
 from kinetree.identify.plots import (
     MEASURED,
@@ -188,7 +188,7 @@ class Identification:
                 found[:, k], described[:, k],
             )
             for k, name in enumerate(model.dof_names)
-            if k in motors_of(model)
+            if k in motor_dofs(model)
         ]  # fmt: skip
 
     def predict(self, data: Recording, *, physical: bool = True) -> Array:
@@ -278,7 +278,7 @@ class Identification:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        names, motors = self.robot.model.dof_names, motors_of(self.robot.model)
+        names, motors = self.robot.model.dof_names, motor_dofs(self.robot.model)
         text, (f, density) = self.summary(), self.error_spectrum()
         plot_forces(self, folder / "forces.png")
         plot_parameters(self, folder / "parameters.png")
@@ -428,7 +428,7 @@ def force_rows(found: Identification) -> Table:
     rows = [
         [name, *(f"{x[k]:.4g}" for x in columns)]
         for k, name in enumerate(found.robot.model.dof_names)
-        if k in motors_of(found.robot.model)
+        if k in motor_dofs(found.robot.model)
     ]
     return header, rows
 
@@ -520,7 +520,7 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
         found: the result of `identify`.
         path: file for the figure; None: it is not saved.
     """
-    data, motors = found.test, motors_of(found.robot.model)
+    data, motors = found.test, motor_dofs(found.robot.model)
     predicted, error = found.predict(data), found.error()
     described = found.prior.inverse_dynamics(data.q, data.dq, data.ddq)
     unit = "N m or N" if "prismatic" in found.robot.model.joint_types else "N m"

@@ -28,7 +28,7 @@ from kinetree.identify.band import Band, bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import make_equations, silent_columns
 from kinetree.identify.least_squares import fit
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model import Model
@@ -197,7 +197,7 @@ def late_signs(data: Recording) -> Array:
 def rubbing_dofs(model: Model) -> list[int]:
     """Degrees of freedom with a measured force whose joints may have friction."""
     rubbing = {x.dofs[0] for x in model.joints if x.type in SCREW_TYPES}
-    return sorted(rubbing.intersection(motors_of(model)))
+    return sorted(rubbing.intersection(motor_dofs(model)))
 
 
 def find_time_constant(

@@ -22,7 +22,7 @@ from kinetree.base.tables import counted
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.model import JointFriction, Model
 
 FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
@@ -105,7 +105,7 @@ def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
 
 def _linear_beside_motors(model: Model, chosen: dict[str, AutoChoice]) -> dict[str, AutoChoice]:
     """The choices of a mechanism: laws with shapes act on motors, whose forces are measured."""
-    motors = motors_of(model)
+    motors = motor_dofs(model)
     single = model.constraints is not None and model.constraints.passive
     for joint in model.joints:
         choice = chosen.get(joint.name, "known")

@@ -31,7 +31,7 @@ from kinetree.model.units import entry_names
 from kinetree.robot import Robot
 
 
-def motors_of(model: Model) -> list[int]:
+def motor_dofs(model: Model) -> list[int]:
     """Degrees of freedom with a measured force: those of the motors, all of a tree."""
     constraints = model.constraints
     return list(range(model.n) if constraints is None else constraints.actuated)
@@ -39,14 +39,14 @@ def motors_of(model: Model) -> list[int]:
 
 def without_motor(model: Model) -> tuple[str, ...]:
     """Names of the entries of q, dq and tau of a mechanism's joints that have no motor."""
-    motors = motors_of(model)
+    motors = motor_dofs(model)
     joints = [x for x in model.joints if x.follows is None and not set(x.dofs) & set(motors)]
     dofs = [model.dof_names[k] for x in joints for k in x.dofs]
     coordinates = [model.coordinate_names[k] for x in joints for k in x.coords]
     return tuple(dict.fromkeys(dofs + coordinates))
 
 
-def motor_forces(robot: Robot, q: Array, r: Array) -> Array:
+def forces_at_motors(robot: Robot, q: Array, r: Array) -> Array:
     """Motor forces, (T, n, ...), with the effect of joint forces r, (T, n, ...); r of a tree.
 
     Args:
@@ -56,7 +56,7 @@ def motor_forces(robot: Robot, q: Array, r: Array) -> Array:
     """
     if robot.model.constraints is None:
         return r
-    constraints, motors = constraints_of(robot.model, "identify"), motors_of(robot.model)
+    constraints, motors = constraints_of(robot.model, "identify"), motor_dofs(robot.model)
     _, S = _split(robot, q)
     S_m, each = S[:, motors], r.reshape(len(r), robot.n, -1)
     weighted = S_m / np.array(constraints.weights, float)[:, None]
@@ -89,7 +89,7 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
         ModelError: the motors do not determine the motion.
     """
     check_sufficient(model, "identify")
-    motors = motors_of(model)
+    motors = motor_dofs(model)
     names = [model.dof_names[d] for d in motors]
     coords = bounds_of(model).coords[motors]
     if several := [name for name, x in zip(names, coords, strict=True) if x < 0]:
@@ -170,7 +170,7 @@ def closed_motion(
 def _closed_motion(
     robot: Robot, t: Array, q: Array, target: Array, dq: Array, ddq: Array
 ) -> tuple[Array, Array, Array]:
-    model, motors = robot.model, motors_of(robot.model)
+    model, motors = robot.model, motor_dofs(robot.model)
     q, Phi = _closed(robot, q, target)
     _check_closed(model, t, Phi)
     inverse, S = _split(robot, q)
@@ -211,7 +211,7 @@ def _check_closed(model: Model, t: Array, Phi: Array) -> None:
 
 def followed(robot: Robot, t: Array, target: Array) -> Array:
     """Positions near those of each sample, (T, nq), followed from the neutral one."""
-    model, motors = robot.model, motors_of(robot.model)
+    model, motors = robot.model, motor_dofs(robot.model)
     coords = bounds_of(model).coords[motors]
     q = np.array(robot.neutral(), float)
     unit = np.where(natural_units(model).sliding[motors], natural_units(model).length, 1.0)
@@ -231,7 +231,7 @@ def followed(robot: Robot, t: Array, target: Array) -> Array:
 
 def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:
     """Positions near q, (T, nq), with the motors at their targets, and what stays open, (T, m)."""
-    motors = motors_of(robot.model)
+    motors = motor_dofs(robot.model)
     coords = bounds_of(robot.model).coords[motors]
     Phi = np.asarray(robot.constraint_errors(q))
     for _ in range(const.CLOSING_STEPS):

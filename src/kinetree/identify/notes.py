@@ -24,7 +24,7 @@ from kinetree.identify.base import Base
 from kinetree.identify.findings import Finding, named, names_at
 from kinetree.identify.laws import PARTS, FrictionChoice
 from kinetree.identify.least_squares import Fit
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -312,7 +312,7 @@ def _readings(model: Model, parts: Sequence[Recording]) -> Iterator[Reading]:
         yield Reading(f"q of {names[a]!r} with the opposite sign", turned, None, (a,))
         both = [replace(x, tau=x.tau * sign) for x in turned]
         yield Reading(f"q and tau of {names[a]!r} with the opposite sign", both, None, (a,))
-    for a, b in combinations(motors_of(model), 2):
+    for a, b in combinations(motor_dofs(model), 2):
         order = np.arange(model.n)
         order[[a, b]] = b, a
         pair = f"{names[a]!r} and {names[b]!r}"

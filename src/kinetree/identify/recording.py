@@ -41,9 +41,9 @@ from kinetree.identify.findings import Finding
 from kinetree.identify.loops import (
     closed_motion,
     followed,
+    forces_at_motors,
     measured_at_motors,
-    motor_forces,
-    motors_of,
+    motor_dofs,
     without_motor,
 )
 from kinetree.identify.rates import Rates, apply_rates, choose_rates
@@ -248,7 +248,7 @@ def _with_loops(model: Model, data: Recording, start: tuple[Array, Array] | None
     Raises:
         InputError: the loops cannot be closed at a time, which the message has.
     """
-    robot, motors = Robot(model), motors_of(model)
+    robot, motors = Robot(model), motor_dofs(model)
     dq, ddq, tau = np.zeros((3, len(data), model.n))
     dq[:, motors], ddq[:, motors], tau[:, motors] = data.dq, data.ddq, data.tau
     if start is None:
@@ -258,7 +258,7 @@ def _with_loops(model: Model, data: Recording, start: tuple[Array, Array] | None
     q, dq, ddq = closed_motion(robot, data.t, unit_quaternions(model, q), data.q, dq, ddq)
     notes = data.notes
     if len(motors) > model.n - len(constraints_of(model, "identify").basis):
-        tau = motor_forces(robot, q, tau)
+        tau = forces_at_motors(robot, q, tau)
         notes += ("more motors than degrees of freedom: forces with which the motors strain the "
                   "mechanism without moving it are left out of tau",)  # fmt: skip
     return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model)

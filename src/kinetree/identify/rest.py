@@ -14,7 +14,7 @@ from kinetree.base.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.findings import Finding, named, names_at
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 
@@ -28,7 +28,7 @@ def without_rest(model: Model, data: Recording) -> Recording:
     still = still_joints(model, data)
     rest = np.asarray(still.all(axis=1))
     alone = np.where(still.all(axis=0), 0, (still & ~rest[:, None]).mean(axis=0))
-    measured = np.isin(np.arange(model.n), motors_of(model))  # others pause at dead centres
+    measured = np.isin(np.arange(model.n), motor_dofs(model))  # others pause at dead centres
     if np.any(often := measured & (alone > const.STICKING_SHARE)):
         joints = names_at(model.dof_names, often)
         text = (

@@ -31,7 +31,7 @@ from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import silent_columns
 from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
-from kinetree.identify.loops import motors_of
+from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording, some_parts
 from kinetree.identify.trials import (
     CANDIDATES,
@@ -89,7 +89,7 @@ def make_stretches(
         cutoff: of the low-pass of both sides, Hz, as in `bands_of`.
         armature, springs: as in `unknowns`.
     """
-    motors = motors_of(robot.model)
+    motors = motor_dofs(robot.model)
     beside: dict[str, FrictionChoice] = {
         x.name: "known" if x.dofs[0] in motors else "symmetric"
         for x in robot.model.joints
@@ -155,7 +155,7 @@ def choose_friction(
     """
     if not stretches:
         raise InputError("no recordings to choose friction from; expected one at least.")
-    motors = motors_of(robot.model)
+    motors = motor_dofs(robot.model)
     driven = [x for x in robot.model.joints if x.type in SCREW_TYPES and x.follows is None]
     sought = [x for x in driven if joints is None or x.name in joints]
     moving = [x for x in sought if any(np.any(s.dq[:, x.dofs[0]]) for s in stretches)]

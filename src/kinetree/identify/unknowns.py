@@ -35,7 +35,7 @@ from kinetree.identify.laws import (
     reference,
     shape_units,
 )
-from kinetree.identify.loops import motor_forces, motors_of
+from kinetree.identify.loops import forces_at_motors, motor_dofs
 from kinetree.model import GearedMotor, Joint, JointFriction, JointStribeck, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.friction import (
@@ -342,7 +342,7 @@ class Unknowns:
             for x, own in zip(joints, kept, strict=True)
         ]
         kept_friction = Robot(model.replace(joints=tuple(only))).friction_forces(dq)
-        return motor_forces(self.robot, q, kept_friction)
+        return forces_at_motors(self.robot, q, kept_friction)
 
     def values(self, model: Model) -> Array:
         """Values of the unknowns in a robot of this structure, (p,); shapes that it lacks are 0.
@@ -471,7 +471,7 @@ def unknowns(
     for k, x in enumerate(listed):
         if x.group == "link":
             columns.append((str(x), LINK_UNITS[x.kind[0]], [k]))
-    driven, motors = {rotor.joint for rotor in model.rotors}, motors_of(model)
+    driven, motors = {rotor.joint for rotor in model.rotors}, motor_dofs(model)
     for i, joint in enumerate(model.joints):
         if joint.type in SCREW_TYPES:
             first = layout.joint(i).start
@@ -515,7 +515,7 @@ def unknowns(
 def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
     """Joints whose measured force may have an offset, in the order of degrees of freedom."""
     own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
-    own = [x for x in own if x.dofs[0] in motors_of(model)]
+    own = [x for x in own if x.dofs[0] in motor_dofs(model)]
     names = [x.name for x in own]
     given: Mapping[str, bool] = (
         offsets if isinstance(offsets, Mapping) else dict.fromkeys(names, bool(offsets))

@@ -53,3 +53,12 @@ def agree(problem: optimal.Problem, q0: Any, **options: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
     np.testing.assert_allclose(found.plans.mu, expected.plans.mu, rtol=CLOSE)
     assert found.gap < CLOSE
+
+
+def check_plans() -> None:
+    """A search to its end, an arm of seven joints, and a robot with a free base."""
+    agree(arm(limits=8.0), np.array([0.3, -0.4]), iterations=60)
+    problem, q0 = bent_arm(steps=8)
+    agree(problem, q0, iterations=2)
+    problem, q0 = hopping()
+    agree(problem, q0, iterations=1)

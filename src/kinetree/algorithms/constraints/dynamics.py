@@ -400,16 +400,20 @@ def solvable(model: Model) -> Constraints:
     return constraints_of(model, "constrained dynamics")
 
 
-def check_sufficient(model: Model, name: str) -> None:
-    """Raise ModelError if the motors cannot make every motion; name: of a quantity of motors."""
+def check_sufficient(model: Model, name: str, consequence: str = "", way: str = "") -> None:
+    """Raise ModelError if the motors cannot make every motion; name: of a quantity of motors.
+
+    consequence, way: of the message, instead of those of a quantity.
+    """
     constraints = constraints_of(model, name)
     if not constraints.sufficient:
         motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
+        consequence = consequence or f"{name} has no answer for most motions"
+        way = way or "constrained_inverse_dynamics gives the nearest forces with their residual"
         raise ModelError(
             f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
-            f"constraints allow, so {name} has no answer for most motions. "
-            "constrained_inverse_dynamics gives the nearest forces with their residual; "
-            "robot.constrained(..., actuated=[...]) names more motors."
+            f"constraints allow, so {consequence}. robot.constrained({{}}, actuated=[...]) names "
+            f"more motors; {way}."
         )
 
 
