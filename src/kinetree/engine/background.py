@@ -43,10 +43,10 @@ class Job:
         """Compile the graph, and let all that wait for it take the code."""
         try:
             code = self.programs[0].code("float64")
-            with _lock:  # nothing joins from here on
+            with _lock:  # nothing joins from here on, and whoever finds no job finds the code
                 _jobs.pop(self.key, None)
-            for programs in self.programs[1:]:
-                programs.adopt("float64", code)
+                for programs in self.programs[1:]:
+                    programs.adopt("float64", code)
             for act in self.then:
                 act()
         finally:

@@ -87,7 +87,8 @@ def noise():
 
 
 def clock():
-    return lambda t, q, dq: -q * time.perf_counter()
+    began = time.perf_counter()
+    return lambda t, q, dq: -q * (time.perf_counter() - began)
 
 
 WITH_MEMORY = (late, latch, switch, integral, counter, noise, clock)
