@@ -68,6 +68,7 @@ def load(
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
     model: str | None = None,
+    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
 
@@ -92,6 +93,9 @@ def load(
             MJCF, loops of SDF); "none" leaves them out, and all joints of the tree move
             independently.
         model: name of the model, for an SDF world with several.
+        transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
+            URDF: simple, differential and four-bar ones; see `kt.Motor`. "none" reads rotor
+            inertias of single joints alone.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
@@ -99,6 +103,7 @@ def load(
     """
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
+    _check_choice("transmissions", transmissions)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
             "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
@@ -121,7 +126,8 @@ def load(
             arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    description = read(path, folders, mimic, arguments, floating, model, environment)
+    motors = transmissions == "file"
+    description = read(path, folders, mimic, arguments, floating, model, environment, motors)
     is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
     description = _changed(description, floating and not is_sdf, friction, constraints)
     return _reported(description, Path(path), folders, arguments, environment, strict)
@@ -141,6 +147,7 @@ def load_string(
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
     model: str | None = None,
+    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
 
@@ -157,7 +164,7 @@ def load_string(
         arguments, environment: as in `load`.
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
-        model: as in `load`.
+        model, transmissions: as in `load`.
 
     Returns:
         The robot. In messages and in `robot.report` the text is called "the text", with line and
@@ -169,16 +176,18 @@ def load_string(
 
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
+    _check_choice("transmissions", transmissions)
     content = _content(text)
     kind = _format(content, format)
     if kind != "sdf":
         _refuse_model(THE_TEXT, model)
     if kind != "xacro":
         refuse_arguments(THE_TEXT, arguments)
+    motors = transmissions == "file"
     if kind == "urdf":
-        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
+        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic, motors=motors)
     elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment, motors)
     elif kind == "mjcf":
         description = read_mjcf(THE_TEXT, folders=folders, text=content)
     else:
@@ -215,8 +224,9 @@ def read(
     floating: bool = False,
     model: str | None = None,
     environment: bool = False,
+    motors: bool = False,
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name; arguments as of `load`."""
+    """Read the records of a file, by the ending of its name; motors: transmissions="file"."""
     from kinetree.files.description.mjcf import read_mjcf
     from kinetree.files.description.sdf import read_sdf
     from kinetree.files.description.source import MissingFileError, path_text
@@ -239,7 +249,7 @@ def read(
             _refuse_model(place.name, model)
         if ending in URDF:
             return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
-                             environment=environment)  # fmt: skip
+                             environment=environment, motors=motors)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
             return read_mjcf(path, folders=folders)

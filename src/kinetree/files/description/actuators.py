@@ -80,7 +80,7 @@ class Actuator:
         """Make a motor: force = u.
 
         Args:
-            joint: name of the joint, or points.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             gear: force at the joint for a unit of control, N m or N.
             delay: time between a control and its first effect, s.
             control_range: least and most control, in its unit.
@@ -106,7 +106,7 @@ class Actuator:
         """Make a position servo: force = kp (u - x) - kd v.
 
         Args:
-            joint: name of the joint, or points.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kp: stiffness, N m/rad or N/m, 0 or more.
             kd: damping, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's position to that of the joint.
@@ -141,7 +141,7 @@ class Actuator:
         """Make a velocity servo: force = kd (u - v).
 
         Args:
-            joint: name of the joint, or points.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kd: gain, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's speed to that of the joint.
             delay: time between a control and its first effect, s.
@@ -171,7 +171,7 @@ class Actuator:
         """Make a damper: force = -kd u v, with a control u of 0 or more.
 
         Args:
-            joint: name of the joint, or points.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kd: damping for a control of 1, N m s/rad or N s/m, 0 or more.
             gear: ratio of the damper's speed to that of the joint.
             control_range: least and most control, 0 or more, dimensionless.
@@ -209,7 +209,7 @@ class Actuator:
         force = kp (a - x) - kd v.
 
         Args:
-            joint: name of the joint, or points.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kp: stiffness, N m/rad or N/m, 0 or more.
             kd: damping, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's position to that of the joint.
