@@ -198,6 +198,30 @@ def test_sensitivities_are_differences_of_motions():
     )
 
 
+METHODS = "euler rk4 semi_implicit_euler implicit implicitfast".split()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("knee", [kt.Friction(0.1), kt.Friction(0.1, 0.2)])
+def test_sensitivities_of_fixed_steps_are_differences_of_their_motions(method, knee):
+    law = kt.Friction(0.4, 1.0, stribeck=kt.Stribeck(1.4, 0.3), presliding=kt.LuGre(300.0, 5.0))
+    robot = arm(law, knee)
+    run = {"duration": 0.1, "dt": 1e-3, "method": method, "limits": "ignore"}
+
+    def end(q=0.0, dq=0.0, tau=0.0):
+        at = [0.8 + q, 0.2], [0.1 + dq, 3.0]
+        return robot.simulate(*at, tau=[tau, 1.5], **run)
+
+    slopes = robot.sensitivities(
+        [0.8, 0.2], [0.1, 3.0], tau=[0, 1.5], wrt=("q0", "dq0", "tau"), **run
+    )
+    for key, name in (("q", "q0"), ("dq", "dq0"), ("tau", "tau")):
+        sides = [end(**{key: s * 1e-6}) for s in (1, -1)]
+        rows = [np.concatenate([x.q[-1], x.dq[-1]]) for x in sides]
+        by = (rows[0] - rows[1]) / 2e-6
+        assert slopes.by(name)[-1][:, 0] == pytest.approx(by, rel=1e-5, abs=1e-7)
+
+
 def test_an_elastic_joint_with_lugre_has_the_hysteresis_of_a_gear():
     """Slow torques on a held link: the deflection depends on the way, and stores no more."""
     gear = block(kt.Friction(), armature=1.0).with_elastic_joint("slide", 2000.0, motor_inertia=0.1)
@@ -281,7 +305,7 @@ def test_what_knows_no_friction_state_refuses_it():
     calls = [
         lambda: robot.step([0], [0], [0], dt=1e-3),
         lambda: robot.compile("step_rk4"),
-        lambda: robot.sensitivities([0], duration=0.1, method="rk4"),
+        lambda: robot.sensitivities([0], duration=0.1, method="rk4", wrt="friction"),
         lambda: robot.with_drives({"slide": kt.Drive(efficiency=0.8)}),
         lambda: block(kt.Friction()).simulate([0], duration=0.1, friction_state=[0.0]),
         lambda: robot.simulate([0], duration=0.1, friction_state=[0.0, 0.0]),
