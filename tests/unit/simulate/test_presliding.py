@@ -14,6 +14,7 @@ LUGRE = kt.Friction(
 )
 
 FREE = kt.Friction()
+SOFT = kt.Friction(0.1, 0.5, presliding=kt.LuGre(200.0, 1.0))
 
 
 def block(friction=LUGRE, **more):
@@ -153,6 +154,45 @@ def test_a_run_goes_on_from_its_friction_state():
     state = [half.meta["friction_state"]["slide"][-1]]
     rest = robot.simulate(half.q[-1], half.dq[-1], duration=0.1, friction_state=state, **options)
     assert rest.q[-1] == pytest.approx(whole.q[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_files_keep_the_friction_state(tmp_path, ending):
+    robot = arm(SOFT, SOFT)
+    run = robot.simulate([0.3, 0.1], duration=0.05, dt=1e-3, method="rk4", limits="ignore")
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"run.{ending}"
+    getattr(kt.motion, f"write_{ending}")(run, path)
+    again = kt.motion.read(path, robot)
+    assert {*again.meta["friction_state"]} == {"hip", "knee"}
+    for name, z in run.meta["friction_state"].items():
+        assert (again.meta["friction_state"][name] == z).all()
+    state = [z[-1] for z in again.meta["friction_state"].values()]
+    options = {"duration": 0.01, "dt": 1e-3, "method": "rk4", "limits": "ignore"}
+    ends = [
+        robot.simulate(x.q[-1], x.dq[-1], friction_state=state, **options).q[-1]
+        for x in (run, again)
+    ]
+    assert (ends[0] == ends[1]).all()
+
+
+def test_a_batch_keeps_its_friction_states_and_is_drawn(tmp_path):
+    robot = arm(SOFT)
+    q0 = np.array([[0.3, 0.1], [0.5, 0.2], [-0.4, 0.3]])
+    run = robot.simulate(q0, duration=0.05, dt=1e-3, method="rk4", limits="ignore")
+    kt.motion.write_npz(run, tmp_path / "runs.npz")
+    again = kt.motion.read(tmp_path / "runs.npz", robot)
+    assert (again.meta["friction_state"]["hip"] == run.meta["friction_state"]["hip"]).all()
+    one = run.rollout(1)
+    assert (one.meta["friction_state"]["hip"] == run.meta["friction_state"]["hip"][:, 1]).all()
+    kt.motion.write_csv(one, tmp_path / "one.csv")
+    assert "friction_state:hip" in (tmp_path / "one.csv").read_text().splitlines()[0]
+    for motion in (run, one):
+        assert "deflection of bristles" in {x.title for x in kt.motion.plot(motion).charts}
+    with pytest.raises(kt.KinetreeError, match="needs a simulation of friction with presliding"):
+        smooth = arm(FREE).simulate([0.1, 0.1], duration=0.01)
+        kt.motion.plot(smooth, panels=["friction_state"])
 
 
 def test_rollouts_mix_joints_that_stick_and_joints_that_bend():
