@@ -2,11 +2,15 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.joints.presliding import bend
+from kinetree.engine import Port, interpret, jacobian, trace
 from kinetree.scalars import sin
+from precise_robots import precise
 
 S, C, COULOMB, STATIC, SPEED, VISCOUS = 1e5, 316.0, 1.0, 1.5, 1e-3, 0.4  # Canudas and others, 1995
 LUGRE = kt.Friction(
@@ -154,6 +158,31 @@ def test_a_run_goes_on_from_its_friction_state():
     state = [half.meta["friction_state"]["slide"][-1]]
     rest = robot.simulate(half.q[-1], half.dq[-1], duration=0.1, friction_state=state, **options)
     assert rest.q[-1] == pytest.approx(whole.q[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("h", [None, 1e-3])
+def test_slopes_of_bristles_against_fifty_digits(h):
+    law = kt.Friction(
+        0, (1.0, 0.8), stribeck=kt.Stribeck((1.5, 1.2), 0.3), presliding=kt.LuGre(300, 5)
+    )
+    model = arm(law, kt.Friction(0, 0.5, presliding=kt.Dahl(100.0, 1.5))).model
+
+    def bent(dq, z, model=model):
+        found = bend(model, dq, z, h)
+        return np.concatenate([found.forces, found.rates])
+
+    graph = trace(bent, [Port("dq", (2,)), Port("z", (2,))], [("f", ())])
+    state = np.array([0.21, -0.34]), np.array([1.3e-3, 2.1e-3])
+    slopes = interpret(jacobian(graph), *state)
+    with mpmath.workdps(50):
+        exact, step = precise(model), mpmath.mpf(10) ** -18
+        at = [np.array([mpmath.mpf(x) for x in part], object) for part in state]
+        for k, slope in enumerate(slopes):
+            for j in range(2):
+                unit = np.eye(2, dtype=int)[j] * step
+                sides = [bent(*at[:k], at[k] + s * unit, *at[k + 1 :], exact) for s in (1, -1)]
+                by = ((sides[0] - sides[1]) / (2 * step)).astype(float)
+                assert slope[:, j] == pytest.approx(by, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
