@@ -32,7 +32,7 @@ def main() -> int:
         console = Console(width=140)  # a log has no width of its own
     older = [read_rows(path) for path in options.compare]
     if len(older) == 2:
-        return show_worse(*older, console)
+        return show_worse(older[0], older[1], console)
     record = Record(machine.describe(), quick=options.quick)
     questions = [
         (question, robot)
