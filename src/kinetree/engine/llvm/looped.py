@@ -42,7 +42,6 @@ def emit_program(
         parts += [emit_operand(name, x, write=write) for x in operands(ports, dtype, lanes)]
     parts += [StatesLoop(shell, name, dtype, lanes).text(), _one(program, name, dtype)]
     parts.append("\n".join(declarations(dtype, lanes)) + "\n")
-    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
     return "\n".join(parts)
 
