@@ -140,6 +140,11 @@ class Graph:
         """Return the nodes that are loops, in their order."""
         return [i for i, node in enumerate(self.nodes) if node.op == "repeat"]
 
+    def everywhere(self) -> set[str]:
+        """Return the operations that occur in the graph and in its loops."""
+        inside = [self.nodes[i].sweep.graph.everywhere() for i in self.repeats()]
+        return {node.op for node in self.nodes}.union(*inside)
+
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
         """Return a plain graph of other nodes between the same ports."""
         return Graph(tuple(nodes), self.inputs, self.outputs, results)

@@ -212,6 +212,7 @@ class GraphCode:
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}
+        self.loop_name = name  # with which the functions of loops begin
         self.handed: dict[int, list[tuple[str, int]]] = {}  # value -> where loops expect it
         for node, frame in self.loops.items():
             carried = self.nodes[node].sweep.carried
@@ -304,8 +305,8 @@ class GraphCode:
         elif node.op == "carried":
             yield moves.load(i, self.loops[node.args[0]], node.place[1])
         elif node.op == "repeat":
-            name, frame = self.words["name"], self.loops[i]
-            yield f"  call void @{name}_{frame[1:]}_{self.lanes}(ptr {frame})"
+            frame = self.loops[i]
+            yield f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})"
         elif node.op != "const":
             yield self.statement(i)
             if i in self.slots:
