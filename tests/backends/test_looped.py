@@ -40,7 +40,7 @@ def both(monkeypatch, model, name, **options):
 
 def of_quantity(name, q, dq, third):
     """The arguments that a quantity takes."""
-    arguments = {"gravity_forces": (q,), "mass_matrix": (q,)}
+    arguments = dict.fromkeys(("gravity_forces", "mass_matrix", "inverse_mass_matrix"), (q,))
     arguments |= dict.fromkeys(("coriolis_forces", "coriolis_matrix", "mass_matrix_rate"), (q, dq))
     return arguments.get(name, (q, dq, third))
 

@@ -18,9 +18,10 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.tiles import factor_in_tiles
 from kinetree.algorithms.tree import Pair, Step, Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.pieces import piece
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
@@ -92,6 +93,9 @@ def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
 def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
     n = tree.model.n
+    if is_recording():  # of a large robot, as pieces
+        made = factor_in_tiles(tree_mass_matrix(tree))
+        return mirrored_half(made.solve_outward(made.solve_inward(np.eye(n, dtype=int))))
     return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
 
 
