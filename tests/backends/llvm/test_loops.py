@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from llvm_harness import Compiled, host, same_bits
 
-from kinetree import threads
-from kinetree.engine import Kernel, Rollout, interpret, interpret_run
+from kinetree import scalars, threads
+from kinetree.base.repeat import repeated
+from kinetree.engine import Kernel, Port, Rollout, interpret, interpret_run, optimise, trace
 from kinetree.engine import rollout as module
 from kinetree.engine.compiler.recorder import recorded
 from sweeps import (
@@ -79,6 +80,24 @@ def test_code_of_a_loop_comes_from_the_cache(folder):
 def test_no_more_than_so_many_rounds(rounds):
     kernel = Kernel(solve_graph(rounds), "solve")
     both(kernel, kernel.graph, problems(9))
+
+
+def test_a_long_round_comes_in_parts():
+    def long_round(carried, fixed):
+        x = carried[1:]
+        for k in range(1300):
+            x = scalars.sqrt(x + fixed[k % 2])
+        return np.array([carried[0] - 1, *x])
+
+    def function(start, fixed):
+        return repeated(long_round, 9, np.array([3, *start]), fixed)
+
+    graph = optimise(trace(function, [Port("start", (2,)), Port("fixed", (2,))]))
+    arrays = np.random.default_rng(5).uniform(1, 2, (2, 9, 2))
+    kernel = Kernel(graph, "long")
+    assert "part1" in kernel.ir
+    both(kernel, graph, arrays)
+    both(kernel, graph, arrays[:, 0])
 
 
 def test_tables_of_pieces():
