@@ -35,9 +35,9 @@ CASES = {
 
 def both(function, graph, arrays):
     """Compare the results of a function with those of the interpreter."""
-    found = function(*arrays)
-    found = found if isinstance(found, tuple | list) else (found,)
-    for a, b in zip(found, interpret(graph, *arrays), strict=True):
+    computed = function(*arrays)
+    computed = computed if isinstance(computed, tuple | list) else (computed,)
+    for a, b in zip(computed, interpret(graph, *arrays), strict=True):
         assert same_bits(np.asarray(a), b)
 
 
@@ -116,12 +116,12 @@ def assert_same(a, b):
 @pytest.mark.parametrize("count", [1, 7, 8, 37])
 def test_rollouts_with_loops_in_their_rate(count):
     program = stepping()
-    found, expected, alone = (make_run(program, count) for _ in range(3))
+    computed, expected, alone = (make_run(program, count) for _ in range(3))
     loop = Rollout(program)
     with threads(2):
-        loop.run(found)
+        loop.run(computed)
     interpret_run(program, expected)
-    assert_same(found, expected)
+    assert_same(computed, expected)
     for k in range(count):
         loop.run(module.some_rollouts(alone, slice(k, k + 1)))
     assert_same(alone, expected)
