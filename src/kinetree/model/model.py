@@ -132,6 +132,8 @@ class Model:
         m, com, I_com = self.base
         object.__setattr__(self, "base", (m, frozen(com), frozen(I_com)))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        if self.contacts is not None:
+            check_places(self.contacts, self.frames, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
@@ -437,16 +439,6 @@ class Model:
     def motor_matrix(self) -> Array:
         """N, (k, n): rates of the motors over those of the joints; tau = N^T of their forces."""
         return motor_matrix(self.motors, self.n)
-
-    def with_contacts(self, contacts: Contacts | None) -> "Model":
-        """Return the same robot with other contacts.
-
-        Args:
-            contacts: points that may touch, and the ground; None: no contacts.
-        """
-        if contacts is not None:
-            check_places(contacts, self.frames, self.name)
-        return self.replace(contacts=contacts)
 
     def with_drives(self, drives: Mapping[str, Drive | None]) -> "Model":
         """Return the same robot with drives at some joints added, replaced, or removed (None).
