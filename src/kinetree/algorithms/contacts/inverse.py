@@ -1,0 +1,593 @@
+"""Inverse dynamics with contacts: joint forces and contact forces within the friction cones.
+
+A motion needs the generalised forces r = M ddq + h. Motors and contacts make them,
+
+    r = tau + J^T f + e
+
+with tau zero in the rows without a motor (a free base), f_k in the cone |f_t| <= mu f_n of its
+contact, and e zero where there is a motor. e is what is missing. The forces are those that
+
+    first minimise  e^T M_u^-1 e           M_u: the block of M of the rows without motor
+    then            |f|^2 + effort |tau|^2
+
+M_u^-1 weighs moments and forces of a base as Gauss' principle does: the result does not depend on
+where the frame of the base is.
+
+With x = (f_n, f_t / mu) each cone is that of Lorentz, x_0 >= |x_1|, also for mu = 0. The convex
+problem is solved by a primal-dual interior-point method with Nesterov and Todd's scaling and
+Mehrotra's corrector (Vandenberghe, "The CVXOPT linear and quadratic cone program solvers", 2010). A
+feasible motion meets e = 0 to rounding. Where its multipliers grow beyond MAX_MULTIPLIER, which
+they do without bound if no forces make the motion, the problem starts again with e^T M_u^-1 e
+weighted by 1 / SOFTNESS. A round has the same operations for every state.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.contacts.ground import touching as touched
+from kinetree.algorithms.frame_motion import body_walk
+from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
+from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+from kinetree.algorithms.mass_matrix import tree_mass_matrix
+from kinetree.algorithms.task_space import not_negative
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.options import numbers
+from kinetree.base.repeat import repeated
+from kinetree.base.tables import number, text_table
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import ContactRim, Contacts
+from kinetree.model.elastic import motor_rows
+from kinetree.model.inputs import Wrenches, coordinates, rates
+from kinetree.model.model import Frame
+from kinetree.model.quantity import Make, Quantity, Result
+from kinetree.model.units import units
+from kinetree.scalars import Scalar, absolute, clip, maximum, minimum, sqrt, where
+from kinetree.spatial import cross
+from kinetree.spatial.matrices import factor, solve, solve_inward
+
+NAME = "contact_inverse_dynamics"
+ROUNDS = 80  # 8 to 16 are usual; motions without solution take up to 50
+TOLERANCE = 1e-11  # of optimality; all quantities are scaled to the size of 1
+SOFTNESS, SOFT_TOLERANCE = 1e-6, 1e-10  # of motions that no forces make
+MAX_MULTIPLIER = 1e5  # of a motion that counts as feasible
+RIDGE = 1e-13  # of the equations of a motion that contacts act on in fewer directions
+TO_BOUNDARY = 0.99  # share of the way to the boundary of a cone that a round takes at most
+MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
+MIN_EXCESS = 1e-6  # N, that a message names
+TINY = 1e-150  # scale of a motion that needs no forces
+
+
+@dataclass(frozen=True, eq=False)
+class GroundForces:
+    """Joint forces and contact forces of a motion, each contact force within its friction cone.
+
+    Args:
+        model: the robot.
+        motion: q, dq and ddq.
+        tau: joint forces, shape (..., n), N m or N; 0 in rows without a motor.
+        forces: of the ground onto each contact, in {s}, shape (..., c, 3), N.
+        residual: generalised forces that are missing, shape (..., n), N m or N; 0 in rows with a
+            motor, and to rounding where the motion is feasible.
+        shortfall: size of the residual as a share of what the rows without motor need, both
+            weighted by M_u^-1, shape (...); 0: feasible, 1: the contacts help nothing.
+        excess: how far the forces would have to leave each friction cone so that the motion becomes
+            feasible by the least change of the forces, shape (..., c), N.
+        optimality: duality gap and errors of the equations that the solver reached, all scaled to
+            the size of 1, shape (...).
+    """
+
+    model: Model
+    motion: tuple[Any, Any, Any]
+    tau: Array
+    forces: Array
+    residual: Array
+    shortfall: Array
+    excess: Array
+    optimality: Array
+
+    @property
+    def feasible(self) -> Array:
+        """True where forces within the cones make the motion, shape (...)."""
+        return np.asarray(self.shortfall) < MAX_SHORTFALL
+
+    @property
+    def converged(self) -> Array:
+        """True where the solver reached its tolerance, shape (...)."""
+        return np.asarray(self.optimality) <= SOFT_TOLERANCE
+
+    def verdict(self) -> str:
+        """What keeps one motion from being feasible, as a sentence; empty if nothing does."""
+        if np.ndim(self.shortfall):
+            raise InputError("the forces are of many states; choose one: forces[0].verdict().")
+        if self.feasible:
+            return ""
+        units_of, row = units(self.model, "tau"), int(np.argmax(np.abs(self.residual)))
+        missing = (
+            f"no forces within the friction cones make this motion: "
+            f"{float(self.residual[row]):.4g} {units_of[row]} are missing at "
+            f"{self.model.dof_names[row]!r}"
+        )
+        names = contacts_of(self.model, NAME).names
+        leaving = [k for k in np.argsort(-self.excess) if self.excess[k] > MIN_EXCESS]
+        if not leaving:
+            return f"{missing}. No forces of the touching contacts, in or out of cones, make it."
+        contacts = ", ".join(f"{names[k]!r} by {float(self.excess[k]):.4g} N" for k in leaving)
+        return f"{missing}. To make it, forces would leave the cones of {contacts}."
+
+    def __getitem__(self, state: Any) -> "GroundForces":
+        results = {x: getattr(self, x)[state] for x in ContactTerms._fields}
+        shape = np.shape(self.shortfall)
+        motion = [np.broadcast_to(x, (*shape, np.shape(x)[-1]))[state] for x in self.motion]
+        return GroundForces(self.model, (motion[0], motion[1], motion[2]), **results)
+
+    def __str__(self) -> str:
+        names = contacts_of(self.model, NAME).names
+        if np.ndim(self.shortfall):
+            count, feasible = np.size(self.shortfall), int(self.feasible.sum())
+            return f"forces of {', '.join(names)} in {count} states, {feasible} of them feasible"
+        rows = [[name, *map(number, f)] for name, f in zip(names, self.forces, strict=True)]
+        lines = text_table([["contact", "x / N", "y / N", "z / N"], *rows])
+        return "\n".join([*lines, *filter(None, [self.verdict()])])
+
+
+class ContactTerms(NamedTuple):
+    """The results of `GroundForces`, over any scalars."""
+
+    tau: Array
+    forces: Array
+    residual: Array
+    shortfall: Any
+    excess: Array
+    optimality: Any
+
+
+def contact_inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    contacts: Sequence[str] | ArrayLike | None = None,
+    actuated: Sequence[str] | None = None,
+    effort: float = 0,
+) -> GroundForces:
+    """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
+
+    Args:
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N; None: no wrench.
+        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,); None: all.
+        actuated: names of the degrees of freedom with a motor; None: all but free joints.
+        effort: weight of |tau|^2 beside |f|^2, 1/m^2.
+    """
+    without_constraints(model, f"algorithms.{NAME}")
+    known = contacts_of(model, NAME)
+    state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    motors, weight = motor_rows(model, actuated), checked_effort(model, actuated, effort)
+    tree = book_tree(model, state[0], F_ext)
+    points = touches(tree, known, [model.frame(x.link) for x in known.points])
+    terms = tree_contact_forces(
+        tree, points, motors, state[1:], touching_mask(model, contacts),
+        friction=known.frictions, effort=weight,
+    )  # fmt: skip
+    return GroundForces(model, state, *(np.asarray(x, float) for x in terms))
+
+
+def touching_mask(model: Model, contacts: Any) -> Any:
+    """1 for each contact that touches and 0 for the others, shape (..., c), of numbers or a tensor.
+
+    Args:
+        model: the robot.
+        contacts: names, or 1 and 0 (True and False) for each; None: all touch.
+    """
+    names = contacts_of(model, NAME).names
+    if contacts is None:
+        return np.ones(len(names))
+    if isinstance(contacts, list | tuple) and all(isinstance(x, str) for x in contacts):
+        for x in contacts:
+            if x not in names:
+                raise InputError(
+                    f"contacts has {x!r}; expected names of contacts of {model.name!r}: "
+                    f"{', '.join(names)}."
+                )
+        return np.array([float(x in contacts) for x in names])
+    if not isinstance(contacts, list | tuple | np.ndarray):
+        return contacts  # a tensor is not looked at
+    mask = numbers(contacts, "contacts", f"1 or 0 for each of {', '.join(names)}")
+    if mask.shape[-1:] != (len(names),) or not np.isin(mask, (0, 1)).all():
+        raise InputError(
+            f"contacts has shape {mask.shape} and values from {mask.min(initial=0):g} to "
+            f"{mask.max(initial=0):g}; expected shape (..., {len(names)}) of 1 (touches) and 0, "
+            f"for {', '.join(names)}."
+        )
+    return mask
+
+
+def checked_effort(model: Model, actuated: Sequence[str] | None, effort: float) -> float | None:
+    """The weight of |tau|^2, None if it is 0; raise InputError if nothing decides the forces."""
+    weight = not_negative(effort, "effort")
+    if weight == 0 and len(motor_rows(model, actuated)) == model.n:
+        raise InputError(
+            f"all degrees of freedom of {model.name!r} have motors, which make every motion "
+            "without contact forces. Name those with a motor with actuated=[...], or give effort, "
+            "the weight of the joint forces beside the contact forces."
+        )
+    return weight or None
+
+
+class Touch(NamedTuple):
+    """A contact at a state: gap in m, axes (normal, two tangents) as rows, J of its point."""
+
+    gap: Scalar
+    axes: Array
+    J: Array
+
+
+def contacts_of(model: Model, name: str) -> Contacts:
+    """The contacts of a robot; raise InputError if it has none."""
+    if model.contacts is None:
+        raise InputError(
+            f"{model.name!r} has no contacts, which {name} needs. Add them with "
+            "robot.with_contacts(feet=[...], ground=...)."
+        )
+    return model.contacts
+
+
+def touches(tree: Tree, contacts: Contacts, places: Sequence[Frame]) -> list[Touch]:
+    """Every contact at a state; `places` are the frames that they are given in, in the tree's."""
+    result = []
+    for contact, place in zip(contacts.points, places, strict=True):
+        body = body_walk(tree, place)
+        R, origin = body.T_sb[:3, :3], body.T_sb[:3, 3]
+        axis = R @ np.array(contact.axis) if isinstance(contact, ContactRim) else np.zeros(3, int)
+        position = R @ np.array(contact.position) + origin
+        (phi, normal), point = touched(contacts.ground, contact, position, axis)
+        turning, moving = R @ body.J[:3], R @ body.J[3:]
+        columns = zip(turning.T, moving.T, strict=True)
+        J = np.array([v + cross(w, point - origin) for w, v in columns]).T
+        axes = np.array([normal, *tangents(normal)])
+        result.append(Touch(phi, axes, axes @ J))
+    return result
+
+
+def tangents(normal: Array) -> tuple[Array, Array]:
+    """Two unit vectors across a unit normal (Duff et al., J. Computer Graphics 6, 2017)."""
+    x, y, z = normal
+    side = where(z, 1, -1)
+    a = -1 / (side + z)
+    b = x * y * a
+    first = np.array([1 + side * x * x * a, side * b, -side * x])
+    return first, np.array([b, side + y * y * a, -y])
+
+
+def tree_contact_forces(
+    tree: Tree,
+    points: Sequence[Touch],
+    motors: Sequence[int],
+    motion: tuple[Array, Array],
+    touching: Array,
+    *,
+    friction: Sequence[Scalar],
+    effort: Scalar | None = None,
+) -> ContactTerms:
+    """Forces of a motion, over a Tree.
+
+    Args:
+        points: the contacts.
+        motors: degrees of freedom with a motor.
+        motion: dq and ddq, (n,) each.
+        touching: 1 for a contact that may push, else 0, (c,).
+        friction: mu of each contact.
+        effort: weight of |tau|^2 beside |f|^2, 1/m^2; None: 0.
+    """
+    n, K = tree.model.n, len(points)
+    bare = [k for k in range(n) if k not in motors]
+    r = tree_inverse_dynamics(tree, *motion)
+    J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 K, n)
+    M_u = factor(tree_mass_matrix(tree)[np.ix_(bare, bare)], None)
+    roots = np.array([sqrt(d) for d in M_u.D])
+    G = solve_inward(M_u, J[:, bare].T) / roots[:, None]  # G f = s is J_u^T f = r_u, weighted
+    s = solve_inward(M_u, r[bare]) / roots
+    mu = np.array([1, 1, 1] * K, object)
+    mu[1::3] = mu[2::3] = list(friction)
+    problem = ConeProblem(G * mu, s, *_costs(J, r, list(motors), mu, effort), 1 - touching)
+    f_hat, optimality = solved(problem)
+    f = f_hat * mu * np.repeat(touching, 3)
+    missing = r - J.T @ f
+    short = s - G @ f
+    residual = np.array([missing[k] if k in bare else 0 for k in range(n)])
+    tau = np.array([0 if k in bare else missing[k] for k in range(n)])
+    forces = np.array([x.axes.T @ f[3 * k : 3 * k + 3] for k, x in enumerate(points)])
+    shortfall = sqrt((short @ short) / (s @ s + TINY))
+    # the least change of the forces that would make the motion, without regard to the cones
+    needed = f + G.T @ solve(factor(_with_ridge(G @ G.T, SOFTNESS**2), None), short)
+    excess = [_outside(needed[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
+    return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
+
+
+def _costs(
+    J: Array, r: Array, motors: list[int], mu: Array, effort: Scalar | None
+) -> tuple[Array, Array]:
+    """P and c of x^T P x / 2 - c^T x, which is half of |f|^2 + effort |tau|^2 less a constant."""
+    if effort is None:
+        return mu * mu, np.zeros(len(mu), int)
+    J_m = J[:, motors] * mu[:, None]
+    P = np.diag(mu * mu) + J_m @ J_m.T * effort
+    return P, J_m @ r[motors] * effort
+
+
+def _with_ridge(A: Array, share: float) -> Array:
+    """A + share of its mean diagonal entry on the diagonal; TINY where A is zero."""
+    size = np.trace(A) / max(1, len(A)) * share + TINY
+    return A + np.eye(len(A), dtype=int) * size
+
+
+def _outside(f: Array, mu: Scalar) -> Scalar:
+    """Distance of a force (normal, two tangents) from its cone, N."""
+    across = sqrt(f[1] * f[1] + f[2] * f[2])
+    beside = (across - mu * f[0]) / sqrt(1 + mu * mu)
+    to_tip = sqrt(f @ f)
+    return where(-f[0] - mu * across, to_tip, maximum(beside, 0))
+
+
+class ConeProblem(NamedTuple):
+    """Minimise x^T P x / 2 - c^T x with A x = b, each three of x in the cone of Lorentz.
+
+    P: (3 K, 3 K), or its diagonal, (3 K,). idle: 1 for a cone whose x is zero, (K,); the columns of
+    A, and of P beside the diagonal, are zero there.
+    """
+
+    A: Array
+    b: Array
+    P: Array
+    c: Array
+    idle: Array
+
+
+def solved(problem: ConeProblem) -> tuple[Array, Scalar]:
+    """x, (3 K,), and the optimality that was reached, where all scales are 1.
+
+    optimality: the largest of the duality gap and of the errors of the equations.
+    """
+    A, b, P, c, idle = problem
+    (m, N), diagonal = A.shape, P if P.ndim == 1 else np.diag(P)
+    scale_A = sqrt((A * A).sum() / max(1, m) + TINY)
+    scale_P = diagonal.sum() / N + TINY
+    scale_b = sqrt(b @ b + TINY) + sqrt(c @ c) * scale_A / scale_P
+    scale_x = scale_b / scale_A
+    c = c / (scale_P * scale_x)
+    # a cost of its normal force keeps an idle contact at zero in few rounds
+    c = np.array([x - (idle[k // 3] if k % 3 == 0 else 0) for k, x in enumerate(c)])
+    fixed = np.concatenate([(A / scale_A).ravel(), b / scale_b, (P / scale_P).ravel(), c])
+    middle = np.array([1, 0, 0] * (N // 3))
+    carried = np.concatenate([[1, 1, 1], middle, middle, np.zeros(m, int)])
+    last = repeated(newton_round(m, N, P.ndim == 2), ROUNDS, carried, fixed)
+    return last[3 : 3 + N] * scale_x, last[2]
+
+
+def newton_round(m: int, N: int, dense: bool) -> Callable[[Array, Array], Array]:
+    """A round: a step from (open, exact, optimality, x, z, y) towards the solution.
+
+    z are the forces of the cones and y the multipliers of A x = b:
+    P x - c + A^T y - z = 0, x and z in the cones, x^T z = 0. exact: 1, or 0 where A x = b + e is
+    solved with e = SOFTNESS y.
+
+    Args:
+        m: rows of A.
+        N: length of x.
+        dense: P is a matrix; otherwise a diagonal.
+    """
+    cones = [slice(k, k + 3) for k in range(0, N, 3)]
+    blocks = [slice(0, N)] if dense else cones
+
+    def sweep(carried: Array, fixed: Array) -> Array:
+        exact, (x, z, y) = carried[1], np.split(carried[3:], [N, 2 * N])
+        A, b, P, c = np.split(fixed, np.cumsum([m * N, m, N * N if dense else N]))
+        A, P = A.reshape(m, N), P.reshape(N, N) if dense else np.diag(P)
+        softness = (1 - exact) * SOFTNESS
+
+        def errors(x: Array, z: Array, y: Array) -> tuple[Array, Array]:
+            return A @ x - b - y * softness, P @ x - c + A.T @ y - z
+
+        primal, dual = errors(x, z, y)
+        scalings = [Scaling(x[i], z[i]) for i in cones]
+        H = P + _block_diagonal([w.inverse_square() for w in scalings])
+        factors = [(i, factor(H[i, i], None)) for i in blocks]
+        over_H = np.concatenate([solve(of, A.T[i]) for i, of in factors])  # H^-1 A^T, (N, m)
+        ridge = softness + RIDGE
+        S = factor(A @ over_H + np.eye(m, dtype=int) * ridge, None)
+
+        def direction(forces: Array) -> tuple[Array, Array, Array]:
+            g = forces - dual - z
+            by_g = np.concatenate([solve(of, g[i]) for i, of in factors])
+            dy = solve(S, A @ by_g + primal)
+            dx = by_g - over_H @ dy
+            return dx, P @ dx + A.T @ dy + dual, dy  # dz so that the dual error vanishes
+
+        def length(dx: Array, dz: Array) -> Scalar:
+            """The longest step, 1 at most, that leaves all cones by no more than TO_BOUNDARY."""
+            steepest: Any = TO_BOUNDARY
+            for i in cones:
+                steepest = maximum(
+                    steepest, maximum(_steepness(x[i], dx[i]), _steepness(z[i], dz[i]))
+                )
+            return TO_BOUNDARY / steepest
+
+        gap = x @ z
+        dx, dz, _ = direction(np.zeros(N, int))
+        a = length(dx, dz)
+        share = clip(((x + dx * a) @ (z + dz * a)) / gap, 0, 1)
+        centre = share * share * share * gap * 3 / N
+        pairs = zip(cones, scalings, strict=True)
+        dx, dz, dy = direction(
+            np.concatenate([w.corrector(centre, dx[i], dz[i]) for i, w in pairs])
+        )
+        a = length(dx, dz)
+        x, z, y = x + dx * a, z + dz * a, y + dy * a
+        inside: Any = 1
+        for i in cones:
+            inside = minimum(inside, minimum(_depth(x[i]), _depth(z[i])))
+
+        primal, dual = errors(x, z, y)
+        largest = sqrt(y @ y)
+        off = maximum(x @ z * 3 / N, _largest(dual)) / (1 + largest)
+        off = maximum(off, _largest(primal) / 10)
+        limit = where(exact, TOLERANCE, SOFT_TOLERANCE)
+        # where the multipliers of exact equations grow, the rounds begin again without exactness
+        lost = where(inside, where(largest - MAX_MULTIPLIER, 1, 0), 1)
+        again = exact * lost
+        is_open = where(again, 1, where(inside, where(off - limit, 1, 0), 0))
+        middle = np.array([1, 0, 0] * (N // 3))
+        state = np.concatenate([x, z, y])
+        fresh = np.concatenate([middle, middle, np.zeros(m, int)])
+        kept = where(
+            inside, state, carried[3:]
+        )  # rounding led out of a cone: the last round counts
+        state = where(again, fresh, kept)
+        off = where(inside, off, carried[2])
+        return np.concatenate([[is_open, exact - again, off], state])
+
+    return sweep
+
+
+class Scaling:
+    """W of Nesterov and Todd for a pair in a cone: W z = W^-1 x.
+
+    W = eta [[w_0, w_1^T], [w_1, 1 + w_1 w_1^T / (1 + w_0)]] with w_0^2 - w_1^2 = 1.
+    """
+
+    def __init__(self, x: Array, z: Array) -> None:
+        size_x, size_z = _size(x), _size(z)
+        x, z = x / size_x, z / size_z
+        half = sqrt((1 + x @ z) / 2) * 2
+        self.w = np.array([x[0] + z[0], x[1] - z[1], x[2] - z[2]]) / half
+        self.eta = sqrt(size_x / size_z)
+        self.point = self.inverse(x * size_x)  # W z = W^-1 x
+
+    def inverse_square(self) -> Array:
+        """W^-2, (3, 3)."""
+        w = self.w * np.array([1, -1, -1])
+        return (np.outer(w, w) * 2 - np.diag([1, -1, -1])) / (self.eta * self.eta)
+
+    def times(self, v: Array) -> Array:
+        """W v."""
+        return _boosted(self.w, v) * self.eta
+
+    def inverse(self, v: Array) -> Array:
+        """W^-1 v."""
+        return _boosted(self.w * np.array([1, -1, -1]), v) / self.eta
+
+    def corrector(self, centre: Scalar, dx: Array, dz: Array) -> Array:
+        """W^-1 (point^-1 o (centre - (W^-1 dx) o (W dz))), the second-order part of a step."""
+        a, b = self.inverse(dx), self.times(dz)
+        v = np.array([centre - a @ b, *(-(a[0] * b[1:] + b[0] * a[1:]))])
+        point = self.point
+        first = (point[0] * v[0] - point[1:] @ v[1:]) / _determinant(point)
+        return self.inverse(np.array([first, *((v[1:] - point[1:] * first) / point[0])]))
+
+
+def _boosted(w: Array, v: Array) -> Array:
+    along = w[1:] @ v[1:]
+    return np.array([w[0] * v[0] + along, *(v[1:] + w[1:] * (v[0] + along / (1 + w[0])))])
+
+
+def _determinant(x: Array) -> Scalar:
+    across = sqrt(x[1] * x[1] + x[2] * x[2])
+    return (x[0] - across) * (x[0] + across)
+
+
+def _size(x: Array) -> Scalar:
+    return sqrt(_determinant(x))
+
+
+def _depth(x: Array) -> Scalar:
+    """Positive inside the cone, also after rounding."""
+    return x[0] - sqrt(x[1] * x[1] + x[2] * x[2])
+
+
+def _steepness(x: Array, dx: Array) -> Scalar:
+    """1 / a for the largest a with x + a dx in the cone; not above 0 if there is no largest."""
+    size = _size(x)
+    x = x / size
+    along = x[0] * dx[0] - x[1:] @ dx[1:]
+    across = dx[1:] - x[1:] * ((along + dx[0]) / (x[0] + 1))
+    return (sqrt(across @ across) - along) / size
+
+
+def _largest(x: Array) -> Scalar:
+    most: Any = 0
+    for entry in x:
+        most = maximum(most, absolute(entry))
+    return most
+
+
+def _block_diagonal(blocks: Sequence[Array]) -> Array:
+    N = 3 * len(blocks)
+    whole = np.zeros((N, N), object)
+    for k, block in enumerate(blocks):
+        whole[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = block
+    return whole
+
+
+def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) -> Make:
+    """Trace the forces of q, dq, ddq and touching.
+
+    Args:
+        motors: degrees of freedom with a motor; None: all but free joints.
+        effort: the weight of |tau|^2 is the last argument.
+    """
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        contacts = contacts_of(model, NAME)
+        rows = motor_rows(model, None) if motors is None else motors
+        if not effort and len(rows) == model.n:
+            checked_effort(model, [model.dof_names[k] for k in rows], 0)
+        lean = lean_model(model, regrouped=regrouped)
+        places = [lean_frame(lean, x.link) for x in contacts.points]
+
+        def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
+            tree = lean_tree(lean, q, *(more[:-1] if effort else more))
+            return tree_contact_forces(
+                tree, touches(tree, contacts, places), rows, (dq, ddq), touching,
+                friction=contacts.frictions, effort=more[-1] if effort else None,
+            )  # fmt: skip
+
+        return function
+
+    return make
+
+
+CONTACT_INVERSE_DYNAMICS = Quantity(
+    NAME, "q dq ddq touching",
+    (
+        Result("tau", "n", "joint forces, 0 in rows without a motor", "N m or N"),
+        Result("forces", "c 3", "of the ground onto each contact, in {s}", "N"),
+        Result("residual", "n", "generalised forces that are missing", "N m or N; 0 if feasible"),
+        Result("shortfall", "", "the residual as a share of the forces needed", "dimensionless"),
+        Result("excess", "c", "by which forces of the motion would leave each cone", "N"),
+        Result("optimality", "", "error of the solver, all scaled to 1", "dimensionless"),
+    ),
+    "Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.",
+    "tau and f in friction cones with tau + J^T f = M ddq + h",
+    contact_maker(),
+    (
+        "robot.compile('contact_inverse_dynamics')(q, [0] * 18, [0] * 18, [1] * 4)[1][:, 2].sum()"
+        ".round(3)",
+        "118",
+    ),
+    (
+        "robot = kt.robots.quadruped()",
+    ),
+    wrenches=True, solves=True, weighs=True,
+    refused="Contact forces beside forces of constraints are not computed",
+)  # fmt: skip
