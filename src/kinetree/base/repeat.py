@@ -1,9 +1,11 @@
 """Repetition: a function that is applied to its own results until nothing is open any more."""
 
 from collections.abc import Callable
+from functools import partial
 
 from kinetree import scalars
 from kinetree.base.arrays import Array
+from kinetree.base.pieces import is_recording, piece
 
 NUMBERS = ("math", "mpmath")  # modules whose scalars are known to be above 0, or not
 
@@ -23,6 +25,8 @@ def repeated(
         carried: shape (c,), its first number `open`.
         fixed: shape (f,), the same in every round.
     """
+    if is_recording():  # the loop is a piece of its own
+        return piece(partial(repeated, function, rounds))(carried, fixed)
     loop = getattr(scalars.home_of(*carried, *fixed), "repeated", None)
     if loop is not None:
         return loop(function, rounds, carried, fixed)
