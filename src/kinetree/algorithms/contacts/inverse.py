@@ -21,7 +21,7 @@ they do without bound if no forces make the motion, the problem starts again wit
 weighted by 1 / SOFTNESS. A round has the same operations for every state.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,8 +54,9 @@ from kinetree.spatial.matrices import factor, solve, solve_inward
 
 NAME = "contact_inverse_dynamics"
 ROUNDS = 80  # 8 to 16 are usual; motions without solution take up to 50
-TOLERANCE = 1e-11  # of optimality; all quantities are scaled to the size of 1
-SOFTNESS, SOFT_TOLERANCE = 1e-6, 1e-10  # of motions that no forces make
+TOLERANCE = 1e-14  # of optimality; all quantities are scaled to the size of 1
+SOFTNESS, SOFT_TOLERANCE = 1e-6, 1e-11  # of motions that no forces make
+ENOUGH = 1e-9  # optimality at which rounding may end the rounds
 MAX_MULTIPLIER = 1e5  # of a motion that counts as feasible
 RIDGE = 1e-13  # of the equations of a motion that contacts act on in fewer directions
 TO_BOUNDARY = 0.99  # share of the way to the boundary of a cone that a round takes at most
@@ -70,7 +71,7 @@ class GroundForces:
 
     Args:
         model: the robot.
-        motion: q, dq and ddq.
+        arguments: q, dq, ddq, F_ext, contacts (1 and 0 for each), actuated and effort.
         tau: joint forces, shape (..., n), N m or N; 0 in rows without a motor.
         forces: of the ground onto each contact, in {s}, shape (..., c, 3), N.
         residual: generalised forces that are missing, shape (..., n), N m or N; 0 in rows with a
@@ -84,7 +85,7 @@ class GroundForces:
     """
 
     model: Model
-    motion: tuple[Any, Any, Any]
+    arguments: Mapping[str, Any]
     tau: Array
     forces: Array
     residual: Array
@@ -100,7 +101,7 @@ class GroundForces:
     @property
     def converged(self) -> Array:
         """True where the solver reached its tolerance, shape (...)."""
-        return np.asarray(self.optimality) <= SOFT_TOLERANCE
+        return np.asarray(self.optimality) <= ENOUGH
 
     def verdict(self) -> str:
         """What keeps one motion from being feasible, as a sentence; empty if nothing does."""
@@ -123,9 +124,13 @@ class GroundForces:
 
     def __getitem__(self, state: Any) -> "GroundForces":
         results = {x: getattr(self, x)[state] for x in ContactTerms._fields}
-        shape = np.shape(self.shortfall)
-        motion = [np.broadcast_to(x, (*shape, np.shape(x)[-1]))[state] for x in self.motion]
-        return GroundForces(self.model, (motion[0], motion[1], motion[2]), **results)
+        arguments, shape = dict(self.arguments), np.shape(self.shortfall)
+        for name in ("q", "dq", "ddq", "F_ext", "contacts"):
+            x = arguments[name]
+            if x is not None:
+                own = np.shape(x)[-2:] if name == "F_ext" else np.shape(x)[-1:]
+                arguments[name] = np.broadcast_to(x, (*shape, *own))[state]
+        return GroundForces(self.model, arguments, **results)
 
     def __str__(self) -> str:
         names = contacts_of(self.model, NAME).names
@@ -173,14 +178,16 @@ def contact_inverse_dynamics(
     without_constraints(model, f"algorithms.{NAME}")
     known = contacts_of(model, NAME)
     state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    mask = touching_mask(model, contacts)
     motors, weight = motor_rows(model, actuated), checked_effort(model, actuated, effort)
     tree = book_tree(model, state[0], F_ext)
     points = touches(tree, known, [model.frame(x.link) for x in known.points])
     terms = tree_contact_forces(
-        tree, points, motors, state[1:], touching_mask(model, contacts),
-        friction=known.frictions, effort=weight,
-    )  # fmt: skip
-    return GroundForces(model, state, *(np.asarray(x, float) for x in terms))
+        tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
+    )
+    names = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
+    arguments = dict(zip(names, (*state, F_ext, mask, actuated, effort), strict=True))
+    return GroundForces(model, arguments, *(np.asarray(x, float) for x in terms))
 
 
 def touching_mask(model: Model, contacts: Any) -> Any:
@@ -442,20 +449,20 @@ def newton_round(m: int, N: int, dense: bool) -> Callable[[Array, Array], Array]
         largest = sqrt(y @ y)
         off = maximum(x @ z * 3 / N, _largest(dual)) / (1 + largest)
         off = maximum(off, _largest(primal) / 10)
-        limit = where(exact, TOLERANCE, SOFT_TOLERANCE)
+        # rounding ends the rounds where the error is small and no longer falls
+        falls = where(inside, where(carried[2] - off, 1, 0), 0)
+        ends = where(ENOUGH - carried[2], 1 - falls, 0)
         # where the multipliers of exact equations grow, the rounds begin again without exactness
         lost = where(inside, where(largest - MAX_MULTIPLIER, 1, 0), 1)
-        again = exact * lost
-        is_open = where(again, 1, where(inside, where(off - limit, 1, 0), 0))
+        again = exact * lost * (1 - ends)
+        limit = where(exact, TOLERANCE, SOFT_TOLERANCE)
+        stays = maximum(ends, where(inside, 0, 1))  # where it is
+        is_open = maximum(again, where(off - limit, 1, 0) * (1 - stays))
         middle = np.array([1, 0, 0] * (N // 3))
-        state = np.concatenate([x, z, y])
-        fresh = np.concatenate([middle, middle, np.zeros(m, int)])
-        kept = where(
-            inside, state, carried[3:]
-        )  # rounding led out of a cone: the last round counts
+        fresh = np.concatenate([[1], middle, middle, np.zeros(m, int)])
+        kept = where(stays, carried[2:], np.concatenate([[off], x, z, y]))
         state = where(again, fresh, kept)
-        off = where(inside, off, carried[2])
-        return np.concatenate([[is_open, exact - again, off], state])
+        return np.concatenate([[is_open, exact - again], state])
 
     return sweep
 

@@ -6,7 +6,7 @@ Other motors, and a weight of the joint forces, make further kernels.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 from warnings import warn
 
 import numpy as np
@@ -61,7 +61,7 @@ def contact_inverse_dynamics(
     motors, weight = motor_rows(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
     arguments = (q, coordinate_axis(model), "q"), (dq, axis, "dq"), (ddq, axis, "ddq")
-    motion = cast("tuple[Any, Any, Any]", tuple(Alignment(arguments).values))
+    motion = Alignment(arguments).values
     more = () if F_ext is None else (F_ext,)
     if weight is None and motors == motor_rows(model, None):
         compiled: Any = kernel(model, NAME)
@@ -69,7 +69,10 @@ def contact_inverse_dynamics(
         key = NAME, motors, weight is not None, F_ext is not None
         compiled = remembered(model, key, partial(_compiled, model, *key[1:]))
         more = more if weight is None else (*more, weight)
-    forces = GroundForces(model, motion, *compiled(*motion, touching_mask(model, contacts), *more))
+    mask = touching_mask(model, contacts)
+    names = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
+    record = dict(zip(names, (*motion, F_ext, mask, actuated, effort), strict=True))
+    forces = GroundForces(model, record, *compiled(*motion, mask, *more))
     if type(forces.tau) is np.ndarray and forces.tau.ndim == 1 and (text := forces.verdict()):
         warn(text, KinetreeWarning, stacklevel=3)
     return forces
