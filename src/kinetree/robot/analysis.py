@@ -127,7 +127,8 @@ class Analysis(RobotCore):
                 wrench.
             contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c); None:
                 all of the robot.
-            actuated: names of the degrees of freedom with a motor; None: all but free joints.
+            actuated: names of the degrees of freedom with a motor; None: those that actuators move,
+                or without actuators all but free joints.
             effort: weight of |tau|^2 beside |f|^2, 1/m^2.
 
         Returns:
@@ -135,8 +136,9 @@ class Analysis(RobotCore):
             (..., c), optimality and `feasible`.
 
         Example:
-            >>> robot = kt.contacts.robots.monoped()
-            >>> forces = robot.contact_inverse_dynamics(robot.neutral(), [0] * 9, [0] * 9)
+            >>> robot = kt.contacts.monoped()
+            >>> robot.contact_inverse_dynamics(robot.neutral(), [0] * 5, [0] * 5).forces.round(3)
+            array([[ 0.  ,  0.  , 58.86]])
         """
         from kinetree.engine.kernels.contacts import contact_inverse_dynamics
 

@@ -19,6 +19,7 @@ from kinetree.algorithms.contacts.inverse import (
     checked_effort,
     contact_maker,
     contacts_of,
+    motors_of,
     touching_mask,
 )
 from kinetree.algorithms.forward_dynamics import check_inertia
@@ -38,7 +39,6 @@ from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.engine.kernels.stored import stored_graph
 from kinetree.errors import KinetreeWarning
 from kinetree.model import Model
-from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import coordinate_axis, dof_axis
 
 
@@ -58,12 +58,12 @@ def contact_inverse_dynamics(
     Arguments as in `algorithms.contact_inverse_dynamics`, which looks at one state.
     """
     contacts_of(model, NAME)
-    motors, weight = motor_rows(model, actuated), checked_effort(model, actuated, effort)
+    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
     arguments = (q, coordinate_axis(model), "q"), (dq, axis, "dq"), (ddq, axis, "ddq")
     motion = Alignment(arguments).values
     more = () if F_ext is None else (F_ext,)
-    if weight is None and motors == motor_rows(model, None):
+    if weight is None and motors == motors_of(model):
         compiled: Any = kernel(model, NAME)
     else:
         key = NAME, motors, weight is not None, F_ext is not None
