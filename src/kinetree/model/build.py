@@ -27,6 +27,7 @@ from kinetree.files.description.records import (
 )
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
+from kinetree.model.contacts import moving_contacts
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
@@ -85,7 +86,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     actuators = build_actuators(
         _moving("actuator", description.actuators, description, parts, frames), joints
     )
-    parts.notes += unused_limits(parts.joints)
+    contacts, idle = moving_contacts(description.contacts, frames, description.name)
+    parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
@@ -112,6 +114,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         motors=build_motors(
             _moving("motor", description.motors, description, parts, frames), joints
         ),
+        contacts=contacts,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )

@@ -55,6 +55,7 @@ def describe_model(model: Model) -> RobotDescription:
         actuators=describe_actuators(model.actuators, model.coordinate_names),
         motors=describe_motors(model.motors, model.coordinate_names),
         notes=model.notes,
+        contacts=model.contacts,
     )
     return replace(description, warnings=_warnings(model, description))
 

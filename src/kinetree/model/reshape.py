@@ -27,6 +27,7 @@ from kinetree.files.description.records import (
 from kinetree.model.actuators import held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import contacts_on, joined_contacts, prefixed_contacts
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
@@ -132,9 +133,10 @@ def subtree(model: Model, link: str) -> Model:
     """Return the robot from `link` outward: that link becomes the base, its frame the new {s}.
 
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
-    as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
-    A rotor that drives one of the joints from a link that is left out is put on the base. A spring
-    actuator or motor between joints of the part and joints that are left out raises ModelError.
+    as the old one did, and so does the ground of its contacts. `with_gravity` sets another. The
+    tool is kept where it belongs to the part. A rotor that drives one of the joints from a link
+    that is left out is put on the base. A spring, actuator or motor between joints of the part and
+    joints that are left out raises ModelError.
     """
     without_constraints(model, "subtree", AFTERWARDS)
     names, root = link_names(model), _link_number(model, link)
@@ -170,6 +172,7 @@ def subtree(model: Model, link: str) -> Model:
             motors=_within("motor", description.motors, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
+            contacts=contacts_on(description.contacts, known),
         ),
         unphysical="allow",
     )
@@ -334,6 +337,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         motors={**ours.motors, **theirs.motors},
         notes=(*ours.notes, *theirs.notes),
         warnings=(*ours.warnings, *theirs.warnings),
+        contacts=joined_contacts(ours.contacts, theirs.contacts),
     )
     return build_model(combined, unphysical="allow")
 
@@ -373,6 +377,7 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
             prefix + name: replace(x, joints={prefix + k: r for k, r in x.joints.items()})
             for name, x in description.motors.items()
         },
+        contacts=prefixed_contacts(description.contacts, prefix),
     )
 
 
