@@ -5,13 +5,13 @@ With w = A r + b the velocities at the end of the step, every contact satisfies,
     0 <= r_n,  w_n >= 0,  r_n w_n = 0                  it pushes or it leaves
     |r_t| <= mu r_n,  r_t = -mu r_n w_t / |w_t|        Coulomb's friction in the round cone
 
-where the last holds if w_t is not 0, and every joint with dry friction |r| <= limit, with
-r = -limit sign(w) where w is not 0. In units of velocity, with u = a r - w and a the weight of a
+where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with r =
+low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the weight of a
 row, that is one equation e(r) = 0,
 
     e_n = a r_n - max(0, u_n),   e_t = a r_t - u_t min(1, mu max(0, u_n) / |u_t|)
 
-and for a joint e = a r - clip(u, -a limit, a limit). The length of e, relative to the velocities
+and for a joint e = a r - clip(u, a low, a high). The length of e, relative to the velocities
 into the ground that the step begins with, is the residual.
 
 Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
@@ -50,14 +50,14 @@ class Problem:
     """Contacts in rows (normal, two tangents) of A, (N, N), and b, (N,), then dry joint friction.
 
     A: symmetric, m/s for a unit impulse. b: velocities without impulses, m/s or rad/s, with those
-    that close gaps and rebound. friction: mu of every contact, (m,). limits: largest impulse of
-    every joint with dry friction, (k,); N = 3 m + k.
+    that close gaps and rebound. friction: mu of every contact, (m,). limits: least and largest
+    impulse of every joint with dry friction, k pairs; N = 3 m + k.
     """
 
     A: Array
     b: Array
     friction: Sequence[Any]
-    limits: Sequence[Any] = ()
+    limits: Sequence[tuple[Any, Any]] = ()
 
     @property
     def contacts(self) -> int:
@@ -97,14 +97,14 @@ class Round:
             half, across = (A[i, i] - A[i + 1, i + 1]) / 2, A[i, i + 1]
             mean = (A[i, i] + A[i + 1, i + 1]) / 2
             weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across) + TINY
-        friction, limits = np.array(problem.friction), np.array(problem.limits)
-        return Round(A, np.array(problem.b), np.array(weights), friction, limits)
+        friction, limits = np.array(problem.friction), np.array(problem.limits, dtype=object)
+        return Round(A, np.array(problem.b), np.array(weights), friction, limits.reshape(-1, 2))
 
     @property
     def flat(self) -> Array:
         """All numbers in one array; the half of A above the diagonal is left out."""
         half = [self.A[i, j] for i in range(len(self.b)) for j in range(i + 1)]
-        return np.array([*half, *self.b, *self.weights, *self.friction, *self.limits])
+        return np.array([*half, *self.b, *self.weights, *self.friction, *self.limits.flat])
 
     @staticmethod
     def from_flat(flat: Array, n: int, m: int) -> "Round":
@@ -112,7 +112,7 @@ class Round:
         size = n * (n + 1) // 2
         half, b, weights, friction, limits = np.split(flat, np.cumsum([size, n, n, m]))
         at = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(n)] for i in range(n)]
-        return Round(half[at], b, weights, friction, limits)
+        return Round(half[at], b, weights, friction, limits.reshape(-1, 2))
 
     def velocities(self, r: Array) -> Array:
         """w = A r + b, (N,)."""
@@ -140,9 +140,8 @@ class Round:
             push, most, length = self.bounded(i, u)
             share = minimum(most / length, 1)
             allowed += [push, u[i + 1] * share, u[i + 2] * share]
-        for i, limit in zip(joints, self.limits, strict=True):
-            most = self.weights[i] * limit
-            allowed.append(clip(u[i], -most, most))
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            allowed.append(clip(u[i], self.weights[i] * low, self.weights[i] * high))
         e = scaled - np.array(allowed)
         return e @ e
 
@@ -157,8 +156,8 @@ class Round:
             most, length = self.friction[i // 3] * push, sqrt(x * x + y * y + TINY)
             share = minimum(most / length, 1)
             r[i + 1], r[i + 2] = x * share, y * share
-        for i, limit in zip(joints, self.limits, strict=True):
-            r[i] = clip(r[i] - self._velocity(i, r) / a[i], -limit, limit)
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            r[i] = clip(r[i] - self._velocity(i, r) / a[i], low, high)
         return np.array(r)
 
     def _velocity(self, i: int, r: Sequence[Any]) -> Any:
@@ -202,11 +201,11 @@ class Round:
                 # a sticking point has no velocity afterwards, any other one the friction of r_n
                 end = rub * d[k] * r[i] - a[j] * r[j] * (1 - sticks)
                 right.append(one * end - w[j] * sticks)
-        for i, limit in zip(joints, self.limits, strict=True):
-            most = a[i] * limit
-            sticks = where(most - absolute(u[i]), 1, 0)
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            allowed = clip(u[i], a[i] * low, a[i] * high)
+            sticks = 1 - where(absolute(u[i] - allowed), 1, 0)
             rows.append(list(A[i] * sticks + unit[i] * (a[i] * (1 - sticks))))
-            end = clip(u[i], -most, most) - a[i] * r[i]
+            end = allowed - a[i] * r[i]
             right.append(one * (end * (1 - sticks)) - w[i] * sticks)
         return eliminated(rows, right)
 
@@ -218,8 +217,8 @@ class Round:
             push, x, y = maximum(r[i], 0), r[i + 1], r[i + 2]
             share = minimum(self.friction[i // 3] * push / sqrt(x * x + y * y + TINY), 1)
             parts[i : i + 3] = push, x * share, y * share
-        for i, limit in zip(joints, self.limits, strict=True):
-            parts[i] = clip(r[i], -limit, limit)
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            parts[i] = clip(r[i], low, high)
         return np.array(parts)
 
 
