@@ -194,7 +194,8 @@ def step_inputs(
     if pull_time is not None:
         external = external.with_constant("closure time", np.array([pull_time]))
     rubbing = method.sampled and bristles(setup.model)
-    if not (method.implicit or rubbing or setup.acting.actuation is not None):
+    touching = setup.model.contacts is not None
+    if not (method.implicit or rubbing or touching or setup.acting.actuation is not None):
         return external
 
     def at(t: Array, ends: Array) -> tuple[Array]:

@@ -27,6 +27,7 @@ from kinetree.algorithms.constraints.step_rates import (
     implicit_constrained_rate,
 )
 from kinetree.algorithms.constraints.stepping import constrained_rate
+from kinetree.algorithms.contacts.points import lean_places
 from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
 from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
@@ -39,7 +40,7 @@ from kinetree.algorithms.joints.presliding import (
 from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
-from kinetree.algorithms.steps import Method
+from kinetree.algorithms.steps import Method, contact_step_rate
 from kinetree.algorithms.stiction import accelerations
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
@@ -188,7 +189,7 @@ class EquationsOfMotion:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
         Of an implicit method: dq, the acceleration of the step, and ddq. Of a robot with
-        constraints (lambda, Phi) comes last.
+        constraints (lambda, Phi) comes last, then the results of contacts.
 
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
         cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
@@ -197,6 +198,11 @@ class EquationsOfMotion:
         lean = lean_model(loads.model, regrouped=regrouped)
         tree = lean_tree(lean, loads.q, loads.F_ext)
         dq, tau, inputs, none = loads.dq, loads.moving, loads.given, np.zeros(0, int)
+        if loads.model.contacts is not None and self.method is not None:
+            T = inputs["closure time"][0][0] if "closure time" in inputs else None
+            at = tree, lean_places(lean), lean_items(lean), (loads.q, dq), tau
+            k, more = contact_step_rate(self.method, *at, inputs["step"][0][0], gains, T)
+            return dq, k[len(dq) :], more
         if loads.model.constraints is not None:
             return self._tied_motion(loads, tree, lean_items(lean), gains)
         if self.method is not None:
