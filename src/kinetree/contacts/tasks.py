@@ -1,14 +1,17 @@
 """Tasks on the ground for learning: a robot with servos and contacts, starts and rewards."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from kinetree.contacts.records import ContactPoint, HeightField, Plane
 
+from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.contacts.inverse import contacts_of
+from kinetree.algorithms.contacts.points import book_places, touches
 from kinetree.base.arrays import Array
 from kinetree.files.description import Actuator, Limits
+from kinetree.files.description.contacts import ContactPoint, HeightField, Plane
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.robots.legged import HEEL, SOLE, humanoid, quadruped
@@ -16,6 +19,8 @@ from kinetree.spatial import box
 
 SIDES = ("left", "right")
 LEGS = tuple(f"{end}_{side}" for end in ("front", "rear") for side in SIDES)
+DROP = 0.01  # m above the ground, where episodes begin
+ROUGHNESS = 0.05  # m between the lowest and the highest place of rough ground
 MAX_TILT = 0.5  # cosine of the tilt of the base at which an episode ends: 60 degrees
 
 
@@ -66,7 +71,7 @@ class Task:
         return self.robot.joint_names[:3] == ("x", "z", "pitch")
 
     def starts(self, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Random states on the ground, (count, nq) and (count, n)."""
+        """Random states, (count, nq) and (count, n)."""
         robot, servos = self.robot, self.servos
         q = np.tile(self.stance, (count, 1))
         q[:, servos] += self.spread * rng.normal(size=(count, len(servos)))
@@ -74,11 +79,7 @@ class Task:
             place = [robot.coordinate_names.index(f"base.{axis}") for axis in "xy"]
             q[:, place] += self.area * (rng.random((count, 2)) - 0.5)
         dq = self.spread * rng.normal(size=(count, robot.n))
-        return np.array([self.on_ground(x) for x in q]), dq
-
-    def on_ground(self, q: Array) -> Array:
-        """The position, (nq,), moved along z until the lowest contact touches."""
-        return self.robot.on_ground(q)
+        return q, dq
 
 
 def monoped_task() -> Task:
@@ -91,13 +92,14 @@ def monoped_task() -> Task:
 def quadruped_task() -> Task:
     """A quadruped on rough ground, which is to move forward."""
     feet = [ContactPoint(leg, f"{leg}_foot", radius=0.02) for leg in LEGS]
-    heights = 0.05 * np.random.default_rng(0).random((17, 17))
+    heights = ROUGHNESS * np.random.default_rng(0).random((17, 17))
     ground = HeightField(heights, 0.3, (-2.4, -2.4, 0))
     robot = quadruped().with_contacts(feet, ground, friction=0.8)
     joints = {f"{leg}_{joint}": x for leg in LEGS for joint, x in CROUCH.items()}
     robot = with_servos(robot, dict.fromkeys(joints, (40.0, 1.0, 20.0)))
     reach = np.tile([0.3, 0.5, 0.5], 4)
-    return Task(robot, _stance(robot, joints), reach, lowest=0.15, speed=0.8, area=1.0)
+    stance = _stance(robot, joints, ROUGHNESS)
+    return Task(robot, stance, reach, lowest=0.15, speed=0.8, area=1.0)
 
 
 def humanoid_task() -> Task:
@@ -161,10 +163,16 @@ def with_servos(robot: Robot, gains: Mapping[str, Sequence[float]]) -> Robot:
     )
 
 
-def _stance(robot: Robot, angles: Mapping[str, float]) -> Array:
-    q = robot.neutral()
+def _stance(robot: Robot, angles: Mapping[str, float], ground: float = 0.0) -> Array:
+    """A position with some joint angles, its lowest contact DROP above ground of some height."""
+    q, names = robot.neutral(), robot.coordinate_names
     for name, angle in angles.items():
-        q[robot.coordinate_names.index(name)] = angle
+        q[names.index(name)] = angle
+    level = robot.model.replace(
+        contacts=replace(contacts_of(robot.model, "a task"), ground=Plane())
+    )
+    gaps = [float(x.gap) for x in touches(book_tree(level, q), book_places(level))]
+    q[names.index("z" if "z" in names else "base.z")] += ground + DROP - min(gaps)
     return q
 
 

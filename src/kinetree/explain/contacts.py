@@ -18,8 +18,8 @@ from kinetree.algorithms.contacts.inverse import (
     GroundForces,
     contact_inverse_dynamics,
     contacts_of,
-    touches,
 )
+from kinetree.algorithms.contacts.points import book_places, touches
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.explain.node import Node, Quantity, vector
@@ -81,8 +81,7 @@ def _node(name: str, latex: str, share: Array) -> Node:
 def _numbers(forces: GroundForces, k: int, total: Array) -> tuple[Quantity, ...]:
     """The normal, the friction coefficient, and the share of the friction cone that is used."""
     model, contacts = forces.model, contacts_of(forces.model, NAME)
-    tree = book_tree(model, forces.arguments["q"])
-    touch = touches(tree, contacts, [model.frame(x.link) for x in contacts.points])[k]
+    touch = touches(book_tree(model, forces.arguments["q"]), book_places(model))[k]
     f, mu = touch.axes @ total, float(contacts.frictions[k])  # type: ignore[arg-type]
     limit = mu * f[0]
     used = float(np.hypot(f[1], f[2]) / limit) if limit > 0 else 0.0

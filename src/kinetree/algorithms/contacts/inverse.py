@@ -25,10 +25,9 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.contacts.cones import ENOUGH, TINY, ConeProblem, solved
-from kinetree.algorithms.contacts.ground import touching as touched
-from kinetree.algorithms.frame_motion import body_walk
+from kinetree.algorithms.contacts.points import Touch, book_places, lean_places, touches
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import not_negative
 from kinetree.algorithms.tree import Tree
@@ -38,14 +37,12 @@ from kinetree.base.tables import number, text_table
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.contacts import ContactRim, Contacts
+from kinetree.model.contacts import Contacts
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import Wrenches, coordinates, rates
-from kinetree.model.model import Frame
 from kinetree.model.quantity import Make, Quantity, Result
 from kinetree.model.units import units
 from kinetree.scalars import Scalar, maximum, sqrt, where
-from kinetree.spatial import cross
 from kinetree.spatial.matrices import factor, solve, solve_inward
 
 NAME = "contact_inverse_dynamics"
@@ -171,7 +168,7 @@ def contact_inverse_dynamics(
     mask = touching_mask(model, contacts)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     tree = book_tree(model, state[0], F_ext)
-    points = touches(tree, known, [model.frame(x.link) for x in known.points])
+    points = touches(tree, book_places(model))
     terms = tree_contact_forces(
         tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
     )
@@ -222,14 +219,6 @@ def checked_effort(model: Model, actuated: Sequence[str] | None, effort: float) 
     return weight or None
 
 
-class Touch(NamedTuple):
-    """A contact at a state: gap in m, axes (normal, two tangents) as rows, J of its point."""
-
-    gap: Scalar
-    axes: Array
-    J: Array
-
-
 def motors_of(model: Model, actuated: Sequence[str] | None = None) -> tuple[int, ...]:
     """Degrees of freedom with a motor: those named, or moved by actuators, or of no free joint."""
     if actuated is None and model.actuators:
@@ -245,33 +234,6 @@ def contacts_of(model: Model, name: str) -> Contacts:
             "robot.with_contacts(feet=[...], ground=...)."
         )
     return model.contacts
-
-
-def touches(tree: Tree, contacts: Contacts, places: Sequence[Frame]) -> list[Touch]:
-    """Every contact at a state; `places` are the frames that they are given in, in the tree's."""
-    result = []
-    for contact, place in zip(contacts.points, places, strict=True):
-        body = body_walk(tree, place)
-        R, origin = body.T_sb[:3, :3], body.T_sb[:3, 3]
-        axis = R @ np.array(contact.axis) if isinstance(contact, ContactRim) else np.zeros(3, int)
-        position = R @ np.array(contact.position) + origin
-        (phi, normal), point = touched(contacts.ground, contact, position, axis)
-        turning, moving = R @ body.J[:3], R @ body.J[3:]
-        columns = zip(turning.T, moving.T, strict=True)
-        J = np.array([v + cross(w, point - origin) for w, v in columns]).T
-        axes = np.array([normal, *tangents(normal)])
-        result.append(Touch(phi, axes, axes @ J))
-    return result
-
-
-def tangents(normal: Array) -> tuple[Array, Array]:
-    """Two unit vectors across a unit normal (Duff et al., J. Computer Graphics 6, 2017)."""
-    x, y, z = normal
-    side = where(z, 1, -1)
-    a = -1 / (side + z)
-    b = x * y * a
-    first = np.array([1 + side * x * x * a, side * b, -side * x])
-    return first, np.array([b, side + y * y * a, -y])
 
 
 def tree_contact_forces(
@@ -358,12 +320,12 @@ def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) 
         if not effort and len(rows) == model.n:
             checked_effort(model, [model.dof_names[k] for k in rows], 0)
         lean = lean_model(model, regrouped=regrouped)
-        places = [lean_frame(lean, x.link) for x in contacts.points]
+        places = lean_places(lean)
 
         def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
             tree = lean_tree(lean, q, *(more[:-1] if effort else more))
             return tree_contact_forces(
-                tree, touches(tree, contacts, places), rows, (dq, ddq), touching,
+                tree, touches(tree, places), rows, (dq, ddq), touching,
                 friction=contacts.frictions, effort=more[-1] if effort else None,
             )  # fmt: skip
 
