@@ -1,0 +1,295 @@
+"""Impulses of contacts and of dry joint friction in one step: one problem, solved together.
+
+With w = A r + b the velocities at the end of the step, every contact satisfies, exactly,
+
+    0 <= r_n,  w_n >= 0,  r_n w_n = 0                  it pushes or it leaves
+    |r_t| <= mu r_n,  r_t = -mu r_n w_t / |w_t|        Coulomb's friction in the round cone
+
+where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with r =
+low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the weight of a
+row, that is one equation e(r) = 0,
+
+    e_n = a r_n - max(0, u_n),   e_t = a r_t - u_t min(1, mu max(0, u_n) / |u_t|)
+
+and for a joint e = a r - clip(u, a low, a high). The length of e, relative to the velocities
+into the ground that the step begins with, is the residual.
+
+Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
+anywhere, and one Newton step from the better state so far, which ends the search once every contact
+is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller, the
+search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it with
+others.
+
+**Redundant forces.** A is singular where more points touch than the robot can push apart, as with
+four legs or a flat foot. Each row then gives way a little, SHARING times its own A_ii: forces are
+those of equal soft pads under all points. The velocities of contact change by this share.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.base.repeat import repeated
+from kinetree.scalars import Scalar, absolute, clip, maximum, minimum, sqrt, where
+
+SHARING = 1e-10  # of A_ii: far above the rounding of a solved step, far below its accuracy
+TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
+ROUNDS = 40  # all of 10,000 steps of falling robots needed less; see the record
+SWEEPS = 4
+LENGTHS = (1, 0.5, 0.25, 0.125)  # of a Newton step
+PROGRESS = 0.8  # a Newton step is taken if it leaves less than this of e^2
+TINY = 1e-300  # keeps quotients of zeros at zero
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Contacts in rows (normal, two tangents) of A, (N, N), and b, (N,), then dry joint friction.
+
+    A: symmetric, m/s for a unit impulse. b: velocities without impulses, m/s or rad/s, with those
+    that close gaps and rebound. friction: mu of every contact, (m,). limits: least and largest
+    impulse of every joint with dry friction, k pairs; N = 3 m + k.
+    """
+
+    A: Array
+    b: Array
+    friction: Sequence[Any]
+    limits: Sequence[tuple[Any, Any]] = ()
+
+    @property
+    def contacts(self) -> int:
+        """Count of contacts."""
+        return len(self.friction)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """impulses: (N,), N s or N m s. residual: relative, 0 where nothing touches. rounds: taken."""
+
+    impulses: Array
+    residual: Any
+    rounds: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Numbers of a problem as the rounds read them: A, b, weights (N,), friction and limits."""
+
+    A: Array
+    b: Array
+    weights: Array
+    friction: Array
+    limits: Array
+
+    @staticmethod
+    def of(problem: Problem) -> "Round":
+        """The problem with rows that give way, and their weights.
+
+        Both tangents of a contact have the larger eigenvalue of their block as weight.
+        """
+        n, m = len(problem.b), problem.contacts
+        A = np.array(problem.A, dtype=object)
+        weights = [A[i, i] + TINY for i in range(n)]
+        for i in range(1, 3 * m, 3):
+            half, across = (A[i, i] - A[i + 1, i + 1]) / 2, A[i, i + 1]
+            mean = (A[i, i] + A[i + 1, i + 1]) / 2
+            weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across) + TINY
+        friction, limits = np.array(problem.friction), np.array(problem.limits, dtype=object)
+        return Round(A, np.array(problem.b), np.array(weights), friction, limits.reshape(-1, 2))
+
+    @property
+    def flat(self) -> Array:
+        """All numbers in one array; the half of A above the diagonal is left out."""
+        half = [self.A[i, j] for i in range(len(self.b)) for j in range(i + 1)]
+        return np.array([*half, *self.b, *self.weights, *self.friction, *self.limits.flat])
+
+    @staticmethod
+    def from_flat(flat: Array, n: int, m: int) -> "Round":
+        """The inverse of `flat` for n rows and m contacts."""
+        size = n * (n + 1) // 2
+        half, b, weights, friction, limits = np.split(flat, np.cumsum([size, n, n, m]))
+        at = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(n)] for i in range(n)]
+        return Round(half[at], b, weights, friction, limits.reshape(-1, 2))
+
+    def velocities(self, r: Array) -> Array:
+        """w = A r + b, (N,)."""
+        return self.A @ r + self.b
+
+    @property
+    def groups(self) -> tuple[range, range]:
+        """The first rows of contacts, and the rows of joints."""
+        m = 3 * len(self.friction)
+        return range(0, m, 3), range(m, len(self.b))
+
+    def bounded(self, i: int, u: Array) -> tuple[Any, Any, Any]:
+        """Of a contact at row i: max(0, u_n), the most that a u_t may measure, and |u_t|."""
+        a, x, y = self.weights, u[i + 1], u[i + 2]
+        push = maximum(u[i], 0)
+        most = self.friction[i // 3] * (a[i + 1] / a[i]) * push
+        return push, most, sqrt(x * x + y * y + TINY)
+
+    def error(self, r: Array, w: Array) -> Any:
+        """Square of the length of e."""
+        scaled = self.weights * r
+        u, allowed = scaled - w, list[Any]()
+        contacts, joints = self.groups
+        for i in contacts:
+            push, most, length = self.bounded(i, u)
+            share = minimum(most / length, 1)
+            allowed += [push, u[i + 1] * share, u[i + 2] * share]
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            allowed.append(clip(u[i], self.weights[i] * low, self.weights[i] * high))
+        e = scaled - np.array(allowed)
+        return e @ e
+
+    def swept(self, r: Array) -> Array:
+        """Impulses after one sweep: each contact and joint moved by its own velocities."""
+        r, a = list(r), self.weights
+        contacts, joints = self.groups
+        for i in contacts:
+            push = maximum(r[i] - self._velocity(i, r) / a[i], 0)
+            r[i] = push
+            x, y = (r[j] - self._velocity(j, r) / a[j] for j in (i + 1, i + 2))
+            most, length = self.friction[i // 3] * push, sqrt(x * x + y * y + TINY)
+            share = minimum(most / length, 1)
+            r[i + 1], r[i + 2] = x * share, y * share
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            r[i] = clip(r[i] - self._velocity(i, r) / a[i], low, high)
+        return np.array(r)
+
+    def _velocity(self, i: int, r: Sequence[Any]) -> Any:
+        return self.A[i] @ np.array(r) + self.b[i]
+
+    def newton(self, r: Array, w: Array) -> Array:
+        """Steps to e = 0 with all contacts and joints in the modes that u shows, (N, 2).
+
+        The first leads to the forces of soft pads, the second to the nearest forces.
+        """
+        n, a = len(r), self.weights
+        u = a * r - w
+        pads = a * SHARING
+        A, one = self.A + np.diag(pads), np.ones(2, int)
+        rows: list[list[Any]] = []
+        right: list[Any] = []
+        w = np.array([w + pads * r, w]).T
+        unit = np.eye(n, dtype=int)
+        contacts, joints = self.groups
+        for i in contacts:
+            _, most, length = self.bounded(i, u)
+            touches = where(u[i], 1, 0)
+            slips = touches * where(length - most, 1, 0)
+            rows.append(list(A[i] * touches + unit[i] * (a[i] * (1 - touches))))
+            right.append(-(w[i] * touches + one * (a[i] * r[i] * (1 - touches))))
+            d = u[i + 1 : i + 3] / length
+            # Q: how far the velocity decides along each tangent: fully where the point sticks,
+            # across its direction where it slips, not at all where it is open
+            across = slips * minimum(most / length, 1)
+            sticks = touches - slips
+            Q = [
+                [sticks + across * (1 - d[0] * d[0]), -across * d[0] * d[1]],
+                [-across * d[0] * d[1], sticks + across * (1 - d[1] * d[1])],
+            ]
+            rub = slips * self.friction[i // 3] * a[i + 1]
+            for k, (q_x, q_y) in enumerate(Q):
+                j = i + 1 + k
+                row = A[i + 1] * q_x + A[i + 2] * q_y
+                row = row + (unit[j] - unit[i + 1] * q_x - unit[i + 2] * q_y) * a[j]
+                rows.append(list(row - unit[i] * (rub * d[k])))
+                # a sticking point has no velocity afterwards, any other one the friction of r_n
+                end = rub * d[k] * r[i] - a[j] * r[j] * (1 - sticks)
+                right.append(one * end - w[j] * sticks)
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            allowed = clip(u[i], a[i] * low, a[i] * high)
+            sticks = 1 - where(absolute(u[i] - allowed), 1, 0)
+            rows.append(list(A[i] * sticks + unit[i] * (a[i] * (1 - sticks))))
+            end = allowed - a[i] * r[i]
+            right.append(one * (end * (1 - sticks)) - w[i] * sticks)
+        return eliminated(rows, right)
+
+    def within(self, r: Array) -> Array:
+        """Impulses moved into the cones and limits, by no more than e."""
+        parts = list(r)
+        contacts, joints = self.groups
+        for i in contacts:
+            push, x, y = maximum(r[i], 0), r[i + 1], r[i + 2]
+            share = minimum(self.friction[i // 3] * push / sqrt(x * x + y * y + TINY), 1)
+            parts[i : i + 3] = push, x * share, y * share
+        for i, (low, high) in zip(joints, self.limits, strict=True):
+            parts[i] = clip(r[i], low, high)
+        return np.array(parts)
+
+
+def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
+    """Impulses that satisfy all conditions, with the residual that is left, over any scalars.
+
+    rounds: how many at most; it ends as soon as the residual is TOLERANCE.
+    """
+    n, m = len(problem.b), problem.contacts
+    round_ = Round.of(problem)
+    scale = _scale(round_)
+    most = scale * TOLERANCE
+    start = np.zeros(2 * n, int)
+    carried = np.array([where(scale, 1, 0), 0, scale * scale, *start])
+    fixed = np.concatenate([round_.flat, [most * most]])
+    end = repeated(partial(_next, n, m), rounds, carried, fixed)
+    size = where(scale, scale, 1)
+    residual = where(scale, sqrt(end[2]) / size, 0)
+    return Solution(round_.within(end[3 : 3 + n]), residual, end[1])
+
+
+def _scale(problem: Round) -> Any:
+    """Largest velocity of the contacts that would go into the ground, and of joints; 0: none."""
+    scale: Any = 0
+    contacts, joints = problem.groups
+    for i in contacts:
+        x, y, z = (absolute(problem.b[k]) for k in (i, i + 1, i + 2))
+        scale = maximum(scale, where(-problem.b[i], maximum(maximum(x, y), z), 0))
+    for i in joints:
+        scale = maximum(scale, absolute(problem.b[i]))
+    return scale
+
+
+def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
+    """One round; carried: open, rounds, e^2, and the impulses of search and sweeps, (N,) each."""
+    problem = Round.from_flat(fixed[:-1], n, m)
+    r, swept = carried[3 : 3 + n], carried[3 + n :]
+    error = carried[2]
+    for _ in range(SWEEPS):
+        swept = problem.swept(swept)
+    w = problem.velocities(swept)
+    e_swept = problem.error(swept, w)
+    better = where(error - e_swept, 1, 0)
+    start = where(better, swept, r)
+    w = where(better, w, problem.velocities(r))
+    error = where(better, e_swept, error)
+    steps = problem.newton(start, w)
+    changes = problem.A @ steps
+    r, error, least = swept, e_swept, maximum(error * PROGRESS, fixed[-1])
+    for k, t in ((0, 1), *((1, t) for t in LENGTHS)):
+        to = start + steps[:, k] * t
+        left = problem.error(to, w + changes[:, k] * t)
+        shorter = least - left
+        r, error = where(shorter, to, r), where(shorter, left, error)
+        least = where(shorter, where(fixed[-1] - left, 0, left), least)  # 0: it is solved
+    return np.array([where(error - fixed[-1], 1, 0), carried[1] + 1, error, *r, *swept])
+
+
+def eliminated(rows: list[list[Any]], right: list[Array]) -> Array:
+    """Solve M x = right, (N, k), without exchanging rows; not a number where a pivot vanishes."""
+    n = len(right)
+    rows, x = [list(row) for row in rows], list(right)
+    for i in reversed(range(n)):
+        inverse = 1 / where(absolute(rows[i][i]), rows[i][i], TINY)
+        for j in range(i):
+            share = rows[j][i] * inverse
+            x[j] = x[j] - x[i] * share
+            rows[j][:i] = [a - share * b for a, b in zip(rows[j][:i], rows[i][:i], strict=True)]
+        rows[i] = [a * inverse for a in rows[i][:i]]
+        x[i] = x[i] * inverse
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] - x[j] * rows[i][j]
+    return np.array(x)
