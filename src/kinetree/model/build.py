@@ -115,6 +115,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
             _moving("motor", description.motors, description, parts, frames), joints
         ),
         contacts=contacts,
+        collisions=description.collisions,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )

@@ -1,13 +1,20 @@
 """Contacts of a model: the records, their places in the links, and checks against the robot."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, times
-from kinetree.errors import ModelError, NameLookupError
+from kinetree.base.tables import listing
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.collisions import (
+    DEFAULT_FRICTION,
+    Collisions,
+    CollisionShape,
+    contacts_of,
+)
 from kinetree.files.description.contacts import (
     Box,
     Boxes,
@@ -18,12 +25,17 @@ from kinetree.files.description.contacts import (
     Ground,
     HeightField,
     Plane,
+    number_names,
+    numbers_in,
+    with_numbers,
 )
 from kinetree.files.description.records import Note
 
 __all__ = [
+    "DEFAULT_FRICTION",
     "Box",
     "Boxes",
+    "Collisions",
     "Contact",
     "ContactPoint",
     "ContactRim",
@@ -32,11 +44,17 @@ __all__ = [
     "HeightField",
     "Plane",
     "check_places",
+    "chosen_contacts",
     "contact_places",
+    "contacts_of_model",
     "contacts_on",
     "joined_contacts",
     "moving_contacts",
+    "number_names",
+    "numbers_in",
     "prefixed_contacts",
+    "shapes_on",
+    "with_numbers",
 ]
 
 
@@ -56,6 +74,16 @@ def contact_places(contacts: Contacts, frames: Mapping[str, Any]) -> list[tuple[
         axis = np.array(x.axis) if isinstance(x, ContactRim) else np.zeros(3, int)
         places.append((frame.link, times(R, np.array(x.position)) + p, times(R, axis)))
     return places
+
+
+def contacts_of_model(model: Any, what: str) -> Contacts:
+    """The contacts of a model; raise ModelError if it has none."""
+    if model.contacts is None:
+        raise ModelError(
+            f"{what} needs a robot with contacts, and {model.name!r} has none. Add some with "
+            "robot.with_contacts(['left_foot', 'right_foot'])."
+        )
+    return model.contacts
 
 
 def check_places(contacts: Contacts, frames: Mapping[str, Any], name: str) -> None:
@@ -130,3 +158,65 @@ def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts 
         )
     kept = theirs.with_pairs(theirs.frictions, theirs.restitutions)
     return replace(ours, points=(*ours.points, *kept.points))
+
+
+def shapes_on(collisions: Collisions, frames: Collection[str]) -> Collisions:
+    """The collision shapes on some links and frames, by name."""
+    return replace(collisions, shapes=tuple(x for x in collisions.shapes if x.link in frames))
+
+
+def chosen_contacts(
+    collisions: Collisions,
+    feet: Sequence[str | Contact],
+    links: Collection[str],
+    friction: Any = None,
+) -> list[Contact]:
+    """Contacts of links, of collision shapes and of records, in their order.
+
+    Args:
+        collisions: shapes of the robot's file.
+        feet: names of links or shapes, and records `ContactPoint` or `ContactRim`.
+        links: names of all links and frames, for messages.
+        friction: replaces that of the shapes; None: theirs.
+    """
+    if isinstance(feet, str) or not isinstance(feet, Sequence):
+        raise InputError(
+            f"feet is {feet!r:.60}; expected a list of names of links or collision shapes, and of "
+            "records kt.contacts.ContactPoint, such as ['left_foot', 'right_foot']."
+        )
+    contacts: list[Contact] = []
+    for foot in feet:
+        if not isinstance(foot, str):
+            contacts.append(foot)
+            continue
+        for shape in _shapes_of(collisions, foot, links):
+            made = contacts_of(shape)
+            if not made:
+                raise ModelError(
+                    f"collision shape {shape.name!r} of link {shape.link!r} is a {shape.kind}, "
+                    "which has no contacts; expected spheres, boxes, capsules and cylinders. Give "
+                    f"points instead: kt.contacts.ContactPoint('heel', {shape.link!r}, (x, y, z))."
+                )
+            contacts += made if friction is None else [replace(x, friction=None) for x in made]
+    return contacts
+
+
+def _shapes_of(
+    collisions: Collisions, name: str, links: Collection[str]
+) -> tuple[CollisionShape, ...]:
+    """The shapes of a link, or the one shape of that name."""
+    shapes = collisions.shapes
+    of_link = tuple(x for x in shapes if x.link == name)
+    chosen = of_link or tuple(x for x in shapes if x.name == name)
+    if chosen:
+        return chosen
+    if name in links:
+        raise ModelError(
+            f"link {name!r} has no collision shape to make contacts of; expected a link with some: "
+            f"{listing(dict.fromkeys(x.link for x in shapes), 12) or 'the robot has none'}. Give "
+            f"points instead: kt.contacts.ContactPoint('heel', {name!r}, (x, y, z))."
+        )
+    raise NameLookupError(
+        f"there is no link or collision shape {name!r}; the shapes are "
+        f"{listing([x.name for x in shapes], 30) or 'none'}, the links {listing(links, 30)}."
+    )

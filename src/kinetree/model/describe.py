@@ -56,6 +56,7 @@ def describe_model(model: Model) -> RobotDescription:
         motors=describe_motors(model.motors, model.coordinate_names),
         notes=model.notes,
         contacts=model.contacts,
+        collisions=model.collisions,
     )
     return replace(description, warnings=_warnings(model, description))
 

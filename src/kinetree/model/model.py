@@ -13,14 +13,13 @@ from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.tables import counted, notebook_table, number
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
-from kinetree.files.description.contacts import Contacts, numbers_in
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import Motor, Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
-from kinetree.model.contacts import check_places
+from kinetree.model.contacts import Collisions, Contacts, check_places, numbers_in
 from kinetree.model.friction import (
     JointFriction,
     converted_friction,
@@ -100,6 +99,7 @@ class Model:
         actuators: forces at joints that follow controls; they act where controls are given.
         constraints: closed loops and other constraints, from `Robot.constrained`; None: a tree.
         contacts: points that may touch the ground, from `Robot.with_contacts`; None: no contacts.
+        collisions: shapes of a file that contacts can be made of; other results ignore them.
         notes: parts of a file that are read differently from what one may expect.
         warnings: parts of a file that the dynamics cannot honour.
     """
@@ -123,6 +123,7 @@ class Model:
     actuators: tuple[JointActuator, ...] = ()
     constraints: Constraints | None = None
     contacts: Contacts | None = None
+    collisions: Collisions = Collisions()
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 

@@ -71,6 +71,9 @@ ARGUMENTS = {
     "springs": Argument(
         "stiffness and rest position of each spring", "s 2", "N m/rad or N/m, and rad or m"
     ),
+    "contact_friction": Argument("coefficient of friction of each contact", "c", "dimensionless"),
+    "restitution": Argument("restitution of each contact, 0 to 1", "c", "dimensionless"),
+    "ground": Argument("numbers of the ground in the order of its record", "g", "m, rad or 1"),
 }  # fmt: skip
 
 

@@ -27,7 +27,12 @@ from kinetree.files.description.records import (
 from kinetree.model.actuators import held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.contacts import contacts_on, joined_contacts, prefixed_contacts
+from kinetree.model.contacts import (
+    contacts_on,
+    joined_contacts,
+    prefixed_contacts,
+    shapes_on,
+)
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
@@ -173,6 +178,7 @@ def subtree(model: Model, link: str) -> Model:
             notes=(*model.notes, *notes),
             warnings=description.warnings,
             contacts=contacts_on(description.contacts, known),
+            collisions=shapes_on(description.collisions, known),
         ),
         unphysical="allow",
     )
@@ -338,6 +344,9 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         notes=(*ours.notes, *theirs.notes),
         warnings=(*ours.warnings, *theirs.warnings),
         contacts=joined_contacts(ours.contacts, theirs.contacts),
+        collisions=replace(
+            ours.collisions, shapes=(*ours.collisions.shapes, *theirs.collisions.shapes)
+        ),
     )
     return build_model(combined, unphysical="allow")
 
@@ -378,6 +387,13 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
             for name, x in description.motors.items()
         },
         contacts=prefixed_contacts(description.contacts, prefix),
+        collisions=replace(
+            description.collisions,
+            shapes=tuple(
+                replace(x, name=prefix + x.name, link=prefix + x.link)
+                for x in description.collisions.shapes
+            ),
+        ),
     )
 
 

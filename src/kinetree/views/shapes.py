@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kinetree.base.arrays import Array
+from kinetree.files.description.meshes import TriangleMesh
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
@@ -15,23 +16,6 @@ LOOP: Colour = (196, 44, 122)
 AXES: tuple[Colour, Colour, Colour] = ((214, 64, 69), (61, 153, 80), (58, 110, 220))
 
 GROUPS = ("body", "joint", "loop", "visual", "inertia", "frame")
-
-
-@dataclass(frozen=True, eq=False)
-class TriangleMesh:
-    """A surface of triangles.
-
-    Args:
-        vertices: corners, shape (k, 3), m.
-        triangles: three corners of each triangle, counter-clockwise, shape (m, 3), indices without
-            a unit.
-        colours: red, green and blue of each triangle, 0 to 255, shape (m, 3), -1 for triangles
-            without a colour of their own; None: no triangle has one.
-    """
-
-    vertices: Array
-    triangles: Array
-    colours: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.model.contacts import Box, Contact, ContactRim, Ground, HeightField, Plane
+from kinetree.algorithms.kinematics import forward_kinematics
+from kinetree.base.arrays import Array, StateLike
+from kinetree.model import Model
+from kinetree.model.contacts import (
+    Box,
+    Contact,
+    ContactRim,
+    Ground,
+    HeightField,
+    Plane,
+    contact_places,
+    contacts_of_model,
+)
 from kinetree.scalars import Scalar, absolute, clip, cos, maximum, sin, sqrt, where
 
 FLAT = 1e-9  # rad: tilt of a circle below which its contact moves from the circle to its centre
@@ -65,6 +76,29 @@ def touching(ground: Ground, contact: Contact, position: Array, axis: Array) -> 
     across = normal - axis * (normal @ axis)  # in the plane of the circle, upwards
     point = position - across * (contact.radius / sqrt(across @ across + FLAT * FLAT))
     return gap(ground, point), point
+
+
+def contact_points(model: Model, q: StateLike) -> tuple[Array, Array, Array]:
+    """Points of the robot that touch first, their gaps, and the normals of the ground there.
+
+    Args:
+        model: a robot with c contacts.
+        q: joint positions, shape (nq,), rad or m.
+
+    Returns:
+        points: positions in {s}, (c, 3), m.
+        gaps: distances from the ground, (c,), m, negative inside it.
+        normals: directions from the ground to the robot in {s}, (c, 3).
+    """
+    contacts = contacts_of_model(model, "contact_points")
+    T = forward_kinematics(model, q)
+    met: list[tuple[Gap, Array]] = []
+    pairs = zip(contacts.points, contact_places(contacts, model.frames), strict=True)
+    for contact, (link, p, axis) in pairs:
+        R = T[link][:3, :3]
+        met.append(touching(contacts.ground, contact, R @ p + T[link][:3, 3], R @ axis))
+    points, gaps, normals = ([x[1] for x in met], [x[0][0] for x in met], [x[0][1] for x in met])
+    return np.array(points), np.array(gaps), np.array(normals)
 
 
 def _plane_gap(plane: Plane, p: Array) -> Gap:

@@ -69,14 +69,14 @@ def check_contact_method(model: Model, method: str) -> None:
 def contact_sizes(model: Model) -> dict[str, int]:
     """Names of the results of contacts in a step and how many numbers they have, in their order.
 
-    forces: of the ground onto the robot in {s}, N; points: in {s}, m; gaps: m; modes: OPEN, STICK
-    or SLIP; residual: of the problem, relative.
+    Forces are those of the ground onto the robot in {s}, N; points are in {s}, m; gaps in m; modes
+    OPEN, STICK or SLIP; the residual is that of the problem, relative.
     """
     if model.contacts is None:
         return {}
     m = len(model.contacts.points)
     return {
-        "contact_forces": 3 * m, "contact_points": 3 * m, "gaps": m, "contact_modes": m,
+        "contact_forces": 3 * m, "contact_points": 3 * m, "contact_gaps": m, "contact_modes": m,
         "contact_residual": 1,
     }  # fmt: skip
 
@@ -173,7 +173,9 @@ def contact_rate(
     results = [a] if implicit else []
     if kkt is not None and lam is not None:
         results += [kkt.shared(lam), kkt.all.Phi]
-    return np.concatenate([dq, a]), np.concatenate([*results, *recorded(contacts, problem, solution, h)])
+    return np.concatenate([dq, a]), np.concatenate(
+        [*results, *recorded(contacts, problem, solution, h)]
+    )
 
 
 def compliant(model: Model, A: Array, h: Scalar) -> Array:

@@ -30,7 +30,8 @@ class ContactPoint:
         position: position of the point or of the centre, in that frame, shape (3,), m.
         radius: radius of the sphere, m; 0: a point.
         friction: coefficient of Coulomb friction, dimensionless; None: that of the `Contacts`.
-        restitution: share of the normal velocity that an impact returns, 0 to 1; None: likewise.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless;
+            None: likewise.
     """
 
     name: str
@@ -59,7 +60,8 @@ class ContactRim:
         axis: direction of its axis in that frame, shape (3,), of length 1.
         radius: radius of the circle, m.
         friction: coefficient of Coulomb friction, dimensionless; None: that of the `Contacts`.
-        restitution: share of the normal velocity that an impact returns, 0 to 1; None: likewise.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless;
+            None: likewise.
     """
 
     name: str
@@ -182,6 +184,29 @@ class HeightField:
 Ground = Plane | Boxes | HeightField
 
 
+def stairs(
+    count: int, depth: float, height: float, width: float, start: ArrayLike = (0, 0, 0)
+) -> Boxes:
+    """Steps that lead up along x, on a level plane.
+
+    Args:
+        count: number of steps.
+        depth: length of a step along x, m.
+        height: height of a step, m.
+        width: length of the steps along y, m.
+        start: middle of the lower edge of the first step in {s}, on the plane, shape (3,), m.
+    """
+    x, y, z = array(start, (3,), "start of the stairs").tolist()
+    tops = [height * (k + 1) for k in range(int(float(above_zero(count, "number of steps"))))]
+    return Boxes(
+        [
+            Box((x + depth * (k + 0.5), y, z + top / 2), (depth, width, top))
+            for k, top in enumerate(tops)
+        ],
+        Plane(point=(0, 0, z)),
+    )
+
+
 @dataclass(frozen=True)
 class Contacts:
     """The contacts of a robot: points that may touch, and the ground.
@@ -189,8 +214,10 @@ class Contacts:
     Args:
         points: records `ContactPoint` and `ContactRim`, in the order of the results.
         ground: `Plane`, `Boxes` or `HeightField`.
-        friction: coefficient of Coulomb friction of points that have none of their own.
-        restitution: share of the normal velocity that an impact returns, 0 to 1, likewise.
+        friction: coefficient of Coulomb friction of points that have none of their own,
+            dimensionless.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless,
+            likewise.
         compliance: depth of a contact for a unit of normal force, m/N, of the smooth variant; None:
             rigid.
     """
@@ -246,7 +273,7 @@ class Contacts:
 
         Args:
             friction: of every contact, dimensionless.
-            restitution: of every contact, 0 to 1.
+            restitution: of every contact, 0 to 1, dimensionless.
         """
         pairs = zip(self.points, friction, restitution, strict=True)
         return replace(
@@ -259,19 +286,35 @@ class Contacts:
         Args:
             number: type of the numbers, or a function that converts one.
         """
-        return converted(self, number)
+        # plain 0 stays, which costs nothing
+        return converted(self, lambda x: x if isinstance(x, float) and x == 0 else number(x))
 
 
 def converted(value: Any, number: Callable[[Any], Scalar]) -> Any:
-    """A record of this module with every number converted; plain 0 stays, which costs nothing."""
+    """A record of this module with every number converted, in the order of `numbers_in`."""
     if is_dataclass(value) and not isinstance(value, type):
         names = [x.name for x in fields(value)]
         return replace(value, **{name: converted(getattr(value, name), number) for name in names})
     if isinstance(value, tuple):
         return tuple(converted(x, number) for x in value)
-    if value is None or isinstance(value, str) or (isinstance(value, int | float) and value == 0):
-        return value
-    return number(value)
+    return value if value is None or isinstance(value, str) else number(value)
+
+
+def with_numbers(value: Record, numbers: Iterable[Scalar]) -> Record:
+    """A record of this module with other numbers, in the order of `numbers_in`."""
+    given = iter(numbers)
+    return converted(value, lambda _: next(given))
+
+
+def number_names(value: Any, name: str = "") -> tuple[str, ...]:
+    """Names of the numbers of a record, in the order of `numbers_in`: normal.0, point.2."""
+    if is_dataclass(value):
+        parts = [(x.name, getattr(value, x.name)) for x in fields(value)]
+    elif isinstance(value, tuple):
+        parts = [(str(k), x) for k, x in enumerate(value)]
+    else:
+        return () if value is None or isinstance(value, str) else (name,)
+    return tuple(y for key, x in parts for y in number_names(x, f"{name}.{key}" if name else key))
 
 
 def numbers_in(value: Any) -> Vector:

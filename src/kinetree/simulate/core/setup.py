@@ -14,7 +14,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
-from kinetree.engine.kernels.free import check_free, free_ports
+from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE as FREE_JOINT
 from kinetree.files.description.joints import SPHERICAL
@@ -247,8 +247,7 @@ def external_inputs(
             vector: tuple[int, ...] = source.constant.shape[-1:]
             constants[name] = source.constant, shapes.get(name, vector)
     for port in free_ports(model, acting.parameters):
-        entries = {"gravity": ("3 numbers",), "springs": [x.name for x in model.springs]}
-        listed = ", ".join(entries.get(port.name, model.link_names))
+        listed = "3 numbers" if port.name == "gravity" else ", ".join(owners(model, port.name))
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
         check_free(model, port.name, value)
         constants[f"parameter {port.name}"] = value, port.shape

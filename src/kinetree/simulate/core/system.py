@@ -129,6 +129,12 @@ class EquationsOfMotion:
         return self.method is not None and self.method.implicit
 
     @property
+    def uses_step(self) -> bool:
+        """True if the motion depends on the length of the step."""
+        touching = self.method is not None and self.space.model.contacts is not None
+        return self.implicit or touching
+
+    @property
     def positions(self) -> bool:
         """True if springs have the forces of the end of the step."""
         return self.method is not None and self.method.positions
@@ -425,7 +431,7 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         tau = np.array(taus)
         extra = [np.array(state) for state in (between, loads) if state]
         motion, friction = kernel(
-            q, dq, np.array(drives), p, *([s] if equations.implicit else []), *extra
+            q, dq, np.array(drives), p, *([s] if equations.uses_step else []), *extra
         )
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
@@ -443,7 +449,7 @@ def _commands(state: ForcedState) -> Array:
 def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
     """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
 
-    s is an argument if the method is implicit, F_ext if wrenches act. Implicit methods take the
+    s is an argument if the length of the step counts, F_ext if wrenches act. Implicit methods take the
     slopes of actuators and drives into account, which are known from the commands.
     """
     space, acting, external = equations.space, equations.acting, equations.external
@@ -453,7 +459,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
 
     def robot(q: Array, dq: Array, tau: Array, p: Array, *further: Array) -> tuple[Array, Array]:
         inputs = external.named(
-            p, further[0] if equations.implicit else np.zeros(external.table_size)
+            p, further[0] if equations.uses_step else np.zeros(external.table_size)
         )
         changed = acting.changed_model(model, inputs)
         load = None if acting.F_ext is None else further[-1]
@@ -470,7 +476,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
 
     def make() -> Kernel:
         sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
-        sizes |= {"s": external.table_size} if equations.implicit else {}
+        sizes |= {"s": external.table_size} if equations.uses_step else {}
         if commanded and acting.actuation is not None:
             sizes["commands"] = n + controls + acting.actuation.size
         ports = [Port(name, (size,)) for name, size in sizes.items()]
@@ -480,7 +486,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
         return Kernel(graph, "robot", dtypes=("float64",))
 
     method = equations.method is None, equations.implicit, equations.positions
-    table = external.table_size if equations.implicit else 0
+    table = external.table_size if equations.uses_step else 0
     drives = (acting.actuation, controls) if commanded else None
     forces = acting.parameters, acting.F_ext is None, table, drives
     key = external.code_key[0], space.extra, space.dry, method, forces

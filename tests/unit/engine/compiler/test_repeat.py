@@ -16,7 +16,7 @@ from kinetree.engine.compiler.stepping import Composition
 from kinetree.engine.compiler.store import StoredGraph, digest, encode
 from kinetree.engine.compiler.verify import verify
 from kinetree.engine.export.program import Program
-from kinetree.errors import GraphError
+from kinetree.errors import GraphError, ShapeError
 from sweeps import MANY, PORTS, pairs, problems, solve, solve_graph, sweep, two_graph, two_loops
 
 X = Port("x", (2,))
@@ -135,8 +135,10 @@ def test_derivatives_and_other_languages_are_refused():
 
 
 def test_a_function_that_carries_other_numbers_on_is_refused():
-    with pytest.raises(GraphError, match=r"\(2,\) numbers to carry on and returned \(1,\)"):
+    with pytest.raises(ShapeError, match=r"\(2,\) numbers to carry on and returned \(1,\)"):
         trace(lambda x: repeated(lambda c, f: c[:1], 3, x, x), [X])
+    with pytest.raises(ShapeError, match=r"\(2,\) numbers to carry on and returned \(3,\)"):
+        repeated(lambda c, f: np.ones(3), 3, np.ones(2), np.ones(2))
     with pytest.raises(GraphError, match="another trace"):
         trace(lambda x: repeated(lambda c, f: c * x, 3, x, x), [X])
 
