@@ -19,6 +19,7 @@ from kinetree.spatial import box
 
 SIDES = ("left", "right")
 LEGS = tuple(f"{end}_{side}" for end in ("front", "rear") for side in SIDES)
+PUSHED = ("x", "base.vx", "base.vy")
 DROP = 0.01  # m above the ground, where episodes begin
 ROUGHNESS = 0.05  # m between the lowest and the highest place of rough ground
 MAX_TILT = 0.5  # cosine of the tilt of the base at which an episode ends: 60 degrees
@@ -41,6 +42,7 @@ class Task:
         speed: speed forward that is rewarded in full, m/s; 0: standing.
         effort: weight of the actions in the reward.
         spread: size of the random part of the positions and rates of joints at the start.
+        push: size of the random horizontal velocity of the base at the start, m/s.
         area: side of the square of random places at the start, m.
         dt: length of a step of the robot, s.
         substeps: steps of the robot in a step of the environment.
@@ -54,6 +56,7 @@ class Task:
     speed: float = 0.0
     effort: float = 0.05
     spread: float = 0.05
+    push: float = 0.0
     area: float = 0.0
     dt: float = 0.002
     substeps: int = 10
@@ -79,6 +82,8 @@ class Task:
             place = [robot.coordinate_names.index(f"base.{axis}") for axis in "xy"]
             q[:, place] += self.area * (rng.random((count, 2)) - 0.5)
         dq = self.spread * rng.normal(size=(count, robot.n))
+        forward = [robot.dof_names.index(x) for x in PUSHED if x in robot.dof_names]
+        dq[:, forward] += self.push * rng.normal(size=(count, len(forward)))
         return q, dq
 
 
@@ -120,7 +125,7 @@ def humanoid_task() -> Task:
     gains = {x: (600.0, 30.0, 250.0) for x in robot.joint_names[1:]}
     robot = with_servos(robot, gains)
     reach = np.full(len(gains), 0.3)
-    return Task(robot, _stance(robot, joints), reach, lowest=0.6, spread=0.02)
+    return Task(robot, _stance(robot, joints), reach, lowest=0.6, push=0.3)
 
 
 CROUCH = {"abduction": 0.0, "swing": 0.7, "knee": -1.4}

@@ -42,7 +42,7 @@ def test_the_stance_stands(env):
     env.reset(seed=2)
     steps = 10 if env.task.on_plane else 50
     fallen = [env.step(np.zeros(env.action_space.shape))[2] for _ in range(steps)]
-    assert not np.any(fallen)
+    assert np.mean(fallen) < 0.01
 
 
 def test_a_robot_that_falls_begins_anew_in_the_same_step(env):
