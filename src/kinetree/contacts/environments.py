@@ -7,16 +7,13 @@ the same step, at a start of a table that was made before.
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.base.options import count
 from kinetree.contacts.tasks import MAX_TILT, TASKS, Task
 from kinetree.errors import InputError, need
-
-if TYPE_CHECKING:
-    from gymnasium.vector import VectorEnv
 
 STARTS = 256  # random states of the table that episodes begin at
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy"}
@@ -28,8 +25,8 @@ def make(
     *,
     arrays: str = "numpy",
     device: Any = None,
-) -> "VectorEnv[Any, Any, Any]":
-    """Return an environment of many robots with a task, for trainers of Gymnasium.
+) -> Any:
+    """Return a `gymnasium.vector.VectorEnv` of many robots with a task.
 
     Observations, of float64: the height of the base, the vertical in its axes, all joint rates, and
     the positions of the servos less those of the stance. Actions: goals of the servos, -1 to 1.

@@ -91,7 +91,7 @@ def monoped_task() -> Task:
     """A hopping monoped in a vertical plane, which is to move forward."""
     robot = monoped()
     stance = _stance(robot, {"hip": 0.5, "knee": -1.0})
-    return Task(robot, stance, np.array([0.6, 0.8]), lowest=0.25, speed=1.5, effort=0.02)
+    return Task(robot, stance, np.array([0.8, 1.0]), lowest=0.25, speed=1.5, effort=0.02)
 
 
 def quadruped_task() -> Task:

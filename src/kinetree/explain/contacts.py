@@ -53,14 +53,14 @@ def explain_contact(forces: GroundForces, contact: str) -> Node:
             f"there is no contact {contact!r} of {forces.model.name!r}; it has {', '.join(names)}."
         )
     k = names.index(contact)
-    given = {"model": forces.model, **forces.arguments}
+    state: dict[str, Any] = {"model": forces.model, **forces.arguments}
     total = np.asarray(forces.forces[k], float)
     children, left = [], total
     for name, (latex, changed) in CAUSES.items():
-        if name == "loads" and given["F_ext"] is None:
+        if name == "loads" and state["F_ext"] is None:
             continue
         more, less = (
-            contact_inverse_dynamics(**{**given, **changed(given, 1 + h)}).forces[k]
+            contact_inverse_dynamics(**{**state, **changed(state, 1 + h)}).forces[k]
             for h in (DIFFERENCE, -DIFFERENCE)
         )
         share = (more - less) / (2 * DIFFERENCE)

@@ -46,6 +46,7 @@ from kinetree.scalars import Scalar, maximum, sqrt, where
 from kinetree.spatial.matrices import factor, solve, solve_inward
 
 NAME = "contact_inverse_dynamics"
+ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
 MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
 MIN_EXCESS = 1e-6  # N, that a message names
 RANK = 1e-12  # share of the equations below which no force of the contacts acts on one
@@ -172,9 +173,13 @@ def contact_inverse_dynamics(
     terms = tree_contact_forces(
         tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
     )
-    names = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
-    arguments = dict(zip(names, (*state, F_ext, mask, actuated, effort), strict=True))
-    return GroundForces(model, arguments, *(np.asarray(x, float) for x in terms))
+    arguments = (*state, F_ext, mask, actuated, effort)
+    return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
+
+
+def ground_forces(model: Model, arguments: Sequence[Any], terms: Sequence[Any]) -> GroundForces:
+    """The record of the results; `arguments` in the order of `GroundForces.arguments`."""
+    return GroundForces(model, dict(zip(ARGUMENTS, arguments, strict=True)), *terms)
 
 
 def touching_mask(model: Model, contacts: Any) -> Any:

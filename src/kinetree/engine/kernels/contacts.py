@@ -19,6 +19,7 @@ from kinetree.algorithms.contacts.inverse import (
     checked_effort,
     contact_maker,
     contacts_of,
+    ground_forces,
     motors_of,
     touching_mask,
 )
@@ -70,9 +71,8 @@ def contact_inverse_dynamics(
         compiled = remembered(model, key, partial(_compiled, model, *key[1:]))
         more = more if weight is None else (*more, weight)
     mask = touching_mask(model, contacts)
-    names = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
-    record = dict(zip(names, (*motion, F_ext, mask, actuated, effort), strict=True))
-    forces = GroundForces(model, record, *compiled(*motion, mask, *more))
+    state = (*motion, F_ext, mask, actuated, effort)
+    forces = ground_forces(model, state, compiled(*motion, mask, *more))
     if type(forces.tau) is np.ndarray and forces.tau.ndim == 1 and (text := forces.verdict()):
         warn(text, KinetreeWarning, stacklevel=3)
     return forces
