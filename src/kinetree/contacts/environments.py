@@ -15,6 +15,8 @@ from kinetree.base.options import count
 from kinetree.contacts.tasks import MAX_TILT, TASKS, Task
 from kinetree.errors import InputError, need
 
+__all__ = ["make"]
+
 STARTS = 256  # random states of the table that episodes begin at
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy"}
 

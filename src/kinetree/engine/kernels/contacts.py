@@ -58,6 +58,7 @@ def contact_inverse_dynamics(
 
     Arguments as in `algorithms.contact_inverse_dynamics`, which looks at one state.
     """
+    check_honoured(model, CONTACT_INVERSE_DYNAMICS)
     contacts_of(model, NAME)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
@@ -81,7 +82,6 @@ def contact_inverse_dynamics(
 def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: bool) -> Any:
     """The kernel of other motors, or with the weight of the joint forces as last argument."""
     check_model(model)
-    check_honoured(model, CONTACT_INVERSE_DYNAMICS)
     ports = [argument_port(model, x) for x in CONTACT_INVERSE_DYNAMICS.inputs]
     ports += [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
     ports += [Port("effort", ())] if effort else []
