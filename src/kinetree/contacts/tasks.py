@@ -40,8 +40,9 @@ class Task:
         reach: change of the goal of each servo by an action of 1, shape (u,), rad or m.
         lowest: height of the base at which an episode ends, m.
         speed: speed forward that is rewarded in full, m/s; 0: standing.
-        effort: weight of the actions in the reward.
-        spread: size of the random part of the positions and rates of joints at the start.
+        effort: weight of the actions in the reward, dimensionless.
+        spread: size of the random part of positions and rates of joints at the start, rad and
+            rad/s.
         push: size of the random horizontal velocity of the base at the start, m/s.
         area: side of the square of random places at the start, m.
         dt: length of a step of the robot, s.
@@ -74,7 +75,12 @@ class Task:
         return self.robot.joint_names[:3] == ("x", "z", "pitch")
 
     def starts(self, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Random states, (count, nq) and (count, n)."""
+        """Random states, (count, nq) and (count, n).
+
+        Args:
+            count: number of states.
+            rng: generator that draws them.
+        """
         robot, servos = self.robot, self.servos
         q = np.tile(self.stance, (count, 1))
         q[:, servos] += self.spread * rng.normal(size=(count, len(servos)))

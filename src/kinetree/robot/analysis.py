@@ -125,11 +125,11 @@ class Analysis(RobotCore):
         Args:
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
                 wrench.
-            contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c); None:
-                all of the robot.
+            contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c),
+                dimensionless; None: all of the robot.
             actuated: names of the degrees of freedom with a motor; None: those that actuators move,
                 or without actuators all but free joints.
-            effort: weight of |tau|^2 beside |f|^2, 1/m^2.
+            effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
 
         Returns:
             A record with tau (..., n), forces (..., c, 3) in {s}, residual, shortfall, excess

@@ -64,11 +64,12 @@ class GroundForces:
         residual: generalised forces that are missing, shape (..., n), N m or N; 0 in rows with a
             motor, and to rounding where the motion is feasible.
         shortfall: size of the residual as a share of what the rows without motor need, both
-            weighted by M_u^-1, shape (...); 0: feasible, 1: the contacts help nothing.
+            weighted by M_u^-1, shape (...), dimensionless; 0: feasible, 1: the contacts help
+            nothing.
         excess: how far the forces would have to leave each friction cone so that the motion becomes
             feasible by the least change of the forces, shape (..., c), N.
         optimality: duality gap and errors of the equations that the solver reached, all scaled to
-            the size of 1, shape (...).
+            the size of 1, shape (...), dimensionless.
     """
 
     model: Model
@@ -154,14 +155,16 @@ def contact_inverse_dynamics(
     """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
 
     Args:
+        model: the robot, with contacts.
         q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s.
         ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N; None: no wrench.
-        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,); None: all.
+        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,), dimensionless;
+            None: all.
         actuated: names of the degrees of freedom with a motor; None: those that actuators move, or
             without actuators all but free joints.
-        effort: weight of |tau|^2 beside |f|^2, 1/m^2.
+        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
     """
     without_constraints(model, f"algorithms.{NAME}")
     known = contacts_of(model, NAME)
