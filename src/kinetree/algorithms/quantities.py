@@ -107,6 +107,7 @@ CONSTRAINED = Index(
 TOUCHING = Index(
     {
         "contact_inverse_dynamics": "contacts.inverse",
+        "contact_points": "contacts.ground",
     }
 )
 GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED, TOUCHING)

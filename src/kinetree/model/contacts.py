@@ -25,9 +25,7 @@ from kinetree.files.description.contacts import (
     Ground,
     HeightField,
     Plane,
-    number_names,
     numbers_in,
-    with_numbers,
 )
 from kinetree.files.description.records import Note
 
@@ -50,11 +48,9 @@ __all__ = [
     "contacts_on",
     "joined_contacts",
     "moving_contacts",
-    "number_names",
     "numbers_in",
     "prefixed_contacts",
     "shapes_on",
-    "with_numbers",
 ]
 
 

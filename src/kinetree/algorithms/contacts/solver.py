@@ -34,7 +34,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.repeat import repeated
-from kinetree.scalars import Scalar, absolute, clip, maximum, minimum, sqrt, where
+from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 
 SHARING = 1e-10  # of A_ii: far above the rounding of a solved step, far below its accuracy
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground

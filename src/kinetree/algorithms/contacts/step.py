@@ -18,7 +18,6 @@ than REBOUND times the change of the velocity within the step, so that a ball co
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from kinetree.algorithms.constraints.dynamics import (
     eliminated_rows,
     symmetric_product,
 )
-from kinetree.algorithms.constraints.solve import Proximal
 from kinetree.algorithms.constraints.step_constraints import StepConstraints
 from kinetree.algorithms.contacts.points import Places, Touch, touches
 from kinetree.algorithms.contacts.solver import Problem, Solution, solve_contacts

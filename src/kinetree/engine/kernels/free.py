@@ -9,9 +9,18 @@ from kinetree.base.arrays import Array
 from kinetree.base.options import names
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
+from kinetree.files.description.contacts import (
+    above_zero,
+    at_least_zero,
+    number_names,
+    numbers_in,
+    share,
+    unchecked,
+    with_numbers,
+)
 from kinetree.files.description.friction import Friction
 from kinetree.model import Model
-from kinetree.model.contacts import contacts_of_model, number_names, numbers_in, with_numbers
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.friction import joint_friction, with_coefficients
 from kinetree.model.springs import checked_stiffness
 from kinetree.spatial.inertia import check_physical
@@ -89,7 +98,7 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
             else:
                 field = "friction" if name == "contact_friction" else name
                 pairs = zip(contacts.points, x, strict=True)
-                points = tuple(replace(point, **{field: value}) for point, value in pairs)
+                points = tuple(unchecked(point, **{field: value}) for point, value in pairs)
                 contacts = replace(contacts, points=points)
             model = model.replace(contacts=contacts)
         else:
@@ -123,7 +132,8 @@ def check_free(model: Model, name: str, values: Array) -> None:
             elif name == "springs":
                 checked_stiffness(value[0], model.springs[i].name)
             elif name in OF_CONTACTS:
-                with_free(model, [name], [rows[row]])  # the record's own checks
+                rules = {"contact_friction": at_least_zero, "restitution": share}
+                rules.get(name, above_zero)(value, f"entry {owners(model, name)[i]!r}")
             else:
                 friction = Friction(tuple(value[:2]), tuple(value[2:]))
                 joint_friction(friction, model.joints[i].name, None)

@@ -294,10 +294,17 @@ def converted(value: Any, number: Callable[[Any], Scalar]) -> Any:
     """A record of this module with every number converted, in the order of `numbers_in`."""
     if is_dataclass(value) and not isinstance(value, type):
         names = [x.name for x in fields(value)]
-        return replace(value, **{name: converted(getattr(value, name), number) for name in names})
+        return unchecked(value, **{x: converted(getattr(value, x), number) for x in names})
     if isinstance(value, tuple):
         return tuple(converted(x, number) for x in value)
     return value if value is None or isinstance(value, str) else number(value)
+
+
+def unchecked(record: Record, **changes: Any) -> Record:
+    """A record with other values and no check of them, which traced scalars do not allow."""
+    copy = object.__new__(type(record))
+    copy.__dict__.update({**record.__dict__, **changes})
+    return copy
 
 
 def with_numbers(value: Record, numbers: Iterable[Scalar]) -> Record:

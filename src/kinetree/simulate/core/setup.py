@@ -31,6 +31,7 @@ from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
 from kinetree.simulate.core.sources import constant, force_source, time_source
 from kinetree.simulate.core.system import System
+from kinetree.simulate.core.touching import check_ground
 from kinetree.simulate.tuning import PYTHON_SAMPLES
 
 
@@ -125,6 +126,7 @@ def read_setup(run: Run) -> Setup:
         )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     check_start(model, parts[0], parts[1])
+    check_ground(model, parts[0], run.parameters or {})
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
     sampling = None
     if digital is not None:
