@@ -5,9 +5,9 @@ With w = A r + b the velocities at the end of the step, every contact satisfies,
     0 <= r_n,  w_n >= 0,  r_n w_n = 0                  it pushes or it leaves
     |r_t| <= mu r_n,  r_t = -mu r_n w_t / |w_t|        Coulomb's friction in the round cone
 
-where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with r =
-low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the weight of a
-row, that is one equation e(r) = 0,
+where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with
+r = low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the
+weight of a row, that is one equation e(r) = 0,
 
     e_n = a r_n - max(0, u_n),   e_t = a r_t - u_t min(1, mu max(0, u_n) / |u_t|)
 
@@ -16,13 +16,15 @@ into the ground that the step begins with, is the residual.
 
 Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
 anywhere, and one Newton step from the better state so far, which ends the search once every contact
-is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller, the
-search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it with
-others.
+is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller,
+the search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it
+with others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
-four legs or a flat foot. Each row then gives way a little, SHARING times its own A_ii: forces are
-those of equal soft pads under all points. The velocities of contact change by this share.
+four legs or a flat foot. The first Newton step then lets each row give way a little, SHARING times
+its weight: forces are those of equal soft pads under all points. Where these would leave a friction
+cone, as on a slope where some feet carry little, forces are the nearest to those of the sweeps. The
+motion is the same.
 """
 
 from collections.abc import Sequence
@@ -209,6 +211,25 @@ class Round:
             right.append(one * (end * (1 - sticks)) - w[i] * sticks)
         return eliminated(rows, right)
 
+    def to_cone(self, r: Array, w: Array, x: Array) -> Any:
+        """Part of a step x from r after which the first sticking contact is on its cone, up to 1.
+
+        mu^2 (r_n + t x_n)^2 = |r_t + t x_t|^2, as A t^2 + 2 B t + C = 0 with C > 0.
+        """
+        u, t = self.weights * r - w, 1
+        for i in self.groups[0]:
+            _, most, length = self.bounded(i, u)
+            mu2 = self.friction[i // 3] * self.friction[i // 3]
+            A, B, C = (
+                mu2 * a[0] * b[0] - a[1] * b[1] - a[2] * b[2]
+                for a, b in ((x[i : i + 3],) * 2, (r[i : i + 3], x[i : i + 3]), (r[i : i + 3],) * 2)
+            )
+            square = B * B - A * C
+            below = sqrt(maximum(square, 0)) - B
+            leaves = where(most - length, 1, 0) * where(C, 1, 0) * where(below, 1, 0)
+            t = minimum(t, where(leaves * where(-square, 0, 1), C / where(below, below, 1), 1))
+        return t
+
     def within(self, r: Array) -> Array:
         """Impulses moved into the cones and limits, by no more than e."""
         parts = list(r)
@@ -268,7 +289,8 @@ def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
     steps = problem.newton(start, w)
     changes = problem.A @ steps
     r, error, least = swept, e_swept, maximum(error * PROGRESS, fixed[-1])
-    for k, t in ((0, 1), *((1, t) for t in LENGTHS)):
+    cone = problem.to_cone(start, w, steps[:, 1])
+    for k, t in ((0, 1), *((1, t) for t in LENGTHS), (1, cone)):
         to = start + steps[:, k] * t
         left = problem.error(to, w + changes[:, k] * t)
         shorter = least - left

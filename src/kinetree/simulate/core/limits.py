@@ -58,7 +58,8 @@ class Violation:
         t: time, s.
         joint: name of the joint.
         quantity: "position", "velocity", "effort" or the array that is not finite; "closure" for
-            an equation of the constraints, whose name is `joint`; "contact" for the contact problem.
+            an equation of the constraints, whose name is `joint`; "contact" for the residual of
+            contacts.
         by: how far beyond the limit at that time, in `unit` (rad, m, rad/s ...); None: not finite.
         rollout: index of the rollout in the batch.
         unit: unit of `by`.
