@@ -156,6 +156,17 @@ def test_extreme_friction(dog: kt.Robot, mu: float) -> None:
         assert (forces.forces[:, :2] == 0).all()
 
 
+def test_every_state_may_have_its_own_friction() -> None:
+    robot = kt.contacts.monoped()
+    kernel = robot.compile("contact_inverse_dynamics", free=["contact_friction"])
+    q, still, ddq = robot.neutral(), np.zeros(5), np.array([8.0, 0, 0, 0, 0])
+    mu = np.array([[0.1], [0.4], [2.0]])
+    f = kernel(q, still, ddq, [1], mu)[1][:, 0]
+    ratio = f[:, 0] / f[:, 2]
+    np.testing.assert_allclose(ratio[:2], mu[:2, 0], rtol=1e-6)
+    assert ratio[2] < 2
+
+
 def test_wrenches_and_motors(dog: kt.Robot) -> None:
     q, dq, ddq = (x[0] for x in motions(dog, 1, 0.1))
     lift = dog.wrenches({"imu": [0, 0, 0, 0, 0, 40]})
