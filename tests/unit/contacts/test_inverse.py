@@ -160,7 +160,7 @@ def test_every_state_may_have_its_own_friction() -> None:
     robot = kt.contacts.monoped()
     kernel = robot.compile("contact_inverse_dynamics", free=["contact_friction"])
     q, still, ddq = robot.neutral(), np.zeros(5), np.array([2.0, 0, 1, 0, 0])
-    mu = np.array([[0.02], [0.05], [0.4]])
+    mu = np.array([[0.002], [0.005], [0.4]])
     forces = kernel(q, still, ddq, [1], mu)[1]
     for friction, f in zip(mu[:, 0], forces, strict=True):
         contacts = replace(robot.model.contacts, friction=friction)
