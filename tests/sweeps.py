@@ -66,6 +66,32 @@ def two_graph() -> Graph:
     return optimise(trace(two_loops, [Port("x", (2,)), Port("p", (2,))], [("y", ()), ("s", ())]))
 
 
+def nested(x):
+    """A loop whose rounds have two loops, one of which needs no fixed numbers."""
+
+    def doubled(carried, _):
+        return np.array([10 - carried[1] * 2, carried[1] * 2])
+
+    def raised(carried, fixed):
+        return np.array([fixed[0] - carried[1], carried[1] * 1.5 + 0.1])
+
+    def both(carried, fixed):
+        y = repeated(raised, MANY, np.array([1, carried[1]]), carried[2:])[1]
+        z = repeated(doubled, 6, np.array([1, y]), np.array([]))[1]
+        return np.array([fixed[0] - z, z / 4, carried[2] + 0.5])
+
+    return repeated(both, np.int64(30), np.array([1, *x]), np.array([100 * x[1]]))
+
+
+def nested_graph() -> Graph:
+    return optimise(trace(nested, [Port("x", (2,))], [("y", ())]))
+
+
+def starts(count, dtype="float64"):
+    """Arguments of `nested`."""
+    return [np.random.default_rng(0).uniform(0.1, 2, (count, 2)).astype(dtype)]
+
+
 def problems(count, dtype="float64", seed=0):
     """Arguments of `solve` that need different numbers of rounds."""
     rng = np.random.default_rng(seed)

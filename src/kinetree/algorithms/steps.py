@@ -32,7 +32,7 @@ from kinetree.algorithms.constraints.stepping import (
     constrained_rate,
 )
 from kinetree.algorithms.contacts.points import Places, book_places
-from kinetree.algorithms.contacts.step import check_contact_method, contact_rate
+from kinetree.algorithms.contacts.step import check_contact_method, contact_rate, straight_step
 from kinetree.algorithms.implicit import implicit_accelerations
 from kinetree.algorithms.joints.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.algorithms.joints.gains import Gains
@@ -82,6 +82,8 @@ def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
 
 def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
     """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
+    if space.model.contacts is not None:
+        return straight_step(space, h, x, k[0])
     n = space.model.n
     _, dq, _ = space.split(x)
     new = space.settle(dq, dq + k[0][n : 2 * n] * h)

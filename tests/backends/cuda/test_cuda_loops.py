@@ -10,9 +10,13 @@ from cuda_host_rollout import HostRollout
 from kinetree.engine import CudaKernel, Rollout, interpret
 from kinetree.engine.cuda.emit import emit
 from kinetree.engine.cuda.rollout import CudaRollout, emit_rollout
-from sweeps import make_run, pairs, problems, solve_graph, stepping, two_graph
+from sweeps import make_run, nested_graph, pairs, problems, solve_graph, starts, stepping, two_graph
 
-CASES = {"solve": (solve_graph, problems), "two": (two_graph, pairs)}
+CASES = {
+    "solve": (solve_graph, problems),
+    "two": (two_graph, pairs),
+    "nested": (nested_graph, starts),
+}
 DTYPES = ("float32", "float64")
 
 

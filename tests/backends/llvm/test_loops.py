@@ -10,10 +10,26 @@ from kinetree import threads
 from kinetree.engine import Kernel, Rollout, interpret, interpret_run
 from kinetree.engine import rollout as module
 from kinetree.engine.compiler.recorder import recorded
-from sweeps import MANY, PORTS, make_run, pairs, problems, solve, solve_graph, stepping, two_graph
+from sweeps import (
+    MANY,
+    PORTS,
+    make_run,
+    nested_graph,
+    pairs,
+    problems,
+    solve,
+    solve_graph,
+    starts,
+    stepping,
+    two_graph,
+)
 
 LANES = {"float64": (1, 2, 4, 8), "float32": (1, 4, 8, 16)}
-CASES = {"solve": (solve_graph, problems), "two": (two_graph, pairs)}
+CASES = {
+    "solve": (solve_graph, problems),
+    "two": (two_graph, pairs),
+    "nested": (nested_graph, starts),
+}
 
 
 def both(function, graph, arrays):

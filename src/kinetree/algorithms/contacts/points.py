@@ -68,7 +68,7 @@ def touches(tree: Tree, places: Places) -> list[Touch]:
 def link_poses(tree: Tree, links: Sequence[int]) -> dict[int, tuple[Array, Array]]:
     """R_si and p_si of some links and of all links between them and the base."""
     poses = {WORLD: (np.eye(3, dtype=int), zeros(3))}
-    for i in sorted({j for i in links for j in tree.path_inward(i)}):
+    for i in sorted({j for end in links for j in tree.path_inward(end)}):
         (R, p), to = poses[tree.links[i].parent], tree.links[i].to
         columns = [R @ to.inward(axis) for axis in np.eye(3, dtype=int)]
         poses[i] = np.array(columns).T, p + R @ to.p

@@ -5,9 +5,9 @@ With w = A r + b the velocities at the end of the step, every contact satisfies,
     0 <= r_n,  w_n >= 0,  r_n w_n = 0                  it pushes or it leaves
     |r_t| <= mu r_n,  r_t = -mu r_n w_t / |w_t|        Coulomb's friction in the round cone
 
-where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with r =
-low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the weight of a
-row, that is one equation e(r) = 0,
+where the last holds if w_t is not 0, and every joint with dry friction low <= r <= high, with
+r = low where w > 0 and r = high where w < 0. In units of velocity, with u = a r - w and a the
+weight of a row, that is one equation e(r) = 0,
 
     e_n = a r_n - max(0, u_n),   e_t = a r_t - u_t min(1, mu max(0, u_n) / |u_t|)
 
@@ -16,13 +16,15 @@ into the ground that the step begins with, is the residual.
 
 Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
 anywhere, and one Newton step from the better state so far, which ends the search once every contact
-is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller, the
-search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it with
-others.
+is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller,
+the search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it
+with others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
-four legs or a flat foot. Each row then gives way a little, SHARING times its own A_ii: forces are
-those of equal soft pads under all points. The velocities of contact change by this share.
+four legs or a flat foot. A Newton step then lets each row give way a little, SHARING times its
+weight: forces are those of equal soft pads under all points. Where these would leave a friction
+cone, as next to slipping on a slope, forces are the nearest to those of the sweeps. The motion is
+the same.
 """
 
 from collections.abc import Sequence
@@ -41,6 +43,7 @@ TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
 ROUNDS = 40  # all of 10,000 steps of falling robots needed less; see the record
 SWEEPS = 4
 LENGTHS = (1, 0.5, 0.25, 0.125)  # of a Newton step
+TRIALS = 2  # rounds that look for other forces of the same motion
 PROGRESS = 0.8  # a Newton step is taken if it leaves less than this of e^2
 TINY = 1e-300  # keeps quotients of zeros at zero
 
@@ -146,16 +149,27 @@ class Round:
         return e @ e
 
     def swept(self, r: Array) -> Array:
-        """Impulses after one sweep: each contact and joint moved by its own velocities."""
+        """Impulses after one sweep: each contact and joint moved by its own velocities.
+
+        A contact that would stick alone gets the impulse that stops it. One that would slip gets
+        the normal impulse that stops it with friction along its direction so far, and friction by
+        a projected step.
+        """
         r, a = list(r), self.weights
         contacts, joints = self.groups
         for i in contacts:
-            push = maximum(r[i] - self._velocity(i, r) / a[i], 0)
-            r[i] = push
-            x, y = (r[j] - self._velocity(j, r) / a[j] for j in (i + 1, i + 2))
-            most, length = self.friction[i // 3] * push, sqrt(x * x + y * y + TINY)
-            share = minimum(most / length, 1)
-            r[i + 1], r[i + 2] = x * share, y * share
+            mu, A = self.friction[i // 3], self.A[i : i + 3, i : i + 3]
+            w = np.array([self._velocity(j, r) for j in range(i, i + 3)])
+            v = w - A @ np.array(r[i : i + 3])
+            push, x, y = eliminated(A.tolist(), list(-v))
+            sticks = where(push, where(mu * mu * push * push - x * x - y * y, 1, 0), 0)
+            t = np.array(r[i + 1 : i + 3]) - w[1:] / a[i + 1]
+            steep = A[0, 0] + mu * (A[0, 1:] @ t) / sqrt(t @ t + TINY)
+            slip = maximum(-v[0], 0) / where(steep, steep, A[0, 0] + TINY)
+            t = t - A[1:, 0] * (slip - r[i]) / a[i + 1]
+            t = t * minimum(mu * slip / sqrt(t @ t + TINY), 1)
+            after = where(sticks, np.array([push, x, y]), np.array([slip, *t]))
+            r[i : i + 3] = where(-v[0], after, 0)
         for i, (low, high) in zip(joints, self.limits, strict=True):
             r[i] = clip(r[i] - self._velocity(i, r) / a[i], low, high)
         return np.array(r)
@@ -163,13 +177,21 @@ class Round:
     def _velocity(self, i: int, r: Sequence[Any]) -> Any:
         return self.A[i] @ np.array(r) + self.b[i]
 
+    def slips(self, r: Array, w: Array) -> list[Any]:
+        """1 for every contact that u shows to slip, 0 for others, (m,)."""
+        u, flags = self.weights * r - w, list[Any]()
+        for i in self.groups[0]:
+            _, most, length = self.bounded(i, u)
+            flags.append(where(u[i], where(length - most * (1 + SHARING), 1, 0), 0))
+        return flags
+
     def newton(self, r: Array, w: Array) -> Array:
         """Steps to e = 0 with all contacts and joints in the modes that u shows, (N, 2).
 
         The first leads to the forces of soft pads, the second to the nearest forces.
         """
         n, a = len(r), self.weights
-        u = a * r - w
+        u, slipping = a * r - w, self.slips(r, w)
         pads = a * SHARING
         A, one = self.A + np.diag(pads), np.ones(2, int)
         rows: list[list[Any]] = []
@@ -179,8 +201,7 @@ class Round:
         contacts, joints = self.groups
         for i in contacts:
             _, most, length = self.bounded(i, u)
-            touches = where(u[i], 1, 0)
-            slips = touches * where(length - most, 1, 0)
+            touches, slips = where(u[i], 1, 0), slipping[i // 3]
             rows.append(list(A[i] * touches + unit[i] * (a[i] * (1 - touches))))
             right.append(-(w[i] * touches + one * (a[i] * r[i] * (1 - touches))))
             d = u[i + 1 : i + 3] / length
@@ -209,6 +230,25 @@ class Round:
             right.append(one * (end * (1 - sticks)) - w[i] * sticks)
         return eliminated(rows, right)
 
+    def to_cone(self, r: Array, w: Array, x: Array) -> Any:
+        """Part of a step x from r after which the first sticking contact is on its cone, up to 1.
+
+        mu^2 (r_n + t x_n)^2 = |r_t + t x_t|^2, as A t^2 + 2 B t + C = 0 with C > 0.
+        """
+        u, t = self.weights * r - w, 1
+        for i in self.groups[0]:
+            _, most, length = self.bounded(i, u)
+            mu2 = self.friction[i // 3] * self.friction[i // 3]
+            A, B, C = (
+                mu2 * a[0] * b[0] - a[1] * b[1] - a[2] * b[2]
+                for a, b in ((x[i : i + 3],) * 2, (r[i : i + 3], x[i : i + 3]), (r[i : i + 3],) * 2)
+            )
+            square = B * B - A * C
+            below = sqrt(maximum(square, 0)) - B
+            leaves = where(most - length, 1, 0) * where(C, 1, 0) * where(below, 1, 0)
+            t = minimum(t, where(leaves * where(-square, 0, 1), C / where(below, below, 1), 1))
+        return t
+
     def within(self, r: Array) -> Array:
         """Impulses moved into the cones and limits, by no more than e."""
         parts = list(r)
@@ -232,12 +272,12 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     scale = _scale(round_)
     most = scale * TOLERANCE
     start = np.zeros(2 * n, int)
-    carried = np.array([where(scale, 1, 0), 0, scale * scale, *start])
+    carried = np.array([where(scale, 1, 0), 0, scale * scale, 0, *start])
     fixed = np.concatenate([round_.flat, [most * most]])
     end = repeated(partial(_next, n, m), rounds, carried, fixed)
     size = where(scale, scale, 1)
     residual = where(scale, sqrt(end[2]) / size, 0)
-    return Solution(round_.within(end[3 : 3 + n]), residual, end[1])
+    return Solution(round_.within(end[4 : 4 + n]), residual, end[1])
 
 
 def _scale(problem: Round) -> Any:
@@ -253,28 +293,40 @@ def _scale(problem: Round) -> Any:
 
 
 def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
-    """One round; carried: open, rounds, e^2, and the impulses of search and sweeps, (N,) each."""
-    problem = Round.from_flat(fixed[:-1], n, m)
-    r, swept = carried[3 : 3 + n], carried[3 + n :]
-    error = carried[2]
+    """One round; carried: open, rounds, e^2, trials, and impulses of search and sweeps, (N,) each.
+
+    trials: rounds after the first solution, in which forces of soft pads were looked for.
+    """
+    problem, enough = Round.from_flat(fixed[:-1], n, m), fixed[-1]
+    error, trials, r, swept = carried[2], carried[3], carried[4 : 4 + n], carried[4 + n :]
+    solved = where(enough - error, 1, 0)
     for _ in range(SWEEPS):
         swept = problem.swept(swept)
     w = problem.velocities(swept)
     e_swept = problem.error(swept, w)
-    better = where(error - e_swept, 1, 0)
+    better = where(error - e_swept, 1 - solved, 0)
     start = where(better, swept, r)
     w = where(better, w, problem.velocities(r))
     error = where(better, e_swept, error)
     steps = problem.newton(start, w)
     changes = problem.A @ steps
-    r, error, least = swept, e_swept, maximum(error * PROGRESS, fixed[-1])
-    for k, t in ((0, 1), *((1, t) for t in LENGTHS)):
+    cone = problem.to_cone(start, w, steps[:, 1])
+    least, shared = maximum(error * PROGRESS, enough), 0
+    r, error = where(solved, start, swept), where(solved, error, e_swept)
+    for k, t in ((0, 1), *((1, t) for t in LENGTHS), (1, cone)):
         to = start + steps[:, k] * t
         left = problem.error(to, w + changes[:, k] * t)
         shorter = least - left
         r, error = where(shorter, to, r), where(shorter, left, error)
-        least = where(shorter, where(fixed[-1] - left, 0, left), least)  # 0: it is solved
-    return np.array([where(error - fixed[-1], 1, 0), carried[1] + 1, error, *r, *swept])
+        least = where(shorter, where(enough - left, 0, left), least)  # 0: it is solved
+        if k == 0:  # forces of pads, unless a contact that slipped at the start now sticks
+            pairs = zip(problem.slips(start, w), problem.slips(to, w + changes[:, 0]), strict=True)
+            stopped = sum((maximum(a - b, 0) for a, b in pairs), 0)
+            shared = where(enough - left, where(stopped, 0, 1), 0)
+    trials = trials + solved
+    again = where(TRIALS - trials, 1 - shared, 0)
+    is_open = where(error - enough, 1, again)
+    return np.array([is_open, carried[1] + 1, error, trials, *r, *swept])
 
 
 def eliminated(rows: list[list[Any]], right: list[Array]) -> Array:

@@ -15,6 +15,10 @@ with M the matrix of the step. The conditions on r and w are those of solver.py,
 q then moves with dq_next. A gap at the end of a step is wrong by the curvature of the motion alone,
 of the order h^2. A resting point stays at rest: Newton's restitution e counts for impacts faster
 than REBOUND times the change of the velocity within the step, so that a ball comes to rest.
+
+The rates of a free or planar joint are in the axes of its body, which turn. Here the velocities of
+a step are those in the axes at its beginning, a + (0, w x v) their acceleration: the body moves
+straight, and its momentum does not depend on its spin.
 """
 
 from collections.abc import Sequence
@@ -36,14 +40,19 @@ from kinetree.algorithms.implicit import StepSlopes, load_shares
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.joints.motors import motor_rates
+from kinetree.algorithms.joints.rotors import armature_turning
+from kinetree.algorithms.joints.tangents import exp_quaternion, integrate
+from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import dry_levels, smooth_equations
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
+from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
-from kinetree.scalars import Scalar, absolute, maximum, minimum, where
+from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial.matrices import is_zero, mirrored_half, solve_inward, solve_outward
+from kinetree.spatial.so3 import quaternion_rotation
 
 PUSH = 0.2  # of a penetration is undone in a step, so that points do not jump out of the ground
 PUSH_SPEED = 0.1  # m/s, at most
@@ -159,10 +168,10 @@ def contact_rate(
     unit = np.eye(model.n, dtype=int) if rates is None else rates.T
     J = np.concatenate([*(x.J for x in contacts), unit[list(dry.slide)]]).astype(object)
     step = StepResponse(model, M, b, J, tied)
-    before = J @ dq
+    before, turning = J @ dq, J @ body_turning(model, dq)
     problem = Problem(
         compliant(model, step.A, h),
-        start_velocities(model, contacts, before, step.free * h, h),
+        start_velocities(model, contacts, before, (step.free + turning) * h, h),
         () if model.contacts is None else model.contacts.frictions,
         [(-plus * h, minus * h) for plus, minus in dry.slide.values()],
     )
@@ -176,8 +185,45 @@ def contact_rate(
     )
 
 
+def body_turning(model: Model, dq: Array) -> Array:
+    """(0, w x v) of every free and planar joint, (n,), integers 0 elsewhere."""
+    parts: list[Any] = [0] * model.n
+    for joint in model.joints:
+        if joint.type in (FREE, PLANAR):
+            dofs = list(joint.dofs)
+            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
+                parts[d] = c
+    return np.array(parts, dtype=object)
+
+
+def straight_step(space: StateSpace, h: Scalar, x: Array, k: Array) -> Array:
+    """The state after a step with the rate k: rates first, then q moves with the new ones.
+
+    Free and planar joints move straight, with their new rates in the axes before the step; the
+    rates are then expressed in the axes after it.
+    """
+    model, n = space.model, space.model.n
+    q, dq, z = space.split(x)
+    new = space.settle(dq, dq + (k[n : 2 * n] + body_turning(model, dq)) * h)
+    q_next, dq_next = list(integrate(model, q, new * h)), list(new)
+    for joint in model.joints:
+        if joint.type not in (FREE, PLANAR):
+            continue
+        at, v, way = joint.coords, new[list(joint.dofs)], joint.dofs
+        if joint.type == FREE:
+            moved = q[list(at[4:])] + quaternion_rotation(q[list(at[:4])]) @ (v[3:] * h)
+            turned = quaternion_rotation(exp_quaternion(v[:3] * -h)) @ v[3:]
+            q_next[at[4] : at[4] + 3], dq_next[way[3] : way[3] + 3] = moved, turned
+            continue
+        (c, s), (c_h, s_h) = ((cos(a), sin(a)) for a in (q[at[0]], v[0] * h))
+        q_next[at[1]] = q[at[1]] + (c * v[1] - s * v[2]) * h
+        q_next[at[2]] = q[at[2]] + (s * v[1] + c * v[2]) * h
+        dq_next[way[1]], dq_next[way[2]] = c_h * v[1] + s_h * v[2], c_h * v[2] - s_h * v[1]
+    return np.concatenate([q_next, dq_next, z + k[2 * n :] * h])
+
+
 def compliant(model: Model, A: Array, h: Scalar) -> Array:
-    """A with the compliance of contacts, c / h^2 in their normals: w_n + gap / h + c r / h^2 = 0."""
+    """A with the compliance c of contacts: w_n + gap / h + c r_n / h^2 = 0."""
     compliance = None if model.contacts is None else model.contacts.compliance
     if compliance is None:
         return A

@@ -479,7 +479,7 @@ def repeated(
     ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
     with recording(None):
         graph = optimise(trace(once, ports, [("next", ())]))
-    loop = builder.apply("repeat", (*start, *varying), Sweep(rounds, graph))
+    loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph))
     made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
     return np.array([TracedScalar(builder, node) for node in made], object)
 

@@ -111,6 +111,19 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
     return "\n".join([*lines, first, *made, *calls, end])
 
 
+# {a} where {above} - {below} > 0 and where {a} is NaN, {b} elsewhere. A difference is 0 for equal
+# numbers only. A call would cost more: no register of vectors outlives it.
+CHOICE = (
+    "  %d{{i}} = fsub {{T}} {above}, {below}\n"
+    "  %k{{i}} = bitcast {{T}} %d{{i}} to {{I}}\n"
+    "  %g{{i}} = icmp sgt {{I}} %k{{i}}, {{none}}\n"
+    "  %o{{i}} = fcmp ord {{T}} %d{{i}}, %d{{i}}\n"
+    "  %q{{i}} = and {{B}} %g{{i}}, %o{{i}}\n"
+    "  %u{{i}} = fcmp uno {{T}} {{a}}, {{a}}\n"
+    "  %z{{i}} = or {{B}} %q{{i}}, %u{{i}}\n"
+    "  %n{{i}} = select {{B}} %z{{i}}, {{T}} {{a}}, {{T}} {{b}}"
+)
+
 # node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
 STATEMENTS: dict[str, str] = {
     "add": "  %n{i} = fadd {T} {a}, {b}",
@@ -137,6 +150,8 @@ STATEMENTS: dict[str, str] = {
     "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
     "  %s{i} = and {I} %k{i}, {magnitude}\n"
     "  %n{i} = bitcast {I} %s{i} to {T}",
+    "min": CHOICE.format(above="{b}", below="{a}"),
+    "max": CHOICE.format(above="{a}", below="{b}"),
     **{
         op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
         for op in CALLED

@@ -58,7 +58,8 @@ class Violation:
         t: time, s.
         joint: name of the joint.
         quantity: "position", "velocity", "effort" or the array that is not finite; "closure" for
-            an equation of the constraints, whose name is `joint`; "contact" for the contact problem.
+            an equation of the constraints, whose name is `joint`; "contact" for the residual of
+            contacts.
         by: how far beyond the limit at that time, in `unit` (rad, m, rad/s ...); None: not finite.
         rollout: index of the rollout in the batch.
         unit: unit of `by`.
@@ -81,7 +82,7 @@ class Violation:
                 f"{self.by:.4g} {self.unit} more than allowed"
             )
         if self.quantity == CONTACT:
-            return f"t = {self.t:.6g} s{where}, where it is {self.by:.2g}"
+            return f"t = {self.t:.6g} s{where}, where it is {self.by:.2g} larger"
         return (
             f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} is "
             f"{self.by:.4g} {self.unit} beyond its limit"

@@ -449,8 +449,8 @@ def _commands(state: ForcedState) -> Array:
 def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
     """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
 
-    s is an argument if the length of the step counts, F_ext if wrenches act. Implicit methods take the
-    slopes of actuators and drives into account, which are known from the commands.
+    s is an argument if the length of the step counts, F_ext if wrenches act. Implicit methods take
+    the slopes of actuators and drives into account, which are known from the commands.
     """
     space, acting, external = equations.space, equations.acting, equations.external
     model, n, nothing = space.model, space.model.n, np.zeros(0)

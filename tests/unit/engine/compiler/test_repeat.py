@@ -17,7 +17,20 @@ from kinetree.engine.compiler.store import StoredGraph, digest, encode
 from kinetree.engine.compiler.verify import verify
 from kinetree.engine.export.program import Program
 from kinetree.errors import GraphError, ShapeError
-from sweeps import MANY, PORTS, pairs, problems, solve, solve_graph, sweep, two_graph, two_loops
+from sweeps import (
+    MANY,
+    PORTS,
+    nested,
+    nested_graph,
+    pairs,
+    problems,
+    solve,
+    solve_graph,
+    starts,
+    sweep,
+    two_graph,
+    two_loops,
+)
 
 X = Port("x", (2,))
 
@@ -58,6 +71,11 @@ def test_two_loops_in_a_row():
     expected = [two_loops(*state) for state in zip(*arrays, strict=True)]
     for k, array in enumerate(found):
         np.testing.assert_allclose(array, [np.asarray(x[k], float) for x in expected], rtol=1e-14)
+
+
+def test_loops_in_a_loop():
+    (found,) = interpret(nested_graph(), *starts(40))
+    np.testing.assert_allclose(found, [nested(x) for x in starts(40)[0]], rtol=1e-13)
 
 
 def test_a_state_that_is_done_stays_as_it_is():
