@@ -106,10 +106,11 @@ CONSTRAINED = Index(
 # of robots with contacts; c counts contacts
 TOUCHING = Index(
     {
+        "contact_inverse_dynamics": "contacts.inverse",
         "contact_points": "contacts.ground",
     }
 )
 GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED, TOUCHING)
 DECLARED = Index({name: file for group in GROUPS for name, file in group.files.items()})
 # kernels whose method of Robot is written by hand, with further arguments
-NO_ATTRIBUTE = ("momentum_balance", "task_space")
+NO_ATTRIBUTE = ("contact_inverse_dynamics", "momentum_balance", "task_space")

@@ -52,6 +52,7 @@ ARGUMENTS = {
         "wrenches (moment, force) from the world onto the links, each in its link's frame", "l 6",
         "N m and N", "; `robot.wrenches` makes them. None: no wrench",
     ),
+    "touching": Argument("1 for each contact that touches, 0 for the others", "c", "dimensionless"),
     "dt": Argument("length of the step", "", "s"),
     "controls": Argument("controls of the actuators", "u", "in their order"),
     "activation": Argument("activations of the actuators that have one", "a", "in their order"),

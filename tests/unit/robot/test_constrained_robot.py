@@ -59,6 +59,10 @@ DOORS = {
     "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
+    "contact_inverse_dynamics": lambda: ROBOT.contact_inverse_dynamics(*STATE),
+    "algorithms.contact_inverse_dynamics": lambda: algorithms.contact_inverse_dynamics(
+        MODEL, *STATE
+    ),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
@@ -114,8 +118,8 @@ KEEPS = """with_actuators with_contacts with_drives with_friction with_gravity w
 with_payload with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
-REFUSES = """attach check force_ellipsoid inverse_kinematics lock mass_ellipsoid
-newton_euler reference_regressor sensitivities subtree task_space
+REFUSES = """attach check contact_inverse_dynamics force_ellipsoid inverse_kinematics lock
+mass_ellipsoid newton_euler reference_regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 
