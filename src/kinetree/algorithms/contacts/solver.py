@@ -21,10 +21,10 @@ the search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver
 with others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
-four legs or a flat foot. The first Newton step then lets each row give way a little, SHARING times
-its weight: forces are those of equal soft pads under all points. Where these would leave a friction
-cone, as on a slope where some feet carry little, forces are the nearest to those of the sweeps. The
-motion is the same.
+four legs or a flat foot. A Newton step then lets each row give way a little, SHARING times its
+weight: forces are those of equal soft pads under all points. Where these would leave a friction
+cone, as next to slipping on a slope, forces are the nearest to those of the sweeps. The motion is
+the same.
 """
 
 from collections.abc import Sequence
@@ -43,6 +43,7 @@ TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
 ROUNDS = 40  # all of 10,000 steps of falling robots needed less; see the record
 SWEEPS = 4
 LENGTHS = (1, 0.5, 0.25, 0.125)  # of a Newton step
+TRIALS = 2  # rounds that look for other forces of the same motion
 PROGRESS = 0.8  # a Newton step is taken if it leaves less than this of e^2
 TINY = 1e-300  # keeps quotients of zeros at zero
 
@@ -148,16 +149,27 @@ class Round:
         return e @ e
 
     def swept(self, r: Array) -> Array:
-        """Impulses after one sweep: each contact and joint moved by its own velocities."""
+        """Impulses after one sweep: each contact and joint moved by its own velocities.
+
+        A contact that would stick alone gets the impulse that stops it. One that would slip gets
+        the normal impulse that stops it with friction along its direction so far, and friction by
+        a projected step.
+        """
         r, a = list(r), self.weights
         contacts, joints = self.groups
         for i in contacts:
-            push = maximum(r[i] - self._velocity(i, r) / a[i], 0)
-            r[i] = push
-            x, y = (r[j] - self._velocity(j, r) / a[j] for j in (i + 1, i + 2))
-            most, length = self.friction[i // 3] * push, sqrt(x * x + y * y + TINY)
-            share = minimum(most / length, 1)
-            r[i + 1], r[i + 2] = x * share, y * share
+            mu, A = self.friction[i // 3], self.A[i : i + 3, i : i + 3]
+            w = np.array([self._velocity(j, r) for j in range(i, i + 3)])
+            v = w - A @ np.array(r[i : i + 3])
+            push, x, y = eliminated(A.tolist(), list(-v))
+            sticks = where(push, where(mu * mu * push * push - x * x - y * y, 1, 0), 0)
+            t = np.array(r[i + 1 : i + 3]) - w[1:] / a[i + 1]
+            steep = A[0, 0] + mu * (A[0, 1:] @ t) / sqrt(t @ t + TINY)
+            slip = maximum(-v[0], 0) / where(steep, steep, A[0, 0] + TINY)
+            t = t - A[1:, 0] * (slip - r[i]) / a[i + 1]
+            t = t * minimum(mu * slip / sqrt(t @ t + TINY), 1)
+            after = where(sticks, np.array([push, x, y]), np.array([slip, *t]))
+            r[i : i + 3] = where(-v[0], after, 0)
         for i, (low, high) in zip(joints, self.limits, strict=True):
             r[i] = clip(r[i] - self._velocity(i, r) / a[i], low, high)
         return np.array(r)
@@ -165,13 +177,21 @@ class Round:
     def _velocity(self, i: int, r: Sequence[Any]) -> Any:
         return self.A[i] @ np.array(r) + self.b[i]
 
+    def slips(self, r: Array, w: Array) -> list[Any]:
+        """1 for every contact that u shows to slip, 0 for others, (m,)."""
+        u, flags = self.weights * r - w, list[Any]()
+        for i in self.groups[0]:
+            _, most, length = self.bounded(i, u)
+            flags.append(where(u[i], where(length - most * (1 + SHARING), 1, 0), 0))
+        return flags
+
     def newton(self, r: Array, w: Array) -> Array:
         """Steps to e = 0 with all contacts and joints in the modes that u shows, (N, 2).
 
         The first leads to the forces of soft pads, the second to the nearest forces.
         """
         n, a = len(r), self.weights
-        u = a * r - w
+        u, slipping = a * r - w, self.slips(r, w)
         pads = a * SHARING
         A, one = self.A + np.diag(pads), np.ones(2, int)
         rows: list[list[Any]] = []
@@ -181,8 +201,7 @@ class Round:
         contacts, joints = self.groups
         for i in contacts:
             _, most, length = self.bounded(i, u)
-            touches = where(u[i], 1, 0)
-            slips = touches * where(length - most, 1, 0)
+            touches, slips = where(u[i], 1, 0), slipping[i // 3]
             rows.append(list(A[i] * touches + unit[i] * (a[i] * (1 - touches))))
             right.append(-(w[i] * touches + one * (a[i] * r[i] * (1 - touches))))
             d = u[i + 1 : i + 3] / length
@@ -253,12 +272,12 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     scale = _scale(round_)
     most = scale * TOLERANCE
     start = np.zeros(2 * n, int)
-    carried = np.array([where(scale, 1, 0), 0, scale * scale, *start])
+    carried = np.array([where(scale, 1, 0), 0, scale * scale, 0, *start])
     fixed = np.concatenate([round_.flat, [most * most]])
     end = repeated(partial(_next, n, m), rounds, carried, fixed)
     size = where(scale, scale, 1)
     residual = where(scale, sqrt(end[2]) / size, 0)
-    return Solution(round_.within(end[3 : 3 + n]), residual, end[1])
+    return Solution(round_.within(end[4 : 4 + n]), residual, end[1])
 
 
 def _scale(problem: Round) -> Any:
@@ -274,29 +293,40 @@ def _scale(problem: Round) -> Any:
 
 
 def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
-    """One round; carried: open, rounds, e^2, and the impulses of search and sweeps, (N,) each."""
-    problem = Round.from_flat(fixed[:-1], n, m)
-    r, swept = carried[3 : 3 + n], carried[3 + n :]
-    error = carried[2]
+    """One round; carried: open, rounds, e^2, trials, and impulses of search and sweeps, (N,) each.
+
+    trials: rounds after the first solution, in which forces of soft pads were looked for.
+    """
+    problem, enough = Round.from_flat(fixed[:-1], n, m), fixed[-1]
+    error, trials, r, swept = carried[2], carried[3], carried[4 : 4 + n], carried[4 + n :]
+    solved = where(enough - error, 1, 0)
     for _ in range(SWEEPS):
         swept = problem.swept(swept)
     w = problem.velocities(swept)
     e_swept = problem.error(swept, w)
-    better = where(error - e_swept, 1, 0)
+    better = where(error - e_swept, 1 - solved, 0)
     start = where(better, swept, r)
     w = where(better, w, problem.velocities(r))
     error = where(better, e_swept, error)
     steps = problem.newton(start, w)
     changes = problem.A @ steps
-    r, error, least = swept, e_swept, maximum(error * PROGRESS, fixed[-1])
     cone = problem.to_cone(start, w, steps[:, 1])
+    least, shared = maximum(error * PROGRESS, enough), 0
+    r, error = where(solved, start, swept), where(solved, error, e_swept)
     for k, t in ((0, 1), *((1, t) for t in LENGTHS), (1, cone)):
         to = start + steps[:, k] * t
         left = problem.error(to, w + changes[:, k] * t)
         shorter = least - left
         r, error = where(shorter, to, r), where(shorter, left, error)
-        least = where(shorter, where(fixed[-1] - left, 0, left), least)  # 0: it is solved
-    return np.array([where(error - fixed[-1], 1, 0), carried[1] + 1, error, *r, *swept])
+        least = where(shorter, where(enough - left, 0, left), least)  # 0: it is solved
+        if k == 0:  # forces of pads, unless a contact that slipped at the start now sticks
+            pairs = zip(problem.slips(start, w), problem.slips(to, w + changes[:, 0]), strict=True)
+            stopped = sum((maximum(a - b, 0) for a, b in pairs), 0)
+            shared = where(enough - left, where(stopped, 0, 1), 0)
+    trials = trials + solved
+    again = where(TRIALS - trials, 1 - shared, 0)
+    is_open = where(error - enough, 1, again)
+    return np.array([is_open, carried[1] + 1, error, trials, *r, *swept])
 
 
 def eliminated(rows: list[list[Any]], right: list[Array]) -> Array:

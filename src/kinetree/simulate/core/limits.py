@@ -82,7 +82,7 @@ class Violation:
                 f"{self.by:.4g} {self.unit} more than allowed"
             )
         if self.quantity == CONTACT:
-            return f"t = {self.t:.6g} s{where}, where it is {self.by:.2g}"
+            return f"t = {self.t:.6g} s{where}, where it is {self.by:.2g} larger"
         return (
             f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} is "
             f"{self.by:.4g} {self.unit} beyond its limit"
