@@ -14,11 +14,12 @@ weight of a row, that is one equation e(r) = 0,
 and for a joint e = a r - clip(u, a low, a high). The length of e, relative to the velocities
 into the ground that the step begins with, is the residual.
 
-Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
-anywhere, and one Newton step from the better state so far, which ends the search once every contact
-is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller,
-the search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it
-with others.
+The search begins with all contacts stopped that approach the ground. Each round takes SWEEPS sweeps
+of Gauss-Seidel, which approach a solution slowly and from anywhere, and one Newton step from the
+better state so far, which ends the search once every contact is in its mode. The step is shortened
+to the best of LENGTHS, or to the first cone that it leaves; where none makes e clearly smaller, the
+search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it with
+others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
 four legs or a flat foot. A Newton step then lets each row give way a little, SHARING times its
@@ -165,7 +166,7 @@ class Round:
             sticks = where(push, where(mu * mu * push * push - x * x - y * y, 1, 0), 0)
             t = np.array(r[i + 1 : i + 3]) - w[1:] / a[i + 1]
             steep = A[0, 0] + mu * (A[0, 1:] @ t) / sqrt(t @ t + TINY)
-            slip = maximum(-v[0], 0) / where(steep, steep, A[0, 0] + TINY)
+            slip = maximum(r[i] - w[0] / maximum(steep, a[i] / 4), 0)
             t = t - A[1:, 0] * (slip - r[i]) / a[i + 1]
             t = t * minimum(mu * slip / sqrt(t @ t + TINY), 1)
             after = where(sticks, np.array([push, x, y]), np.array([slip, *t]))
@@ -230,6 +231,16 @@ class Round:
             right.append(one * (end * (1 - sticks)) - w[i] * sticks)
         return eliminated(rows, right)
 
+    def stuck(self) -> Array:
+        """Impulses that stop every contact that approaches the ground, and every joint, (N,)."""
+        n, (contacts, joints) = len(self.b), self.groups
+        holds: list[Any] = [x for i in contacts for x in [where(-self.b[i], 1, 0)] * 3]
+        holds += [1 for _ in joints]
+        A = self.A + np.diag(self.weights * SHARING)
+        unit = np.eye(n, dtype=int)
+        rows = [A[i] * x + unit[i] * (self.weights[i] * (1 - x)) for i, x in enumerate(holds)]
+        return eliminated([list(row) for row in rows], list(-self.b * np.array(holds)))
+
     def to_cone(self, r: Array, w: Array, x: Array) -> Any:
         """Part of a step x from r after which the first sticking contact is on its cone, up to 1.
 
@@ -271,8 +282,11 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     round_ = Round.of(problem)
     scale = _scale(round_)
     most = scale * TOLERANCE
-    start = np.zeros(2 * n, int)
-    carried = np.array([where(scale, 1, 0), 0, scale * scale, 0, *start])
+    start = round_.stuck()
+    error = round_.error(start, round_.velocities(start))
+    # not yet solved: the first round looks whether other forces suit better
+    start = np.array([where(scale, 1, 0), 0, maximum(error, 2 * most * most), 0, *start])
+    carried = np.concatenate([start, np.zeros(n, int)])
     fixed = np.concatenate([round_.flat, [most * most]])
     end = repeated(partial(_next, n, m), rounds, carried, fixed)
     size = where(scale, scale, 1)
@@ -304,15 +318,18 @@ def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
         swept = problem.swept(swept)
     w = problem.velocities(swept)
     e_swept = problem.error(swept, w)
-    better = where(error - e_swept, 1 - solved, 0)
-    start = where(better, swept, r)
+    # the first round begins with the sweeps, the second with the contacts stopped if that failed
+    first, second = where(1 - carried[1], 1, 0), where(2 - carried[1], 1, 0)
+    better = where(first, 1, where(second, 0, where(error - e_swept, 1 - solved, 0)))
+    start, keep = where(better, swept, r), maximum(solved, first)
+    fallback = where(keep, r, swept), where(keep, error, e_swept)
     w = where(better, w, problem.velocities(r))
     error = where(better, e_swept, error)
     steps = problem.newton(start, w)
     changes = problem.A @ steps
     cone = problem.to_cone(start, w, steps[:, 1])
     least, shared = maximum(error * PROGRESS, enough), 0
-    r, error = where(solved, start, swept), where(solved, error, e_swept)
+    r, error = fallback
     for k, t in ((0, 1), *((1, t) for t in LENGTHS), (1, cone)):
         to = start + steps[:, k] * t
         left = problem.error(to, w + changes[:, k] * t)
