@@ -170,9 +170,14 @@ def whole_step(
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
+        if model.contacts is not None:
+            raise InputError(
+                f"{model.name!r} has contacts, whose steps have no derivatives here; expected a "
+                "robot without: robot.with_contacts(None)."
+            )
         check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
-        items, close, places = lean_items(lean), lean_closing(model), lean_places(lean)
+        items, close = lean_items(lean), lean_closing(model)
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
@@ -187,10 +192,7 @@ def whole_step(
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
                 stop = method.braking / dt
-                if places:
-                    at = tree, places, items, (q, dq)
-                    k = contact_step_rate(method, *at, acting, dt, gains)[0]
-                elif items:
+                if items:
                     at = items, (q, dq)
                     k = constrained_step_rate(method, tree, *at, acting, dt, stop, gains)[0]
                 else:
