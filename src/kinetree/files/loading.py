@@ -38,6 +38,7 @@ ROBOT_FILES = (*URDF, *MJCF, *SDF)
 THE_TEXT = "the text"  # replaces the name of a file in messages
 FrictionOf = Literal["file", "none"]
 ConstraintsOf = Literal["file", "none"]
+ContactsOf = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 MOST_FILES = 5  # of a folder that are named in a message
@@ -67,6 +68,7 @@ def load(
     environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
+    contacts: ContactsOf = "none",
     model: str | None = None,
     transmissions: FrictionOf = "none",
 ) -> Robot:
@@ -92,6 +94,10 @@ def load(
         constraints: "file" keeps closed loops and other constraints of the file (<equality> of
             MJCF, loops of SDF); "none" leaves them out, and all joints of the tree move
             independently.
+        contacts: "file" lets all collision shapes of the file touch its ground, or else the plane
+            z = 0, with the friction of the file, or else 1; "none" makes no contacts, which
+            `Robot.with_contacts` can add. Meshes, ellipsoids and pairs of links have no contacts:
+            `robot.report` names them, and a file is refused where they touch at its start.
         model: name of the model, for an SDF world with several.
         transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
             URDF: simple, differential and four-bar ones; see `kt.Motor`. "none" reads rotor
@@ -104,6 +110,7 @@ def load(
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
     _check_choice("transmissions", transmissions)
+    _check_choice("contacts", contacts)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
             "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
@@ -119,6 +126,12 @@ def load(
                     "--arg (in Python, arguments) out."
                 )
             _warn_of_files(path, strict)
+            if contacts == "file":
+                raise InputError(
+                    f"{robot.name} is a built-in robot without collision shapes; contacts='file' "
+                    "needs a file. Add points with robot.with_contacts([kt.contacts.ContactPoint("
+                    "'tip', 'tool')])."
+                )
             return _with_options(robot, floating, mimic, friction, constraints)
         described_robot = described(path)
         if described_robot is not None:
@@ -126,11 +139,13 @@ def load(
             arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    motors = transmissions == "file"
-    description = read(path, folders, mimic, arguments, floating, model, environment, motors)
+    motors, start = transmissions == "file", contacts == "file"
+    description = read(path, folders, mimic, arguments, floating, model, environment, motors, start)
     is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
     description = _changed(description, floating and not is_sdf, friction, constraints)
-    return _reported(description, Path(path), folders, arguments, environment, strict)
+    return _reported(
+        description, Path(path), folders, arguments, environment, strict, contacts=contacts
+    )
 
 
 @typed
@@ -146,6 +161,7 @@ def load_string(
     environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
+    contacts: ContactsOf = "none",
     model: str | None = None,
     transmissions: FrictionOf = "none",
 ) -> Robot:
@@ -164,6 +180,7 @@ def load_string(
         arguments, environment: as in `load`.
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
+        contacts: "file" makes contacts of the collision shapes of the file, as in `load`.
         model, transmissions: as in `load`.
 
     Returns:
@@ -177,6 +194,7 @@ def load_string(
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
     _check_choice("transmissions", transmissions)
+    _check_choice("contacts", contacts)
     content = _content(text)
     kind = _format(content, format)
     if kind != "sdf":
@@ -189,13 +207,16 @@ def load_string(
     elif kind == "xacro":
         description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment, motors)
     elif kind == "mjcf":
-        description = read_mjcf(THE_TEXT, folders=folders, text=content)
+        start = contacts == "file"
+        description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
     else:
         description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
                                     floating=floating, model=model)  # fmt: skip
     description = _changed(description, floating and kind != "sdf", friction, constraints)
     source = Path(THE_TEXT)
-    return _reported(description, source, folders, arguments, environment, strict, content)
+    return _reported(
+        description, source, folders, arguments, environment, strict, content, contacts
+    )
 
 
 def _reported(
@@ -206,11 +227,16 @@ def _reported(
     environment: bool,
     strict: bool,
     text: str | None = None,
+    contacts: ContactsOf = "none",
 ) -> Robot:
     """The robot of a description, with its report, and one warning for all that is odd."""
     from kinetree.files.report import Report
 
     model = _built(description, str(source))
+    if contacts == "file":
+        from kinetree.algorithms.contacts.file_contacts import with_file_contacts
+
+        model = with_file_contacts(model, source, folders, text)
     report = Report.of(source, description, model, folders, arguments, text, environment)
     announce(model, str(source), strict)
     return Robot(model, report=report)
@@ -225,6 +251,7 @@ def read(
     model: str | None = None,
     environment: bool = False,
     motors: bool = False,
+    start: bool = False,
 ) -> RobotDescription:
     """Read the records of a file, by the ending of its name; motors: transmissions="file"."""
     from kinetree.files.description.mjcf import read_mjcf
@@ -252,7 +279,7 @@ def read(
                              environment=environment, motors=motors)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
-            return read_mjcf(path, folders=folders)
+            return read_mjcf(path, folders=folders, start=start)
         return read_sdf(path, folders=folders, mimic=mimic, floating=floating, model=model)
     expected = f"expected {', '.join(ROBOT_FILES)}"
     if ending in OTHER_ENDINGS:

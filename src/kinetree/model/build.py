@@ -27,6 +27,7 @@ from kinetree.files.description.records import (
 )
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
+from kinetree.model.contacts import moving_contacts
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
@@ -84,7 +85,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     springs = build_springs(records, joints, frames)
     acting = _moving("actuator", description.actuators, description, parts, frames)
     actuators = build_actuators(acting, joints, frames)
-    parts.notes += unused_limits(parts.joints)
+    contacts, idle = moving_contacts(description.contacts, frames, description.name)
+    parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
@@ -111,6 +113,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         motors=build_motors(
             _moving("motor", description.motors, description, parts, frames), joints
         ),
+        contacts=contacts,
+        collisions=description.collisions,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )

@@ -55,6 +55,8 @@ def describe_model(model: Model) -> RobotDescription:
         actuators=describe_actuators(model.actuators, model.coordinate_names, link_names(model)),
         motors=describe_motors(model.motors, model.coordinate_names),
         notes=model.notes,
+        contacts=model.contacts,
+        collisions=model.collisions,
     )
     return replace(description, warnings=_warnings(model, description))
 

@@ -27,6 +27,12 @@ from kinetree.files.description.records import (
 from kinetree.model.actuators import held_actuator, renamed_actuator
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import (
+    contacts_on,
+    joined_contacts,
+    prefixed_contacts,
+    shapes_on,
+)
 from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
@@ -133,9 +139,10 @@ def subtree(model: Model, link: str) -> Model:
     """Return the robot from `link` outward: that link becomes the base, its frame the new {s}.
 
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
-    as the old one did. `with_gravity` sets another. The tool is kept where it belongs to the part.
-    A rotor that drives one of the joints from a link that is left out is put on the base. A spring
-    actuator or motor between joints of the part and joints that are left out raises ModelError.
+    as the old one did, and so does the ground of its contacts. `with_gravity` sets another. The
+    tool is kept where it belongs to the part. A rotor that drives one of the joints from a link
+    that is left out is put on the base. A spring, actuator or motor between joints of the part and
+    joints that are left out raises ModelError.
     """
     without_constraints(model, "subtree", AFTERWARDS)
     names, root = link_names(model), _link_number(model, link)
@@ -168,6 +175,8 @@ def subtree(model: Model, link: str) -> Model:
             motors=_within("motor", description.motors, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
+            contacts=contacts_on(description.contacts, known),
+            collisions=shapes_on(description.collisions, known),
         ),
         unphysical="allow",
     )
@@ -331,6 +340,10 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         motors={**ours.motors, **theirs.motors},
         notes=(*ours.notes, *theirs.notes),
         warnings=(*ours.warnings, *theirs.warnings),
+        contacts=joined_contacts(ours.contacts, theirs.contacts),
+        collisions=replace(
+            ours.collisions, shapes=(*ours.collisions.shapes, *theirs.collisions.shapes)
+        ),
     )
     return build_model(combined, unphysical="allow")
 
@@ -369,6 +382,14 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
             prefix + name: replace(x, joints={prefix + k: r for k, r in x.joints.items()})
             for name, x in description.motors.items()
         },
+        contacts=prefixed_contacts(description.contacts, prefix),
+        collisions=replace(
+            description.collisions,
+            shapes=tuple(
+                replace(x, name=prefix + x.name, link=prefix + x.link)
+                for x in description.collisions.shapes
+            ),
+        ),
     )
 
 

@@ -23,7 +23,7 @@ from kinetree.model.constrain import tree_of
 from kinetree.model.describe import describe_model
 
 FORMAT = "kinetree model 1"
-UNWRITTEN = ("notes", "warnings", "meshes", "where", "function")
+UNWRITTEN = ("notes", "warnings", "meshes", "collisions", "where", "function")
 
 
 def to_json(model: Model, *, losses: Policy = "warn") -> str:

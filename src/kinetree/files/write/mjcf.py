@@ -18,6 +18,7 @@ from kinetree.files.write.losses import (
     Policy,
     check_policy,
     in_floats,
+    lost_contacts,
     lost_drive,
     shown,
     spring_place,
@@ -126,7 +127,8 @@ class _Writer:
         self.note_tool(root)
         actuators, pulled = actuator_tags(model, self.losses, self.path)
         acting = Tag("actuator").add(*actuators) if actuators else None
-        return root.add(world, self.tendons(pulled), self.equality(), acting)
+        root.add(world, self.tendons(pulled), self.equality(), acting)
+        return root.add(*lost_contacts(model, self.losses))
 
     def worldbody(self) -> Tag:
         """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""

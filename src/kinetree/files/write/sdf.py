@@ -15,6 +15,7 @@ from kinetree.files.write.losses import (
     check_policy,
     has_friction,
     in_floats,
+    lost_contacts,
     lost_drive,
     lost_motors,
     shown,
@@ -107,7 +108,8 @@ def _robot(model: Model, losses: Losses) -> Tag:
     for rotor in model.rotors:
         values = shown(inertia=rotor.inertia, ratio=rotor.ratio)
         robot.add(losses.add(f"rotor of joint {model.joints[rotor.joint].name!r}: {values}"))
-    return robot.add(*lost_motors(model, losses), *lost_actuators(model, losses))
+    robot.add(*lost_motors(model, losses), *lost_actuators(model, losses))
+    return robot.add(*lost_contacts(model, losses))
 
 
 def _inertial(model: Model, i: int) -> Tag:

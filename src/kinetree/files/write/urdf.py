@@ -26,6 +26,7 @@ from kinetree.files.write.losses import (
     check_policy,
     has_friction,
     in_floats,
+    lost_contacts,
     lost_drive,
     lost_laws,
     lost_motors,
@@ -117,7 +118,7 @@ class _Writer:
         if any(tag.name == "transmission" for tag in transmissions):
             robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
         lost = [*lost_springs(model, self.losses), *lost_actuators(model, self.losses)]
-        return robot.add(*transmissions, *lost)
+        return robot.add(*transmissions, *lost, *lost_contacts(model, self.losses))
 
     def link(self, i: int) -> Tag:
         """A link with the body of model link i."""

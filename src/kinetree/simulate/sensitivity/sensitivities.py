@@ -110,6 +110,11 @@ def sensitivities(
     refuse_dry_motors(model, "sensitivities")
     if model.motors and PARAMETERS in names:
         raise InputError("wrt has 'parameters', which is not available for a robot with motors.")
+    if model.contacts is not None:
+        raise InputError(
+            f"{model.name!r} has contacts, whose motions have no derivatives here; expected a "
+            "robot without: robot.with_contacts(None)."
+        )
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
         controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,

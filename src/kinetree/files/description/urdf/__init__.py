@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
@@ -23,6 +24,7 @@ from kinetree.files.description.urdf.elements import (
     add_world,
     check_structure,
     follow,
+    read_collisions,
     read_frame,
     read_joint,
     read_link,
@@ -176,6 +178,7 @@ def _robot(root: Element, findings: Findings, mimic: bool, motors: bool) -> Robo
         notes=findings.all_notes(),
         warnings=findings.all_warnings(),
         meshes=tuple(meshes),
+        collisions=Collisions(with_own_names(read_collisions(root))),
     )
 
 

@@ -7,7 +7,7 @@ beside other limits is kept. Each of these is warned about.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, times
 from kinetree.errors import ParseError
+from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -114,6 +115,43 @@ def read_meshes(element: Element, findings: Findings) -> list[Mesh]:
             if path:
                 meshes.append(Mesh(link, path, T, (x, y, z), shape.tag))
     return meshes
+
+
+def read_collisions(root: Element) -> Iterator[CollisionShape]:
+    """The <collision> shapes of all links.
+
+    Friction is that of the extensions of Gazebo (<mu1> of a link), PyBullet (<lateral_friction> of
+    a link) and Drake (mu_dynamic of a shape).
+    """
+    of_gazebo = {x.attributes.get("reference"): x.all("mu1") for x in root.all("gazebo")}
+    for link in root.all("link"):
+        name = link.attributes["name"]
+        of_link = [x for y in link.all("contact") for x in y.all("lateral_friction")]
+        of_link += of_gazebo.get(name, [])
+        for shape in link.all("collision"):
+            part = Part(shape, f"collision of link {show(name)}", Findings())
+            label = shape.attributes.get("name", "")
+            try:
+                T = origin_pose(next(iter(part.all("origin")), None))
+                inside = [y for x in shape.children for y in x.children]
+                own = [x for x in inside if x.tag.rpartition(":")[2] == "mu_dynamic"]
+                elements = own or of_link
+                mu = _value(part, elements, tuple(x.tag.rpartition(":")[2] for x in elements))
+                for geometry in (x for y in part.all("geometry") for x in y.element.children):
+                    kind, size, path = shape_size(replace(part, element=geometry))
+                    yield CollisionShape(label, name, kind, T, size, mu, path=path)
+            except ParseError:
+                yield CollisionShape(label, name, UNREADABLE, np.eye(4))
+
+
+def shape_size(shape: Part) -> tuple[str, tuple[float, ...], str]:
+    """Kind, size and mesh file of a geometry, as in `CollisionShape`."""
+    kind = shape.element.tag
+    if kind == "mesh":
+        scale = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
+        return kind, scale, shape.element.attributes.get("filename", "")
+    numbers = [shape.numbers(name, count) for name, count in SIZES.get(kind, {}).items()]
+    return kind, tuple(abs(x) for listed in numbers for x in listed), ""
 
 
 def read_frame(element: Element, findings: Findings) -> FrameDescription:
