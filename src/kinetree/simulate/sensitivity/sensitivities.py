@@ -113,7 +113,8 @@ def sensitivities(
     if model.contacts is not None:
         raise InputError(
             f"{model.name!r} has contacts, whose motions have no derivatives here; expected a "
-            "robot without: robot.with_contacts(None)."
+            "robot without: robot.with_contacts(None). With a compliance each step has some: "
+            "robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
         )
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
