@@ -7,7 +7,7 @@ beside other limits is kept. Each of these is warned about.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -47,6 +47,7 @@ from kinetree.files.description.urdf.parts import (
     origin_pose,
     read_origin,
 )
+from kinetree.files.description.urdf.transmissions import tagged_value
 from kinetree.files.description.xml import Element, show
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import pose
@@ -136,7 +137,7 @@ def read_collisions(root: Element) -> Iterator[CollisionShape]:
                 inside = [y for x in shape.children for y in x.children]
                 own = [x for x in inside if x.tag.rpartition(":")[2] == "mu_dynamic"]
                 elements = own or of_link
-                mu = _value(part, elements, tuple(x.tag.rpartition(":")[2] for x in elements))
+                mu = tagged_value(part, elements, tuple(x.tag.rpartition(":")[2] for x in elements))
                 for geometry in (x for y in part.all("geometry") for x in y.element.children):
                     kind, size, path = shape_size(replace(part, element=geometry))
                     yield CollisionShape(label, name, kind, T, size, mu, path=path)

@@ -74,7 +74,7 @@ def _rotor(part: Part) -> Rotor | None:
     """Rotor of the one actuator; None when the file gives no inertia."""
     element = part.element
     inside = [inner for actuator in element.all("actuator") for inner in actuator.children]
-    inertia = _value(part, inside, INERTIA_TAGS)
+    inertia = tagged_value(part, inside, INERTIA_TAGS)
     if inertia is None:
         return None
     if inertia < 0:
@@ -85,11 +85,11 @@ def _rotor(part: Part) -> Rotor | None:
 def _ratio(part: Part, inside: list[Element]) -> float:
     """The reduction of a transmission of one joint; inside: the elements of its actuator."""
     outside = [inner for joint in part.element.all("joint") for inner in joint.children]
-    ratio = _value(part, [*inside, *part.element.children, *outside], RATIO_TAGS)
+    ratio = tagged_value(part, [*inside, *part.element.children, *outside], RATIO_TAGS)
     return 1.0 if ratio is None else ratio
 
 
-def _value(part: Part, elements: list[Element], tags: tuple[str, ...]) -> float | None:
+def tagged_value(part: Part, elements: list[Element], tags: tuple[str, ...]) -> float | None:
     """The number of the first element of the first of these tags, in `value` or as its text."""
     for tag in tags:
         for element in elements:
@@ -128,7 +128,7 @@ def read_motors(
         for drive, row in zip(drives, _rows(part, kind, ends, drives), strict=True):
             word = drive.attributes.get("name", "") or name
             word = f"{name}/{word}" if word in motors else word
-            inertia = _value(part, drive.children, INERTIA_TAGS) or 0.0
+            inertia = tagged_value(part, drive.children, INERTIA_TAGS) or 0.0
             if inertia < 0:
                 raise part.fault(f"rotor inertia is {inertia:g}; expected >= 0 kg m^2.")
             motors[word] = Motor(dict(zip(names, row, strict=False)), inertia)
@@ -162,7 +162,7 @@ def _rows(
     if kind == "SimpleTransmission":
         rows: list[tuple[float, ...]] = [(_ratio(part, drives[0].children),)]
     else:
-        given = [_value(part, x.children, REDUCTION_TAGS) for x in (*ends, *drives)]
+        given = [tagged_value(part, x.children, REDUCTION_TAGS) for x in (*ends, *drives)]
         n1, n2, r1, r2 = (1.0 if x is None else x for x in given)
         differential = [(r1 * n1, r1 * n2), (r2 * n1, -r2 * n2)]
         rows = [(r1 * n1,), (r2, r2 * n2)] if kind[0] == "F" else [*differential]
