@@ -13,7 +13,15 @@ from random_mechanisms import FAMILIES, Mechanism, motor_motion, random_mechanis
 
 import kinetree as kt
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError
-from kinetree.identify import find_base, identify, make_recording, read_recording, unknowns
+from kinetree.identify import (
+    excite,
+    find_base,
+    identify,
+    identify_payload,
+    make_recording,
+    read_recording,
+    unknowns,
+)
 
 FIVE_BAR = Mechanism(kt.robots.five_bar(), kt.robots.five_bar(), 0.15)  # not at dead centres
 FIVE_BAR_MOTION = motor_motion(np.random.default_rng(0), FIVE_BAR)
@@ -169,3 +177,37 @@ def test_mechanisms_whose_motors_do_not_move_or_do_not_determine_it_are_refused(
         identify(robot, data, friction="stribeck")
     with pytest.raises(InputError, match=r"'load'.*without loops"):
         identify(robot, data, friction={"left": "load"})
+
+
+def test_a_mechanism_is_excited_by_its_motors_on_its_loops():
+    machine, _ = random_mechanism(np.random.default_rng(5), "parallelogram")
+    limits = {"lower": kt.Limits(0.9, 1.6, 1.0), "upper": kt.Limits(-2.2, -1)}
+    joints = [replace(x, limits=limits.get(x.name, x.limits)) for x in machine.bare.model.joints]
+    robot = kt.Robot(machine.bare.model.replace(joints=tuple(joints)))
+    plan = excite(robot, 8, 0.02, rounds=15)
+    assert plan.condition < 0.9 * plan.before
+    q, dq, ddq = plan.motion.q, plan.motion.dq, plan.motion.ddq
+    assert np.abs(robot.constraint_errors(q)).max() < 1e-9
+    assert np.abs((q[2:] - q[:-2]) / (plan.motion.t[2:] - plan.motion.t[:-2])[:, None]
+                  - dq[1:-1]).max() < 0.02  # fmt: skip
+    at = {name: k for k, name in enumerate(robot.dof_names)}
+    assert 0.9 <= q[:, at["lower"]].min() and q[:, at["lower"]].max() <= 1.6
+    assert -2.2 <= q[:, at["upper"]].min() and q[:, at["upper"]].max() <= -1
+    assert np.ptp(q[:, at["turn"]]) > 0.5 and np.abs(ddq[[0, -1]]).max() < 1e-9
+    moved = excite(robot, 8, 0.02, rounds=1, center=robot.neutral() + 0.1).motion
+    assert moved.q[0, at["crank"]] == pytest.approx(robot.neutral()[at["crank"]] + 0.1)
+    flat = robot.neutral()
+    flat[at["crank"]] += q[0, at["lower"]] - q[0, at["crank"]]  # beside the lower arm
+    with pytest.raises(InputError, match="cannot move about the center: its loops"):
+        excite(robot, 8, 0.02, rounds=1, center=flat)
+
+
+def test_the_payload_of_a_mechanism_is_found_from_its_motors():
+    machine, motion = random_mechanism(np.random.default_rng(5), "parallelogram")
+    body = 3.0, np.array([0.1, 0.02, 0.03]), np.diag([0.03, 0.036, 0.024])
+    loaded = replace(machine, true=machine.true.with_payload(*body, "upper"), bare=machine.true)
+    payload = identify_payload(machine.true, recorded(loaded, motion), "upper")
+    assert payload.m == pytest.approx(3.0, rel=1e-9) and not payload.untold
+    np.testing.assert_allclose(payload.com, body[1], atol=1e-8)
+    payload = identify_payload(machine.true, recorded(loaded, motion, 0.01), "upper")
+    assert abs(payload.m - 3.0) < 4 * payload.standard_error[0] < 0.05
