@@ -67,19 +67,23 @@ def fit(
     *,
     breaks: Sequence[int] | None = None,
     forces: Array | float = 1.0,
+    errors: bool = True,
 ) -> Fit:
     """Least squares of y, (T, n), on W, (T, n, r).
 
     `breaks` are the lengths of stretches between which there are gaps; None: no gaps. `forces` are
-    units of the rows, (n,), which make moments and forces comparable.
+    units of the rows, (n,), which make moments and forces comparable. Without `errors` there is no
+    covariance, and the noise is white.
     """
     lengths = [len(W)] if breaks is None else list(breaks)
     return fit_blocks(
-        list(zip(pieces(W, lengths), pieces(y, lengths), strict=True)), method, forces
+        list(zip(pieces(W, lengths), pieces(y, lengths), strict=True)), method, forces, errors
     )
 
 
-def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | float = 1.0) -> Fit:
+def fit_blocks(
+    blocks: Blocks, method: Method = "weighted", forces: Array | float = 1.0, errors: bool = True
+) -> Fit:
     """Least squares of the rows of some blocks; see `fit`."""
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
@@ -115,13 +119,25 @@ def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | floa
     elif method == "weighted":
         sigma = _noise(residual, y_size, r, method)
     w = row_weights(residual / sigma, method) / sigma**2
-    covariance, noise = _sandwich(scaled, residual / sigma, sigma, method, breaks)
+    covariance, noise = np.full((r, r), np.nan), Noise((np.zeros(0),) * n, np.eye(n))
+    if errors:
+        covariance, noise = _sandwich(scaled, residual / sigma, sigma, method, breaks)
     scale = 1 / lengths
     spread = sigma if method != "ordinary" else _noise(residual, y_size, r, method)
     return Fit(
         beta * scale, covariance * np.outer(scale, scale), spread * one, residual * one, w / one**2,
         condition, noise, breaks,
     )  # fmt: skip
+
+
+def refitted(W: Array, y: Array, beta: Array, forces: Array) -> Array:
+    """beta, (r,), of a robust fit as `fit` has it, from values nearby."""
+    one = np.broadcast_to(forces, W.shape[1:2])
+    lengths = np.linalg.norm(W / one[:, None], axis=(0, 1))
+    scaled = list(Scaled([(W, y)], lengths, one))
+    largest = float(np.sqrt(((y / one) ** 2).mean(axis=0).max()))
+    residual = residuals(scaled, beta * lengths)[0]
+    return _robust(scaled, beta * lengths, residual, largest, 2)[0] / lengths
 
 
 @dataclass(frozen=True)
@@ -188,18 +204,18 @@ def residuals(blocks: Blocks, beta: Array) -> tuple[Array, tuple[int, ...]]:
 
 
 def _robust(
-    blocks: Blocks, beta: Array, residual: Array, largest: float
+    blocks: Blocks, beta: Array, residual: Array, largest: float, most: int = const.FREE_ROUNDS
 ) -> tuple[Array, Array, Array]:
     """beta, residual and noise with Huber's weights, one pass over the rows for each round.
 
-    The noise is that of the round before.
+    The noise is that of the round before, after `most` rounds that of the last of these.
     """
     r = len(beta)
     sigma = np.ones(residual.shape[1])
     settled = const.FIT_SETTLED[len(residual) > const.MANY_ROWS]
     newton, least = False, np.inf
     for k in range(const.FIT_ROUNDS):
-        free = k < const.FREE_ROUNDS
+        free = k < most
         sigma = _noise(residual, largest, r, "robust") if free else sigma
         G: Array | float = 0.0
         g: Array | float = 0.0
