@@ -145,6 +145,7 @@ TIME_CONSTANTS, DELAYS = np.geomspace(0.25, 2, 7), (0.0, 0.2, 0.4)
 DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)])
 FIRST_STEP, LAST_STEP = 0.2, 0.005
 LEAST_CONSTANT = 0.5  # of a sample: interpolation of steps smooths as much
+SAME_CONSTANT = 0.01  # share by which a time constant may change without another fit
 SHARP_FREQUENCY = 0.1  # periods per sample up to which interpolation keeps 99 % of the power
 LAG_UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
