@@ -27,7 +27,7 @@ from kinetree.identify import constants as const
 from kinetree.identify.band import Band, bands_of, rows_of
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import make_equations, silent_columns
-from kinetree.identify.least_squares import fit, refitted
+from kinetree.identify.least_squares import fit
 from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
@@ -162,7 +162,7 @@ def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
         value = float(np.clip(value + step, -most, most))
         if abs(step) < const.LAG_SETTLED * error:
             break
-        beta = refitted(columns, problem.y(value), beta, forces)
+        beta = fit(columns, problem.y(value), "robust", forces=forces, errors=False).beta
     z = (beta / found.standard_error)[count:-1]
     return Lag(value, error, const.LEAST_LAG * data.dt), z
 

@@ -130,16 +130,6 @@ def fit_blocks(
     )  # fmt: skip
 
 
-def refitted(W: Array, y: Array, beta: Array, forces: Array) -> Array:
-    """beta, (r,), of a robust fit as `fit` has it, from values nearby."""
-    one = np.broadcast_to(forces, W.shape[1:2])
-    lengths = np.linalg.norm(W / one[:, None], axis=(0, 1))
-    scaled = list(Scaled([(W, y)], lengths, one))
-    largest = float(np.sqrt(((y / one) ** 2).mean(axis=0).max()))
-    residual = residuals(scaled, beta * lengths)[0]
-    return _robust(scaled, beta * lengths, residual, largest, 2)[0] / lengths
-
-
 @dataclass(frozen=True)
 class Scaled:
     """Blocks with columns divided by `lengths`, (r,), and rows by `one`, (n,)."""
@@ -204,18 +194,18 @@ def residuals(blocks: Blocks, beta: Array) -> tuple[Array, tuple[int, ...]]:
 
 
 def _robust(
-    blocks: Blocks, beta: Array, residual: Array, largest: float, most: int = const.FREE_ROUNDS
+    blocks: Blocks, beta: Array, residual: Array, largest: float
 ) -> tuple[Array, Array, Array]:
     """beta, residual and noise with Huber's weights, one pass over the rows for each round.
 
-    The noise is that of the round before, after `most` rounds that of the last of these.
+    The noise is that of the round before.
     """
     r = len(beta)
     sigma = np.ones(residual.shape[1])
     settled = const.FIT_SETTLED[len(residual) > const.MANY_ROWS]
     newton, least = False, np.inf
     for k in range(const.FIT_ROUNDS):
-        free = k < most
+        free = k < const.FREE_ROUNDS
         sigma = _noise(residual, largest, r, "robust") if free else sigma
         G: Array | float = 0.0
         g: Array | float = 0.0

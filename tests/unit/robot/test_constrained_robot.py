@@ -1,6 +1,5 @@
 """Doors of a constrained robot: what honours its constraints, and what refuses it by name."""
 
-
 import numpy as np
 import pytest
 
