@@ -143,3 +143,16 @@ def test_mechanisms_whose_motors_do_not_move_or_do_not_determine_it_are_refused(
         identify(FIVE_BAR, data, friction="stribeck")
     with pytest.raises(InputError, match=r"'load'.*without loops"):
         identify(FIVE_BAR, data, friction={"left": "load"})
+
+
+def test_a_mechanism_whose_motors_never_move_is_refused():
+    t = np.arange(0, 5, 0.01)
+    q = np.tile(FIVE_BAR.neutral(), (len(t), 1))
+    tau = np.zeros(q.shape)
+    tau[:, motors_of(FIVE_BAR)] = 0.1
+    for noise in (0.0, 1e-5):
+        moved = q + noise * np.sin(t)[:, None]
+        with pytest.raises(
+            SingularityError, match=r"no joint .*motion of the motors 'left', 'right'"
+        ):
+            identify(FIVE_BAR, make_recording(FIVE_BAR, t=t, q=moved, tau=tau))
