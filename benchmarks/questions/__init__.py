@@ -14,6 +14,7 @@ QUESTIONS = (
     "simulation",
     "step",
     "constrained",
+    "iftomm",
     "functions",
     "exported_c",
     "widths",
@@ -27,6 +28,10 @@ QUESTIONS = (
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
-OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
+# and examples/iftomm
+OWN_ROBOTS = {
+    "growth": ("snake", "chain", "tree", "legs"),
+    "iftomm": ("a01_pendulum", "a02_four_bars", "a03_squeezer", "a04_bricard", "a05_governor"),
+}
 # questions whose peers need other versions: the ending of the environment's folder
 ENVIRONMENTS = {"optimal": "-solvers"}
