@@ -8,6 +8,9 @@ Long code comes in parts, functions of their own that pass numbers on in memory:
 function grows faster than its length. Hardly any value of a long graph could stay in a register
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
 that part first uses it. Inputs, sines and cosines are in memory already.
+
+A loop is a call (`repeat.py`) between the parts of its frame: numbers that it needs are stored
+there as soon as they are known, and its results are loaded from there.
 """
 # ruff: noqa: D102 (the class `Moves` describes its methods)
 
@@ -25,8 +28,8 @@ from kinetree.errors import GraphError
 
 PART_NODES = 500  # nodes of a part, at most
 WHOLE_NODES = 2000  # nodes up to which vector code, which has more registers, stays in one part
-IN_MEMORY = frozenset({"input", "sin", "cos"})
-NOT_KEPT = IN_MEMORY | {"const"}
+IN_MEMORY = frozenset({"input", "sin", "cos", "carried"})
+NOT_KEPT = IN_MEMORY | {"const", "repeat"}
 
 PARTED = ' noinline "stackrealign"'
 
@@ -42,9 +45,9 @@ class Head:
     attributes: str = ""
 
 
-def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
-    """The parts of an order of evaluation, of about equal lengths."""
-    count = 1 if lanes > 1 and len(order) <= WHOLE_NODES else -(-len(order) // PART_NODES)
+def split(order: Sequence[Item], whole: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths; one up to `whole` nodes."""
+    count = 1 if len(order) <= whole else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -54,7 +57,7 @@ def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
     if isinstance(item, list):
         return item
     op, args, _ = nodes[item]
-    return () if op in IN_MEMORY else args
+    return () if op in IN_MEMORY or op == "repeat" else args
 
 
 def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
@@ -108,6 +111,19 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
     return "\n".join([*lines, first, *made, *calls, end])
 
 
+# {a} where {above} - {below} > 0 and where {a} is NaN, {b} elsewhere. A difference is 0 for equal
+# numbers only. A call would cost more: no register of vectors outlives it.
+CHOICE = (
+    "  %d{{i}} = fsub {{T}} {above}, {below}\n"
+    "  %k{{i}} = bitcast {{T}} %d{{i}} to {{I}}\n"
+    "  %g{{i}} = icmp sgt {{I}} %k{{i}}, {{none}}\n"
+    "  %o{{i}} = fcmp ord {{T}} %d{{i}}, %d{{i}}\n"
+    "  %q{{i}} = and {{B}} %g{{i}}, %o{{i}}\n"
+    "  %u{{i}} = fcmp uno {{T}} {{a}}, {{a}}\n"
+    "  %z{{i}} = or {{B}} %q{{i}}, %u{{i}}\n"
+    "  %n{{i}} = select {{B}} %z{{i}}, {{T}} {{a}}, {{T}} {{b}}"
+)
+
 # node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
 STATEMENTS: dict[str, str] = {
     "add": "  %n{i} = fadd {T} {a}, {b}",
@@ -134,6 +150,8 @@ STATEMENTS: dict[str, str] = {
     "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
     "  %s{i} = and {I} %k{i}, {magnitude}\n"
     "  %n{i} = bitcast {I} %s{i} to {T}",
+    "min": CHOICE.format(above="{b}", below="{a}"),
+    "max": CHOICE.format(above="{a}", below="{b}"),
     **{
         op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
         for op in CALLED
@@ -195,19 +213,31 @@ class Moves(Protocol):
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
-    `slots` are the places of the values that go from part to part, `kept` is their number.
+    `slots` are the places of the values that go from part to part, `kept` is their number. whole:
+    nodes up to which there is one part.
     """
 
-    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+    def __init__(
+        self, graph: Graph, name: str, dtype: str, lanes: int, whole: int | None = None
+    ) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
         self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph)
-        self.parts = split(list(order(graph, self.stages)), lanes)
+        whole = whole or (WHOLE_NODES if lanes > 1 else PART_NODES)
+        self.parts = split(list(order(graph, self.stages)), whole)
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
+        self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}
+        self.loop_name = name  # with which the functions of loops begin
+        self.handed: dict[int, list[tuple[str, int]]] = {}  # value -> where loops expect it
+        for node, frame in self.loops.items():
+            carried = self.nodes[node].sweep.carried
+            for k, arg in enumerate(self.nodes[node].args):
+                slot = k if k < carried else k + carried
+                self.handed.setdefault(arg, []).append((frame, slot))
         self.words = {
             "T": self.type,
             "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
@@ -220,6 +250,12 @@ class GraphCode:
             "name": name,
             "lanes": str(lanes),
         }
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """The memory of loops: pointers, and how many numbers each points to."""
+        sweeps = {frame: self.nodes[node].sweep for node, frame in self.loops.items()}
+        return {frame: sweep.carried + sweep.size for frame, sweep in sweeps.items()}
 
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
@@ -266,6 +302,8 @@ class GraphCode:
                 yield from self.evaluate(moves, item)
             for output, element in self.places.get(item, ()):
                 yield moves.store(self.operand(item), *moves.output(output, element))
+            for frame, slot in self.handed.get(item, ()):
+                yield moves.store(self.operand(item), frame, slot)
 
     def load(self, moves: Moves, i: int) -> Iterator[str]:
         """A value of an earlier part."""
@@ -283,6 +321,11 @@ class GraphCode:
         elif node.op in ("sin", "cos"):
             buffer = "%sines" if node.op == "sin" else "%cosines"
             yield moves.load(i, buffer, moves.angle_slot[node.args[0]])
+        elif node.op == "carried":
+            yield moves.load(i, self.loops[node.args[0]], node.place[1])
+        elif node.op == "repeat":
+            frame = self.loops[i]
+            yield f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})"
         elif node.op != "const":
             yield self.statement(i)
             if i in self.slots:
