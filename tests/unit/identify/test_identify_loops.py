@@ -211,3 +211,16 @@ def test_the_payload_of_a_mechanism_is_found_from_its_motors():
     np.testing.assert_allclose(payload.com, body[1], atol=1e-8)
     payload = identify_payload(machine.true, recorded(loaded, motion, 0.01), "upper")
     assert abs(payload.m - 3.0) < 4 * payload.standard_error[0] < 0.05
+
+
+def test_a_mechanism_whose_motors_never_move_is_refused():
+    t = np.arange(0, 5, 0.01)
+    q = np.tile(FIVE_BAR.bare.neutral(), (len(t), 1))
+    tau = np.zeros(q.shape)
+    tau[:, [FIVE_BAR.bare.dof_names.index(x) for x in ("left", "right")]] = 0.1
+    for noise in (0.0, 1e-5):
+        moved = q + noise * np.sin(t)[:, None]
+        with pytest.raises(
+            SingularityError, match=r"no joint .*motion of the motors 'left', 'right'"
+        ):
+            identify(FIVE_BAR.bare, make_recording(FIVE_BAR.bare, t=t, q=moved, tau=tau))
