@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
+from kinetree.base.tables import number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, checked_drive
@@ -204,3 +205,19 @@ def rate_names(joint: Joint) -> list[str]:
 def is_plain(x: Any, number: float) -> bool:
     """Return True for a plain number of this value; symbols and traced scalars are not."""
     return isinstance(x, int | float) and x == number
+
+
+def type_words(joint: Joint) -> str:
+    """The type of a joint, and how it follows another."""
+    if joint.follows is None:
+        return joint.type
+    return f"{joint.type}, {number(joint.scale)} x {joint.follows} + {number(joint.offset)}"
+
+
+def limit_cells(joint: Joint) -> tuple[float | str, ...]:
+    """Limits as cells of a table, empty where there is none."""
+    limits = joint.limits
+    return tuple(
+        "" if abs(x) == float("inf") else x
+        for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
+    )

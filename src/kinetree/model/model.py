@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
-from kinetree.base.tables import counted, notebook_table, number
+from kinetree.base.tables import counted, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
@@ -27,7 +27,14 @@ from kinetree.model.friction import (
     joint_friction,
     with_efficiency,
 )
-from kinetree.model.joint import Joint, changed_drives, coordinate_names, rate_names
+from kinetree.model.joint import (
+    Joint,
+    changed_drives,
+    coordinate_names,
+    limit_cells,
+    rate_names,
+    type_words,
+)
 from kinetree.model.motors import GearedMotor, changed_motors, motor_matrix
 from kinetree.model.springs import JointSpring, changed_springs
 from kinetree.scalars import Scalar
@@ -514,7 +521,10 @@ class Model:
         """HTML table of the joints in the order of q, with the masses of the links they move."""
         head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
         parts = zip(self.joints, self.link_names, self.m, strict=True)
-        rows = [(joint.name, _type(joint), link, m, *_limits(joint)) for joint, link, m in parts]
+        rows = [
+            (joint.name, type_words(joint), link, m, *limit_cells(joint))
+            for joint, link, m in parts
+        ]
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
         title = f"{self.name}: {size}, base {self.base_name}, tool {self.tool}"
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
@@ -588,17 +598,3 @@ def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:
     numbers = (int, float, np.number)
     entries = np.ravel(np.asarray(x)).tolist()
     return max(entries, key=lambda entry: (not isinstance(entry, numbers), len(str(entry))))
-
-
-def _type(joint: Joint) -> str:
-    if joint.follows is None:
-        return joint.type
-    return f"{joint.type}, {number(joint.scale)} x {joint.follows} + {number(joint.offset)}"
-
-
-def _limits(joint: Joint) -> tuple[float | str, ...]:
-    limits = joint.limits
-    return tuple(
-        "" if abs(x) == float("inf") else x
-        for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
-    )
