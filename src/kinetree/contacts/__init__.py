@@ -1,5 +1,9 @@
-"""Contacts with known ground: records that `Robot.with_contacts` takes."""
+"""Contacts with known ground: records that `Robot.with_contacts` takes, forces, environments."""
 
+from kinetree.algorithms.contacts.inverse import GroundForces
+from kinetree.contacts import environments
+from kinetree.contacts.tasks import Task, monoped
+from kinetree.explain.contacts import explain_contact as explain
 from kinetree.files.description.contacts import (
     Box,
     Boxes,
@@ -21,7 +25,12 @@ __all__ = [
     "ContactRim",
     "Contacts",
     "Ground",
+    "GroundForces",
     "HeightField",
     "Plane",
+    "Task",
+    "environments",
+    "explain",
+    "monoped",
     "stairs",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
@@ -292,7 +293,7 @@ class Construction(RobotCore):
         """
         model = self.model
         if feet is None:
-            return type(self)(model.replace(contacts=None))
+            return self._with_model(model.replace(contacts=None))
         points = chosen_contacts(model.collisions, feet, model.frames, friction)
         contacts = Contacts(
             points,
@@ -301,7 +302,12 @@ class Construction(RobotCore):
             restitution,
             compliance,
         )
-        return type(self)(model.replace(contacts=contacts))
+        return self._with_model(model.replace(contacts=contacts))
+
+    def _with_model(self, model: Model) -> Self:
+        """The robot with another model, and the report of the same file."""
+        report = None if self.report is None else replace(self.report, model=model)
+        return type(self)(model, report)
 
     def on_ground(self, q: StateLike, gap: float = 0.0) -> Array:
         """The position with the free base moved along z until the lowest contact touches.

@@ -143,6 +143,8 @@ def test_the_friction_of_mjcf_follows_priority_size_and_pairs():
     frictionless = FLOOR.replace("/>", ' condim="1"/>')
     assert friction_of_ball(world=frictionless, ball='condim="1"') == 0.0
     pair = '<contact><pair geom1="floor" geom2="ball" friction="0.7 0.7 0 0 0"/></contact>'
+    assert friction_of_ball(world="", ball='condim="1" friction="0.2"') == 1.0  # of a default floor
+    assert friction_of_ball(world="", ball='priority="1" friction="0.2"') == 0.2
     paired = mjcf(more=pair, contacts="file")
     assert paired.model.contacts.frictions[0] == 0.7 and not paired.report.warnings
 
@@ -197,3 +199,11 @@ def test_too_many_shapes_are_counted_by_link():
     body = f'<body name="pile" pos="9 9 9"><freejoint/>{boxes}</body>'
     with pytest.raises(ModelError, match=r"make 163 contacts \('pile' 160.*with_contacts"):
         mjcf(body, contacts="file")
+
+
+@pytest.mark.parametrize("writer", ["to_urdf", "to_mjcf"])
+def test_files_cannot_have_contacts_and_name_the_loss(writer, tmp_path):
+    robot = leg(tmp_path).with_contacts(["foot"])
+    with pytest.raises(ModelError, match="contacts with the ground: 'foot'"):
+        getattr(robot, writer)(losses="error")
+    assert "contacts with the ground: 'foot'" in getattr(robot, writer)(losses="allow")

@@ -59,6 +59,10 @@ DOORS = {
     "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
+    "contact_inverse_dynamics": lambda: ROBOT.contact_inverse_dynamics(*STATE),
+    "algorithms.contact_inverse_dynamics": lambda: algorithms.contact_inverse_dynamics(
+        MODEL, *STATE
+    ),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
@@ -104,7 +108,8 @@ project project_accelerations project_rates reduced_dynamics regressor simulate 
 to_urdf unconstrained compile derivative""".split()
 OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
-centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
+centroidal_momentum_matrix_rate contact_points coriolis_forces coriolis_matrix difference
+energy_regressor
 force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate motor_forces
 inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
 momentum_regressor neutral on_ground payload_parameters pose potential_energy random space_jacobian
@@ -113,8 +118,8 @@ KEEPS = """with_actuators with_contacts with_drives with_friction with_gravity w
 with_payload with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
-REFUSES = """attach check force_ellipsoid inverse_kinematics lock mass_ellipsoid
-newton_euler reference_regressor sensitivities subtree task_space
+REFUSES = """attach check contact_inverse_dynamics force_ellipsoid inverse_kinematics lock
+mass_ellipsoid newton_euler reference_regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 
@@ -128,7 +133,7 @@ def test_every_attribute_of_a_robot_is_known_to_honour_or_to_refuse_constraints(
 
 CHANGES = {
     "with_actuators": {"motor": kt.Actuator.motor("crank", 2)},
-    "with_contacts": [kt.contacts.ContactPoint("heel", "crank")],
+    "with_contacts": [kt.contacts.ContactPoint("heel", "bar")],
     "with_drives": {"crank": kt.Drive(peak=3)},
     "with_friction": {"rod": kt.Friction(0.3)},
     "with_gravity": (0, 0, -1),

@@ -22,6 +22,7 @@ from kinetree.model.contacts import (
     contact_places,
     contacts_of_model,
 )
+from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import Scalar, absolute, clip, cos, maximum, sin, sqrt, where
 
 FLAT = 1e-9  # rad: tilt of a circle below which its contact moves from the circle to its centre
@@ -159,3 +160,23 @@ def _cell(x: Any, nodes: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
         nodes = [where(upper, high, low) for low, high in pairs]
         x = x - where(upper, cells - half, 0)
     return x, nodes
+
+
+CONTACT_POINTS = Quantity(
+    "contact_points", "q",
+    (
+        Result("points", "c 3", "points of the robot that touch first, in the space frame", "m"),
+        Result("gaps", "c", "distances from the ground, negative inside it", "m"),
+        Result("normals", "c 3", "normals of the ground, towards the robot, in the space frame",
+               "of length 1"),
+    ),
+    "Points of the contacts in {s}, their gaps, and the normals of the ground.",
+    "points, gaps and normals of the contacts",
+    textbook(contact_points),
+    ("robot.contact_points([0.1, 0.2])[1].round(3)", "array([0.486])"),
+    (
+        "slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))",
+        'tip = kt.contacts.ContactPoint("tip", "tool")',
+        "robot = kt.robots.planar_2r().with_contacts([tip], slope)",
+    ),
+)  # fmt: skip

@@ -54,13 +54,15 @@ class Problem:
 
     A: symmetric, m/s for a unit impulse. b: velocities without impulses, m/s or rad/s, with those
     that close gaps and rebound. friction: mu of every contact, (m,). limits: least and largest
-    impulse of every joint with dry friction, k pairs; N = 3 m + k.
+    impulse of every joint with dry friction, k pairs; N = 3 m + k. smooth: the impulses have
+    derivatives by A, b and friction, one-sided where a contact is between two modes.
     """
 
     A: Array
     b: Array
     friction: Sequence[Any]
     limits: Sequence[tuple[Any, Any]] = ()
+    smooth: bool = False
 
     @property
     def contacts(self) -> int:
@@ -246,9 +248,13 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     carried = np.array([is_open, 0, where(near, error, scale * scale), eps, *r, *r])
     size = where(scale, scale, 1)
     fixed = np.concatenate([round_.flat, [most * most, 1 / size]])
-    end = repeated(partial(_next, n, m), rounds, carried, fixed)
+    end = repeated(partial(_next, n, m), rounds, carried, fixed, solves=problem.smooth)
     residual = where(scale, sqrt(end[2]) / size, 0)
-    return Solution(round_.within(end[4 : 4 + n]), residual, end[1])
+    r = round_.within(end[4 : 4 + n])
+    if problem.smooth:  # by the implicit function theorem
+        e, corners = round_.error(r, round_.velocities(r), 0)
+        r = r + round_.newton(e, corners, 0)
+    return Solution(r, residual, end[1])
 
 
 def _scale(problem: Round) -> Any:

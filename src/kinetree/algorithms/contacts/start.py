@@ -17,26 +17,27 @@ EXACT = 1e-12  # m: gap at which the robot stands
 MAX_SHIFTS = 100
 
 
-def check_start(model: Model, q: StateLike, deepest: float = DEEPEST_START) -> None:
-    """Raise InputError if a contact starts further inside the ground than `deepest`.
+def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
+    """Raise InputError if a contact starts further inside the ground than DEEPEST_START.
 
     Args:
         model: a robot with contacts.
-        q: joint positions, shape (nq,), rad or m.
-        deepest: largest depth to accept, m.
+        gaps: of the contacts at the start, shape (..., c), m.
+        name: of the position, in the message.
     """
-    gaps = np.asarray(contact_points(model, q)[1], float)
-    below = [k for k in range(len(gaps)) if not gaps[k] >= -deepest]
-    if not below:
+    inside = ~(gaps >= -DEEPEST_START)
+    if not inside.any():
         return
-    worst = min(below, key=lambda k: gaps[k])
-    names = contacts_of_model(model, "check_start").names
-    depth = f"{-gaps[worst]:.3g} m inside the ground"
-    others = f", and {len(below) - 1} more are inside too" if len(below) > 1 else ""
-    way = "robot.on_ground(q) raises the robot until it stands" if free_base(model) else "Change q"
+    *rollout, worst = (int(x) for x in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
+    names = contacts_of_model(model, "check_gaps").names
+    where = f" of rollout {rollout}" if rollout else ""
+    others = int(inside.sum()) - 1
+    more = f", and {others} more contacts are inside too" if others else ""
+    way = f"robot.on_ground({name}) raises the robot until it stands" if free_base(model) else ""
     raise InputError(
-        f"contact {names[worst]!r} starts {depth}{others}; expected contacts above it, or "
-        f"{deepest:g} m inside at most. {way}; or move the ground: with_contacts(ground=...)."
+        f"{name}{where} puts contact {names[worst]!r} {-gaps[(*rollout, worst)]:.3g} m inside the "
+        f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
+        f"{way or 'Change it'}, or move the ground: with_contacts(ground=...)."
     )
 
 

@@ -286,19 +286,42 @@ class Contacts:
         Args:
             number: type of the numbers, or a function that converts one.
         """
-        return converted(self, number)
+        # plain 0 stays, which costs nothing
+        return converted(self, lambda x: x if isinstance(x, float) and x == 0 else number(x))
 
 
 def converted(value: Any, number: Callable[[Any], Scalar]) -> Any:
-    """A record of this module with every number converted; plain 0 stays, which costs nothing."""
+    """A record of this module with every number converted, in the order of `numbers_in`."""
     if is_dataclass(value) and not isinstance(value, type):
         names = [x.name for x in fields(value)]
-        return replace(value, **{name: converted(getattr(value, name), number) for name in names})
+        return unchecked(value, **{x: converted(getattr(value, x), number) for x in names})
     if isinstance(value, tuple):
         return tuple(converted(x, number) for x in value)
-    if value is None or isinstance(value, str) or (isinstance(value, int | float) and value == 0):
-        return value
-    return number(value)
+    return value if value is None or isinstance(value, str) else number(value)
+
+
+def unchecked(record: Record, **changes: Any) -> Record:
+    """A record with other values and no check of them, which traced scalars do not allow."""
+    copy = object.__new__(type(record))
+    copy.__dict__.update({**record.__dict__, **changes})
+    return copy
+
+
+def with_numbers(value: Record, numbers: Iterable[Scalar]) -> Record:
+    """A record of this module with other numbers, in the order of `numbers_in`."""
+    given = iter(numbers)
+    return converted(value, lambda _: next(given))
+
+
+def number_names(value: Any, name: str = "") -> tuple[str, ...]:
+    """Names of the numbers of a record, in the order of `numbers_in`: normal.0, point.2."""
+    if is_dataclass(value):
+        parts = [(x.name, getattr(value, x.name)) for x in fields(value)]
+    elif isinstance(value, tuple):
+        parts = [(str(k), x) for k, x in enumerate(value)]
+    else:
+        return () if value is None or isinstance(value, str) else (name,)
+    return tuple(y for key, x in parts for y in number_names(x, f"{name}.{key}" if name else key))
 
 
 def numbers_in(value: Any) -> Vector:

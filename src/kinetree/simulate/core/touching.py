@@ -1,11 +1,16 @@
 """Contacts in a simulation: the method that steps them, the residual that is watched, results."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from kinetree.algorithms.contacts.solver import TOLERANCE
+from kinetree.algorithms.contacts.start import check_gaps
 from kinetree.algorithms.steps import Method
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.simulate.core.limits import CONTACT, Bound, Violation
 from kinetree.simulate.core.outcome import result_places
@@ -34,6 +39,20 @@ def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]
             model.name, TOLERANCE, unsolved[0],
         )  # fmt: skip
     return [v for v in noted if v.quantity != CONTACT]
+
+
+def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -> None:
+    """Raise InputError if contacts start inside the ground.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        parameters: of the run, among which may be the ground.
+    """
+    if model.contacts is not None:
+        free = tuple(name for name in parameters if name == "ground")
+        data = [parameters[name] for name in free]
+        check_gaps(model, np.asarray(kernel(model, "contact_points", free=free)(q0, *data)[1]))
 
 
 def contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:

@@ -136,9 +136,30 @@ def test_a_robot_is_put_on_the_ground_and_starts_there():
 
 def test_a_start_inside_the_ground_is_refused():
     pytest.importorskip("mujoco")
-    from kinetree.algorithms.contacts.start import check_start
-
     robot = kt.load_string(BALL).with_contacts(["ball"])
-    check_start(robot.model, robot.on_ground(robot.neutral()))
-    with pytest.raises(InputError, match=r"'ball' starts 0.1 m inside the ground.*on_ground"):
-        check_start(robot.model, robot.neutral())
+    q = np.array([robot.on_ground(robot.neutral()), robot.neutral()])
+    with pytest.raises(InputError, match=r"rollout \[1\] puts contact 'ball' 0.1 m in.*on_ground"):
+        robot.simulate(q, duration=0.01, dt=0.001)
+    level = {"ground": [0, 0, 1, 0, 0, -0.2]}
+    robot.simulate(q, duration=0.01, dt=0.001, parameters=level)
+
+
+def test_every_environment_has_its_own_friction_and_slope():
+    pytest.importorskip("mujoco")
+    robot = kt.load_string(BALL.replace("sphere", "box").replace('"0.1"', '"0.1 0.1 0.01"'))
+    robot = robot.with_contacts(["ball"])
+    q, friction = robot.start_position(), np.array([[0.1], [0.3]]) * np.ones(8)
+    slide = [0, 0, 0, 0.5, 0, 0]
+    data = {"contact_friction": friction, "restitution": np.zeros(8)}
+    ends = robot.simulate(q, slide, duration=0.2, dt=0.001, parameters=data, limits="ignore").q[-1]
+    one = robot.with_contacts(["ball"], friction=0.3)
+    end = one.simulate(q, slide, duration=0.2, dt=0.001, limits="ignore").q[-1]
+    assert np.abs(ends[1] - end).max() < 1e-9 and ends[0, 4] > ends[1, 4] + 0.02
+    for bad, text in (
+        ({"contact_friction": -friction}, "entry 'ball.0' is -0.1; expected 0 or more"),
+        ({"restitution": np.full(8, 2.0)}, "expected 0 to 1"),
+    ):
+        with pytest.raises(InputError, match=text):
+            robot.simulate(q, slide, duration=0.1, dt=0.001, parameters=bad)
+    with pytest.raises(ModelError, match="'ground' as a free parameter needs a robot with"):
+        kt.robots.planar_2r().compile("mass_matrix", free=["ground"])

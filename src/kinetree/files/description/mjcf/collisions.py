@@ -12,7 +12,12 @@ import numpy as np
 
 from kinetree.base.arrays import times
 from kinetree.errors import KinetreeError
-from kinetree.files.description.collisions import Collisions, CollisionShape, with_own_names
+from kinetree.files.description.collisions import (
+    DEFAULT_FRICTION,
+    Collisions,
+    CollisionShape,
+    with_own_names,
+)
 from kinetree.files.description.contacts import Box, Boxes, Ground, HeightField, Plane
 from kinetree.files.description.mjcf.compile import Compiled
 from kinetree.files.description.mjcf.forces import disabled
@@ -49,7 +54,7 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
         partners = [x for x in pieces if _can_touch(m, pairs, g, x)]
         if g in static or (pieces and not partners):
             continue
-        frictions = [_friction(m, pairs, g, x) for x in partners] or [_friction(m, pairs, g, g)]
+        frictions = [_friction(m, pairs, g, x) for x in partners] or [_friction(m, pairs, g, None)]
         if len(set(frictions)) > 1:
             left_out.append(f"friction of {_name(compiled, g)} differs between pieces of ground")
         kind, size = _shape(compiled, g)
@@ -92,14 +97,20 @@ def _can_touch(m: Any, pairs: Pairs, a: int, b: int) -> bool:
     return bool(int(kinds[a]) & int(partners[b]) or int(kinds[b]) & int(partners[a]))
 
 
-def _friction(m: Any, pairs: Pairs, a: int, b: int) -> float:
-    """Sliding friction of a pair; 0 for a pair without friction (condim 1)."""
-    if frozenset((a, b)) in pairs:
+def _friction(m: Any, pairs: Pairs, a: int, b: int | None) -> float:
+    """Sliding friction of a pair; 0 without friction (condim 1). b None: MuJoCo's default geom."""
+    if b is not None and frozenset((a, b)) in pairs:
         return pairs[frozenset((a, b))]
-    ranks = int(m.geom_priority[a]), int(m.geom_priority[b])
-    chosen = [a, b] if ranks[0] == ranks[1] else [a if ranks[0] > ranks[1] else b]
-    slides = max(int(m.geom_condim[g]) for g in chosen) > 1
-    return max(float(m.geom_friction[g, 0]) for g in chosen) if slides else 0.0
+    sides = [
+        (int(m.geom_priority[g]), int(m.geom_condim[g]), float(m.geom_friction[g, 0]))
+        for g in (a, b)
+        if g is not None
+    ]
+    sides += [(0, 3, DEFAULT_FRICTION)] if b is None else []
+    most = max(priority for priority, _, _ in sides)
+    chosen = [side for side in sides if side[0] == most]
+    slides = max(condim for _, condim, _ in chosen) > 1
+    return max(friction for _, _, friction in chosen) if slides else 0.0
 
 
 def _shape(c: Compiled, g: int) -> tuple[str, tuple[float, ...]]:
