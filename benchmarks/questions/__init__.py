@@ -15,6 +15,7 @@ QUESTIONS = (
     "step",
     "contact",
     "constrained",
+    "iftomm",
     "functions",
     "exported_c",
     "widths",
@@ -28,6 +29,11 @@ QUESTIONS = (
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
-OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs"), "contact": ("go1", "g1")}
+# and examples/iftomm
+OWN_ROBOTS = {
+    "growth": ("snake", "chain", "tree", "legs"),
+    "contact": ("go1", "g1"),
+    "iftomm": ("a01_pendulum", "a02_four_bars", "a03_squeezer", "a04_bricard", "a05_governor"),
+}
 # questions whose peers need other versions: the ending of the environment's folder
 ENVIRONMENTS = {"optimal": "-solvers"}

@@ -252,7 +252,7 @@ def test_what_is_wrong_is_said(motor: object, kind: type[Exception], words: str)
 def test_forces_of_motors_need_a_matrix_of_full_rank() -> None:
     robot = kt.robots.planar_2r()
     pair = {"joint1": 1, "joint2": 2}
-    with pytest.raises(ModelError, match=r"1 motors drive 2 joints \(joint1, joint2\)"):
+    with pytest.raises(ModelError, match=r"1 motor for 2 joints \(joint1, joint2\)"):
         robot.with_motors({"m": kt.Motor(pair)}).motor_forces([1, 2])
     thirds = {name: c / 3 for name, c in pair.items()}
     with pytest.raises(ModelError, match="angle of motor 'n' follows from those"):

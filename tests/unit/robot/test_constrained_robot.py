@@ -1,7 +1,5 @@
 """Doors of a constrained robot: what honours its constraints, and what refuses it by name."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,13 +21,6 @@ def trajectory():
     q = np.array([slider_crank_position(0.1 * x) for x in t])
     zero = np.zeros_like(q)
     return kt.motion.Trajectory(t=t, q=q, dq=zero, ddq=zero, model=MODEL)
-
-
-def recording():
-    """A recording of the joints without their loop: that of a mechanism cannot be made."""
-    t, tree = np.linspace(0, 1, 200), kt.Robot(replace(MODEL, constraints=None))
-    q = 0.1 * np.sin(t[:, None] * [3.0, 4.0, 5.0])
-    return kt.identify.make_recording(tree, t, q, 0 * q, 0 * q, 0 * q)
 
 
 def line():
@@ -76,10 +67,8 @@ DOORS = {
     "check": lambda: ROBOT.check(trajectory()),
     "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
     "observer": lambda: MomentumObserver(ROBOT, 10.0),
-    "excite": lambda: kt.identify.excite(ROBOT),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
     "with_elastic_joint": lambda: ROBOT.with_elastic_joint("crank", stiffness=9.0, motor_inertia=1),
-    "identify_payload": lambda: kt.identify.identify_payload(ROBOT, recording()),
     "momentum_balance": lambda: ROBOT.compile("momentum_balance"),
     "export": lambda: kt.export(ROBOT, "reference_regressor", language="c"),
     "lock": lambda: ROBOT.lock({"crank": 0.1}),

@@ -124,7 +124,9 @@ def read_table(path: FilePath, request: ReadRequest) -> Table:
     if request.rate is None:
         return _read_table(Path(path), request)
     if not 0 < request.rate < np.inf:
-        raise InputError(f"the rate is {request.rate:g} Hz; expected samples per second, above 0.")
+        raise InputError(
+            f"the rate is {request.rate:g} Hz; expected samples per second, finite and above 0."
+        )
     needed = tuple(x for x in request.required if x != "t")
     table = _read_table(Path(path), replace(request, required=needed))
     if "t" in table.values:
@@ -142,20 +144,55 @@ def files_of(path: FilePath) -> list[Path]:
 
 
 def _side_by_side(paths: Sequence[Path]) -> BinaryIO:
-    """The lines of text files, joined one by one with commas; comments are left out."""
-    tables: list[list[bytes]] = []
+    """The lines of text files, joined one by one with commas; comments are left out.
+
+    Times that several files have under one name, in their first columns, count once.
+    """
+    tables: list[list[list[bytes]]] = []
     for path in paths:
         with open_text(path) as stream:
             lines = [x.strip() for x in stream.read().splitlines()]
         lines = [x for x in lines if x and not x.startswith(b"#")]
         mark = separator(lines[0].decode("utf-8", "replace"), path.name) if lines else ","
         own = None if mark == " " else mark.encode()
-        tables.append([b",".join(x.split(own)) for x in lines])
+        tables.append([x.split(own) for x in lines])
     counts = [len(x) for x in tables]
     if len(set(counts)) > 1:
         sizes = ", ".join(f"{path.name} has {k}" for path, k in zip(paths, counts, strict=True))
-        raise ParseError(f"joined files must have the same number of lines; {sizes}.")
-    return BytesIO(b"\n".join(map(b",".join, zip(*tables, strict=True))))
+        raise ParseError(
+            f"joined files must have the same number of lines; {sizes}. Resample them at the same "
+            "times first."
+        )
+    for k, path in enumerate(paths[1:], 1):
+        if counts[0] and tables[0][0][0] == tables[k][0][0] and _value(tables[k][0][0]) is None:
+            _check_times(paths[0], path, tables[0], tables[k])
+            tables[k] = [row[1:] for row in tables[k]]
+    rows = zip(*tables, strict=True)
+    return BytesIO(b"\n".join(b",".join(cell for x in row for cell in x) for row in rows))
+
+
+def _check_times(
+    path: Path, other: Path, lines: list[list[bytes]], others: list[list[bytes]]
+) -> None:
+    """Raise ParseError at the first line whose first column differs between two files."""
+    for k, (row, its) in enumerate(zip(lines, others, strict=True), 1):
+        times = [_value(row[0]), _value(its[0])]
+        if row[0] != its[0] and (None in times or times[0] != times[1]):
+            cells = (row[0], its[0])
+            here, there = (x.decode("utf-8", "replace") for x in cells)
+            raise ParseError(
+                f"the clocks of {path.name} and {other.name} disagree: in line {k}, the "
+                f"first is at {here} and the second at {there}. Lines of joined files are "
+                "samples of the same times: resample one of the files at those of the other."
+            )
+
+
+def _value(cell: bytes) -> float | None:
+    """The number in a cell; None if it has none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 def _read_table(path: Path, request: ReadRequest) -> Table:

@@ -200,7 +200,21 @@ def is_spring(compiled: Compiled, t: int) -> bool:
 
 
 def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
-    """Body and position of each site of a <spatial> tendon; none if it has more than sites."""
+    """Body and position of each site of a <spatial> tendon.
+
+    None if it passes more than sites, or has all of them on one body.
+    """
+    points = _sites(compiled, t)
+    return points if len({name for name, _ in points}) > 1 else []
+
+
+def is_on_one_body(compiled: Compiled, t: int) -> bool:
+    """Return True for a <spatial> tendon whose sites are on one body: its length is constant."""
+    return len({name for name, _ in _sites(compiled, t)}) == 1
+
+
+def _sites(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
+    """Body and position of each site of a <spatial> tendon; none if it passes more than sites."""
     model, first = compiled.model, int(compiled.model.tendon_adr[t])
     points: list[tuple[str, tuple[float, ...]]] = []
     for w in range(first, first + int(model.tendon_num[t])):
@@ -209,7 +223,7 @@ def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]
         site = int(model.wrap_objid[w])
         body = compiled.body_names[int(model.site_bodyid[site])]
         points.append((body, tuple(map(float, model.site_pos[site]))))
-    return points if len({name for name, _ in points}) > 1 else []
+    return points
 
 
 def _is_fixed(compiled: Compiled, t: int) -> bool:
