@@ -73,7 +73,8 @@ def test_impulses_agree_with_exact_solutions_of_each_contact(seed):
     r = np.array(found.impulses, float)
     assert found.residual <= 1e-8
     expected = oracle(A, b, mu, most)
-    np.testing.assert_allclose(r, expected, atol=1e-6 * np.abs(expected).max(initial=1e-9))
+    # a residual of 1e-8 times the condition of A
+    np.testing.assert_allclose(r, expected, atol=1e-5 * np.abs(expected).max(initial=1e-9))
 
 
 def test_a_step_of_a_quadruped_agrees_with_equations_made_from_its_quantities():
