@@ -229,6 +229,14 @@ class Kernel:
             )
         return self._programs
 
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where the float64 code begins: the loop over states, and the code for one state.
+
+        They change once, where a kernel is compiled while other code answers.
+        """
+        return self._compiled.loop("float64").address, self._compiled.one("float64")
+
     def __repr__(self) -> str:
         return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
 

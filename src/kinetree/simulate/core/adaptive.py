@@ -15,7 +15,8 @@ from kinetree.base.tables import number
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError, warn
 from kinetree.model.units import units
-from kinetree.simulate.core.closure import closing_kernel
+from kinetree.simulate.core.closure import normal_kernel
+from kinetree.simulate.core.compiled_steps import ATTEMPTS
 from kinetree.simulate.core.events import Event, Halt, Occurrence
 from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
 from kinetree.simulate.core.laws import Parts, UserFunction
@@ -72,7 +73,7 @@ class AdaptiveSteps:
         last = "tau" if model.constraints is None else "Phi"
         self.bounded = self.places[last].stop  # entries of y that may have a bound
         self.margins = margins_graph(self.space, run.bounds, self.bounded)
-        self.closing = closing_kernel(self.space)
+        self.normal = normal_kernel(self.space)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
@@ -84,7 +85,7 @@ class AdaptiveSteps:
 
     def rollouts(self, setup: Setup) -> Rollouts:
         """The rollouts of a setup."""
-        return Rollouts(self.system, self.with_modes(setup), self.dry, self.closing)
+        return Rollouts(self.system, self.with_modes(setup), self.dry, self.normal)
 
     def run(
         self, run: Run, setup: Setup, bar: Progress, log: list[AcceptedSteps] | None = None
@@ -114,6 +115,7 @@ class AdaptiveSteps:
             method=run.method,
             log=log,
             sampling=setup.sampling,
+            attempts=1 if halts else ATTEMPTS,
         )
         integration.begin(setup.x0)
         while integration.alive.any():

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.simulate.core.sums import root, total
 
 STAGES = 12  # and one more for the next step, and three for the dense output
 
@@ -169,7 +170,7 @@ def error_ratio(step: RungeKuttaStep, rtol: float, atol: float) -> Array:
     """Error of the step divided by the error allowed, (B,): up to 1 the step is accepted."""
     scale = atol + rtol * np.maximum(abs(step.x), abs(step.end))
     fifth, third = (_weighted(E, step.rates) / scale for E in (FIFTH, THIRD))
-    five, three = (fifth**2).sum(-1), (third**2).sum(-1)
+    five, three = total(fifth**2), total(third**2)
     below = np.sqrt((five + 0.01 * three) * step.x.shape[-1])
     return np.abs(step.h) * five / np.where(below > 0, below, 1.0)
 
@@ -178,14 +179,14 @@ def stiffness(step: RungeKuttaStep) -> Array:
     """Length of the step times the size of the slope of the rate, (B,), seen at its end."""
     rates = step.rates
     before = step.x + step.h[:, None] * _weighted(STATES[STAGES - 1], rates)
-    change, way = ((x**2).sum(-1) for x in (rates[STAGES] - rates[STAGES - 1], step.end - before))
+    change, way = (total(x**2) for x in (rates[STAGES] - rates[STAGES - 1], step.end - before))
     return step.h * np.sqrt(change / np.where(way > 0, way, np.inf))
 
 
 def step_factor(ratio: Array) -> Array:
     """Length of the next step divided by that of a step with this error ratio."""
     with np.errstate(divide="ignore"):
-        return np.clip(SAFETY * ratio ** (-1 / ORDER), SHRINK, GROW)
+        return np.clip(SAFETY / root(ratio, ORDER), SHRINK, GROW)
 
 
 class DOP853:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from kinetree.algorithms.state import normalised, within_ranges
 from kinetree.base.arrays import Array
+from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.simulate.core.closure import check_closed
+from kinetree.simulate.core.compiled_steps import ATTEMPTS, CompiledSteps, Memory
 from kinetree.simulate.core.dop853 import (
     DOP853,
     DenseOutput,
@@ -35,9 +36,12 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.outcome import result_places
 from kinetree.simulate.core.radau import Radau, RadauStep
 from kinetree.simulate.core.sampling import Sampling
 from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.step_code import LOST, OPEN, OVER
+from kinetree.simulate.core.sums import root, total
 from kinetree.simulate.core.switches import Breaks
 from kinetree.simulate.core.system import System
 from kinetree.simulate.friction.modes import (
@@ -72,8 +76,8 @@ Polynomial = DenseOutput | RadauStep
 class Rollouts:
     """Rollouts of a system: their inputs, and the modes of joints with dry friction.
 
-    The external inputs of `setup` end with the modes of `dry` joints. closing: moves states onto
-    the constraints of a robot that has some.
+    The external inputs of `setup` end with the modes of `dry` joints. normal: makes states normal
+    (closure.py); None where all are.
     """
 
     def __init__(
@@ -81,12 +85,12 @@ class Rollouts:
         system: System,
         setup: Setup,
         dry: int,
-        closing: Callable[[Array], Array] | None = None,
+        normal: Kernel | None = None,
     ) -> None:
         self.system, self.space, self.acting = system, system.space, setup.acting
-        self.external, self.batch, self.closing = setup.external, setup.batch, closing
+        self.external, self.batch, self.normal_kernel = setup.external, setup.batch, normal
         rows, count = self.external.params(self.batch), len(setup.x0)
-        self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])))
+        self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])), order="C")
         self.at_end = slice(self.external.params_size - dry, self.external.params_size)
         self.dry = self._read_dry() if dry else None
 
@@ -106,8 +110,7 @@ class Rollouts:
 
     def normal(self, x: Array) -> Array:
         """States with quaternions of length 1, activations in range, and on the constraints."""
-        x = within_ranges(self.space, normalised(self.space.model, x))
-        return x if self.closing is None else self.closing(x)
+        return x if self.normal_kernel is None else self.normal_kernel(x)
 
     def signals(self, t: Array, ends: bool | Array, rows: Array) -> Array:
         """Values over time, (K or 1, s), a row for each time and rollout."""
@@ -265,9 +268,11 @@ class Pace:
     Steps for stiff forces are short as well, but hardly any of them is rejected.
     """
 
-    def __init__(self, rollouts: int, n: int) -> None:
-        self.tries, self.rejected = np.zeros(rollouts, int), np.zeros(rollouts, int)
-        self.longest, self.shortest = np.zeros(rollouts), np.full(rollouts, np.inf)
+    def __init__(self, rollouts: int, n: int, memory: Memory | None = None) -> None:
+        memory = Memory(rollouts) if memory is None else memory
+        self.tries, self.rejected = memory.whole("tries"), memory.whole("refused")
+        self.longest, self.shortest = memory.number("longest"), memory.number("shortest")
+        self.shortest[:] = np.inf
         self.since = np.zeros(rollouts)  # time at which the window began
         self.change = np.zeros((rollouts, n))  # of accelerations, in the last steps of a slide
 
@@ -284,6 +289,10 @@ class Pace:
         self.rejected[rows] += ~good
         self.longest[rows] = np.maximum(self.longest[rows], np.where(good, h, 0))
         self.shortest[rows] = np.minimum(self.shortest[rows], np.where(good, h, np.inf))
+        return self.judged(rows, t, left)
+
+    def judged(self, rows: Array, t: Array, left: Array) -> Array:
+        """Return True for rollouts that slide along a jump, at the end of a window of steps."""
         full = self.tries[rows] >= PACE_WINDOW
         if not full.any():
             return full
@@ -302,6 +311,7 @@ class Integration:
 
     outputs: times of the results, (T,). breaks: times at which steps end. log: receives all
     accepted steps, if it is a list. method: as that of a Run. sampling: of a digital controller.
+    attempts: steps of a rollout that `advance` takes at most.
     """
 
     rollouts: Rollouts
@@ -314,36 +324,45 @@ class Integration:
     events: list[Event] = field(default_factory=list)
     log: list[AcceptedSteps] | None = None
     sampling: Sampling | None = None
+    attempts: int = ATTEMPTS
+    t: Array = field(init=False)
+    h: Array = field(init=False)
+    stiff_since: Array = field(init=False)  # NaN: not stiff
+    after: Array = field(init=False)  # whether the last step was rejected
+    fine: Array = field(init=False)  # short steps one after the other
+    stiff_steps: Array = field(init=False)
+    calm_steps: Array = field(init=False)
+    done: Array = field(init=False)  # results that are written
+    taken: Array = field(init=False)  # accepted steps
     found: list[tuple[int, Occurrence]] = field(default_factory=list)
-    steps: int = 0
-    rejected: int = 0
 
     def begin(self, x: Array) -> None:
         """Start at time 0."""
         count, rows = len(x), np.arange(len(x))
-        self.t = np.zeros(count)
+        self.memory = memory = Memory(count)
+        for name in ("t", "h", "stiff_since"):
+            setattr(self, name, memory.number(name))
+        for name in ("after", "fine", "stiff_steps", "calm_steps", "done", "taken"):
+            setattr(self, name, memory.whole(name))
         self.x = x.copy()
         self._sample(rows)
         if self.rollouts.dry is not None:
             for row in rows:
                 self.rollouts.settle(int(row), 0.0, self.x[row])
-        self.k, y = self.rollouts.rate(self.t, self.x, rows)
+        k, y = self.rollouts.rate(self.t, self.x, rows)
+        self.k = np.ascontiguousarray(k)
         with np.errstate(all="ignore"):  # the norm of a state near the largest number overflows
             slope = self.rollouts.slope(rows)
             first = first_length(slope, self.t, x, self.k, self.rtol, self.atol)
-        self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
+        self.h[:] = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
         self.explicit = DOP853(self.rollouts.slope, self.rtol, self.atol)
         self.implicit = Radau(self.rollouts.rate, self.rtol, self.atol)
         self.stiff = np.full(count, self.method == "radau")  # whether the implicit method goes on
-        self.stiff_since = np.full(count, np.nan)
-        self.stiff_steps, self.calm_steps = np.zeros(count, int), np.zeros(count, int)
-        self.after = np.zeros(count, bool)  # whether the last step was rejected
+        self.stiff_since[:] = np.nan
         self.alive = np.ones(count, bool)
-        self.fine = np.zeros(count, int)  # short steps one after the other
         self.stuck = np.zeros(count, bool)  # whether forces jump back and forth without end
-        self.pace = Pace(count, self.rollouts.space.model.n)
-        self.done = np.ones(count, int)  # results that are written
-        self.taken = np.zeros(count, int)  # accepted steps
+        self.pace = Pace(count, self.rollouts.space.model.n, memory)
+        self.done[:] = 1
         results = len(self.outputs)
         self.result = np.full((results, count, x.shape[-1]), np.nan)
         self.rates = np.full((results, count, self.k.shape[-1]), np.nan)
@@ -352,13 +371,74 @@ class Integration:
         self.sides = np.zeros((count, len(self.events)))
         self.ended = np.full(count, np.inf)
         self.last: dict[int, tuple[Array, Array, Array]] = {}  # x, k and y at terminal events
+        self.compiled = self._compiled()
+
+    @property
+    def steps(self) -> int:
+        """Accepted steps of all rollouts."""
+        return int(self.memory.whole("steps").sum())
+
+    @property
+    def rejected(self) -> int:
+        """Rejected steps of all rollouts."""
+        return int(self.memory.whole("rejected").sum())
+
+    def _compiled(self) -> CompiledSteps | None:
+        """The machine code for these rollouts; None where a step needs Python."""
+        rollouts, rate = self.rollouts, self.rollouts.system.rate
+        python = self.events or self.sampling is not None or self.log is not None
+        if python or rollouts.dry is not None or rollouts.external.sampled:
+            return None
+        if not isinstance(rate, Kernel) or not has_llvm():
+            return None
+        self.memory.number("last_end")[:] = np.nan
+        model = rollouts.space.model
+        Phi = result_places(model, None, None).get("Phi", slice(0, 0))
+        tolerance = np.inf if model.constraints is None else model.constraints.tolerance
+        limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
+        arrays = {
+            "x": self.x, "k": self.k, "p": rollouts.params, "s": np.zeros((1, 1)),
+            "change": self.pace.change, "outputs": np.ascontiguousarray(self.outputs),
+            "result": self.result, "rates": self.rates, "forces": self.forces,
+        }  # fmt: skip
+        whole = {
+            "stiff_steps": limit, "n": model.n, "nq": model.nq,
+            "attempts": self.attempts, "Phi": Phi.start, "Phi_end": Phi.stop,
+        }  # fmt: skip
+        constants = {
+            "rtol": self.rtol, "atol": self.atol, "max_step": self.max_step,
+            "solved": self.implicit.solved, "tolerance": tolerance,
+        }  # fmt: skip
+        return CompiledSteps(rate, rollouts.normal_kernel, self.memory, arrays, whole, constants)
 
     def advance(self) -> None:
         """Take one step of every rollout that is under way."""
         for method in (self.explicit, self.implicit):
             rows = np.flatnonzero(self.alive & (self.stiff == (method is self.implicit)))
-            if len(rows):
+            if len(rows) and self.compiled is not None:
+                self._advance_compiled(self.compiled, rows, method is self.implicit)
+            elif len(rows):
                 self._advance(method, rows)
+
+    def _advance_compiled(self, compiled: CompiledSteps, rows: Array, implicit: bool) -> None:
+        """Take many steps of some rollouts in machine code."""
+        memory, status = self.memory, self.memory.whole("status")
+        until, beyond = self.breaks.next(self.t[rows])
+        memory.number("until")[rows], memory.number("beyond")[rows] = until, beyond
+        status[rows] = 0
+        compiled.advance(rows.tolist(), implicit)
+        opened = rows[status[rows] == OPEN]
+        if len(opened):
+            _, y = self.rollouts.rate(self.t[opened], self.x[opened], opened)
+            check_closed(self.rollouts.space.model, self.t[opened], y)
+        self.alive[rows[np.isin(status[rows], (LOST, OVER))]] = False
+        if self.method == "auto":
+            self.stiff[rows] |= ~np.isnan(self.stiff_since[rows])
+        t = self.t[rows]
+        sliding = self.pace.judged(rows, t, self.outputs[-1] - t)
+        stuck = (sliding | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
+        self.stuck[rows] = stuck
+        self.alive[rows[stuck]] = False
 
     def _advance(self, method: DOP853 | Radau, rows: Array) -> None:
         """Take one step of some rollouts by a method."""
@@ -381,7 +461,8 @@ class Integration:
         next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
         self.h[rows] = next_h
         self.after[rows] = ~good
-        self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
+        self.memory.whole("steps")[rows] += good
+        self.memory.whole("rejected")[rows] += ~good
         lost = ~good & (next_h < SHORTEST_STEP * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
@@ -450,7 +531,7 @@ class Integration:
             miss = self._defect(polynomial, points)
         kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
-        grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / method.defect_order), 0.2, 0.9)
+        grown[at[~kept]] = np.clip(0.9 / root(miss[~kept], method.defect_order), 0.2, 0.9)
         states, due = self.rollouts.normal(step.end), self.done[accepted].copy()
         again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
         times = np.where(again, after[at], ends)
@@ -529,7 +610,7 @@ class Integration:
         step, which = polynomial.step, points.which
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
         off = step.weighed(which, points.moving - points.k) * (step.h[:, None] / scale)[which]
-        size = np.sqrt((off**2).mean(-1)) / DEFECT
+        size = np.sqrt(total(off**2) / off.shape[-1]) / DEFECT
         size = np.where(points.result >= 0, size / DEFECT_AT_RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
         size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)
