@@ -18,10 +18,11 @@ from kinetree.model.units import units
 from kinetree.simulate.core.closure import normal_kernel
 from kinetree.simulate.core.compiled_steps import ATTEMPTS
 from kinetree.simulate.core.events import Event, Halt, Occurrence
-from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
+from kinetree.simulate.core.integration import AcceptedSteps, Integration
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
+from kinetree.simulate.core.rollouts import Rollouts
 from kinetree.simulate.core.run import ADAPTIVE, Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource

@@ -16,9 +16,22 @@ from kinetree.engine.llvm.programs import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.simulate.core import step_code
-from kinetree.simulate.core.step_code import CONSTANTS, COUNTS, RECORD, WORDS
+from kinetree.simulate.core.step_frame import (
+    CONSTANTS,
+    COUNTS,
+    ENTRY,
+    FORCES,
+    PREFIX,
+    RECORD,
+    WORDS,
+    frame_size,
+)
 
-SOURCES = ("step_code.py", "dop853.py", "radau.py", "sums.py")
+SOURCES = (
+    *(f"simulate/core/{name}.py" for name in ("dop853", "implicit_code", "radau", "step_code")),
+    *("simulate/core/step_frame.py", "simulate/tuning.py"),
+)
+SYMBOL = f"{PREFIX}_{ENTRY}"
 ATTEMPTS = 500  # steps in a call at most: some milliseconds between two looks at the progress
 
 
@@ -42,11 +55,10 @@ class Memory:
 def code() -> Any:
     """The machine code of this processor, made once for all robots."""
     target = host_target()
-    key = cache.source_hash(*(f"simulate/core/{name}" for name in SOURCES), "simulate/tuning.py")
+    key = cache.source_hash(*SOURCES)
     lanes = target.lanes("float64")
-    symbol = f"{step_code.PREFIX}_{step_code.ENTRY}"
     return load_or_compile(
-        ["adaptive", key], target, lambda: step_code.emit(lanes, target.triple), [symbol]
+        ["adaptive", key], target, lambda: step_code.emit(lanes, target.triple), [SYMBOL]
     )
 
 
@@ -71,8 +83,8 @@ class CompiledSteps:
         count, size = arrays["x"].shape
         stride, wide = (-(-n // self.lanes) * self.lanes for n in (size, 2 * size))
         forces = arrays["forces"].shape[-1]
-        self.frame = step_code.frame_size(size, stride, wide)
-        self.spare = step_code.FORCES + forces
+        self.frame = frame_size(size, stride, wide)
+        self.spare = FORCES + forces
         self.constants = np.array([constants[name] for name in CONSTANTS])
         self.last = np.zeros((count, 3 * stride))
         self.words = np.zeros((count, len(WORDS)), np.int64)
@@ -94,8 +106,7 @@ class CompiledSteps:
             axis = {"result": 1, "rates": 1, "forces": 1}.get(name, 0)
             step = 0 if name in ("outputs", "s") else array.strides[axis]
             self._word(name)[:] = address(array) + step * np.arange(count)
-        name = f"{step_code.PREFIX}_{step_code.ENTRY}"
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address(name))
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address(SYMBOL))
 
     def _word(self, name: str) -> Array:
         """A word of all rollouts, (B,), as a view."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.simulate.core.sums import root, total
 
 STAGES = 12  # and one more for the next step, and three for the dense output
 
@@ -98,6 +97,8 @@ Weights = tuple[Array, Array]
 ORDER = 8
 RATES = STAGES + 4
 SAFETY, SHRINK, GROW = 0.9, 0.333, 6.0  # of the next step's length, as in Hairer's program
+LARGEST = 1e6  # of which a root is taken: a larger defect shortens the step by the most allowed
+ROOT_ITERATIONS = 8  # of Newton's method: from 1 to LARGEST, the last ones change nothing
 
 
 def _as_arrays(weights: Mapping[int, float]) -> Weights:
@@ -108,6 +109,30 @@ def _as_arrays(weights: Mapping[int, float]) -> Weights:
 STATES = [_as_arrays(weights) for weights in A]
 END, FIFTH, THIRD = _as_arrays(B), _as_arrays(E5), _as_arrays(E3)
 BETWEEN = [_as_arrays(weights) for weights in D]
+
+
+def total(x: Array) -> Array:
+    """The sums over the last axis, from its first number on: NumPy's depend on the shape."""
+    return np.add.accumulate(x, -1)[..., -1]
+
+
+def root(x: Array, order: int) -> Array:
+    """The root of order 3, 4, 7 or 8 of numbers; for 3 and 7, of those from 1 to LARGEST.
+
+    NumPy's power differs between processors.
+    """
+    y = np.sqrt(np.sqrt(x))
+    y = np.sqrt(y) if order > 4 else y
+    if order in (4, 8):
+        return y
+    x = np.minimum(x, LARGEST)
+    y = np.minimum(y, LARGEST)
+    for _ in range(ROOT_ITERATIONS):
+        power = y
+        for _ in range(order - 2):
+            power = power * y
+        y = y - (power * y - x) / (order * power)
+    return y
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.simulate.core.sums import root, total
+from kinetree.simulate.core.dop853 import root, total
 
 # (t, x, numbers of the rollouts, ends) -> dx/dt and forces
 RowRate = Callable[[Array, Array, Array, "bool | Array"], tuple[Array, Array]]
