@@ -40,6 +40,7 @@ MAX_FINE_STEPS = 1000  # one after the other: forces jump back and forth
 STIFF = 6.1  # length of a step times the slope of the rate: where dop853 is barely stable
 STIFF_STEPS, CALM_STEPS = 15, 6  # such steps make a motion stiff, if never so many others between
 HINTED_STEPS = 1000  # such steps of dop853, after which a run says that another method is quicker
+MAX_BY_ROW = 8  # rollouts: more are quicker side by side in NumPy where each step needs Python
 TIMES_AT_ONCE = 64  # at which functions of time are evaluated together
 
 # Motions that slide along a jump of the forces (integration.Pace). A slide rejects half of its

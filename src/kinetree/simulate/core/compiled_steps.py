@@ -2,7 +2,7 @@
 
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,18 @@ from kinetree.engine.llvm.programs import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.simulate.core import step_code
+from kinetree.simulate.core.dop853 import RATES, DenseOutput, RungeKuttaStep
+from kinetree.simulate.core.radau import RadauStep
 from kinetree.simulate.core.step_frame import (
     CONSTANTS,
     COUNTS,
     ENTRY,
     FORCES,
+    LOST,
     PREFIX,
     RECORD,
+    RESULTS,
+    ROWS,
     WORDS,
     frame_size,
 )
@@ -32,6 +37,10 @@ SOURCES = (
     *("simulate/core/step_frame.py", "simulate/tuning.py"),
 )
 SYMBOL = f"{PREFIX}_{ENTRY}"
+# row, count, times, which of them end a step, values
+SIGNALS = ctypes.CFUNCTYPE(
+    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
 ATTEMPTS = 500  # steps in a call at most: some milliseconds between two looks at the progress
 
 
@@ -66,69 +75,119 @@ class CompiledSteps:
     """The machine code with what it works on.
 
     arrays: of all rollouts by the names of WORDS, of which each row belongs to a rollout; results
-    (T, B, ...). whole: further words. constants: by the names of CONSTANTS.
+    (T, B, ...). whole: further words. constants: by the names of CONSTANTS. signals: values over
+    time at times (K,), some of which end a step, of rollouts (K,), as (K, s); None: there are none.
+    table: their count, s.
     """
 
     def __init__(
         self,
-        rate: Kernel,
-        normal: Kernel | None,
+        kernels: tuple[Kernel, Kernel | None],
         memory: Memory,
         arrays: Mapping[str, Array],
         whole: Mapping[str, int],
         constants: Mapping[str, float],
+        table: int,
+        signals: Callable[[Array, Array, Array], Array] | None,
     ) -> None:
-        self.rate, self.normal, self.memory, self.arrays = rate, normal, memory, arrays
-        self.lanes = host_target().lanes("float64")
+        self.table, self.pauses = table, bool(whole["pause"])
+        self.kernels, self.memory, self.arrays, self.signals = kernels, memory, arrays, signals
+        lanes = host_target().lanes("float64")
         count, size = arrays["x"].shape
-        stride, wide = (-(-n // self.lanes) * self.lanes for n in (size, 2 * size))
-        forces = arrays["forces"].shape[-1]
-        self.frame = frame_size(size, stride, wide)
-        self.spare = FORCES + forces
+        self.size, self.forces = size, arrays["forces"].shape[-1]
+        self.stride, self.wide = (-(-n // lanes) * lanes for n in (size, 2 * size))
         self.constants = np.array([constants[name] for name in CONSTANTS])
-        self.last = np.zeros((count, 3 * stride))
+        self.last = np.zeros((count, 3 * self.stride))
+        self.problem: BaseException | None = None
         self.words = np.zeros((count, len(WORDS)), np.int64)
-        sizes = {
-            "size": size,
-            "stride": stride,
-            "wide": wide,
-            "outputs_count": len(arrays["outputs"]),
-            "forces_count": forces,
-            "result_step": arrays["result"].strides[0],
-            "force_step": arrays["forces"].strides[0],
-            "constants": address(self.constants),
-            **whole,
-        }
-        for name, value in sizes.items():
+        self.callback = SIGNALS(self._write_signals)
+        values = {
+            "size": size, "stride": self.stride, "wide": self.wide, "forces_count": self.forces,
+            "outputs_count": len(arrays["outputs"]), "row": np.arange(count),
+            "result_step": arrays["result"].strides[0], "force_step": arrays["forces"].strides[0],
+            "constants": address(self.constants), **whole,
+        }  # fmt: skip
+        if signals is not None:
+            values["signal_step"] = 8 * table
+            values["signals"] = ctypes.cast(self.callback, ctypes.c_void_p).value
+        for name, value in values.items():
             self._word(name)[:] = value
         rows = {**arrays, "last": self.last, "record": memory.record, "counts": memory.counts}
         for name, array in rows.items():
             axis = {"result": 1, "rates": 1, "forces": 1}.get(name, 0)
-            step = 0 if name in ("outputs", "s") else array.strides[axis]
+            step = 0 if name == "outputs" else array.strides[axis]
             self._word(name)[:] = address(array) + step * np.arange(count)
+        self.paused = Frame(self)
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address(SYMBOL))
 
     def _word(self, name: str) -> Array:
         """A word of all rollouts, (B,), as a view."""
         return self.words[:, WORDS.index(name)]
 
-    def advance(self, rows: Sequence[int], implicit: bool) -> None:
+    def advance(self, rows: Sequence[int], implicit: bool, attempts: int = ATTEMPTS) -> None:
         """Take steps of some rollouts until each ends for a reason, its `status`."""
+        self._word("attempts")[list(rows)] = attempts
+        rate, normal = self.kernels
         self._word("implicit")[list(rows)] = implicit
-        self._word("many")[:], self._word("one")[:] = self.rate.addresses
-        self._word("normal")[:] = 0 if self.normal is None else self.normal.addresses[1]
+        self._word("many")[:], self._word("one")[:] = rate.addresses
+        self._word("normal")[:] = 0 if normal is None else normal.addresses[1]
         if len(rows) == 1:
             self._call(rows)
-            return
-        count = threads.thread_count()
-        pieces = threads.cut(len(rows), count * threads.PIECES, 1)
-        work = [functools.partial(self._call, rows[piece]) for piece in pieces]
-        threads.run(work, count)
+        else:
+            count = threads.thread_count()
+            pieces = threads.cut(len(rows), count * threads.PIECES, 1)
+            work = [functools.partial(self._call, rows[piece]) for piece in pieces]
+            threads.run(work, count)
+        if self.problem is not None:
+            raise self.problem
 
     def _call(self, rows: Sequence[int]) -> None:
         """Enter machine code for one rollout after another, without the interpreter's lock."""
-        frame, spare = np.zeros(self.frame), np.zeros(self.spare)
+        frame = self.paused if self.pauses else Frame(self)
         for row in rows:
-            words = self.words[row]
-            words[WORDS.index("frame")], words[WORDS.index("spare")] = map(address, (frame, spare))
-            self.function(address(words))
+            for name, array in vars(frame).items():
+                self.words[row, WORDS.index(name)] = address(array)
+            self.function(address(self.words[row]))
+
+    def _write_signals(self, row: int, count: int, times: int, ends: int | None, out: int) -> None:
+        """Write values over time for machine code; an error is raised after its end."""
+        assert self.signals is not None
+        values = numbers_at(out, count * self.table).reshape(count, self.table)
+        at_ends = np.zeros(count, bool) if ends is None else numbers_at(ends, count) != 0
+        try:
+            rows = np.full(count, row)
+            values[:] = self.signals(numbers_at(times, count).copy(), at_ends, rows)
+        except BaseException as problem:
+            self.problem, values[:] = problem, np.nan
+            self.memory.whole("status")[row] = LOST
+
+    def polynomial(self, row: int, implicit: bool) -> DenseOutput | RadauStep:
+        """The last step of a rollout that was paused, with the polynomial over it."""
+        rows = self.paused.frame[: len(ROWS) * self.stride].reshape(len(ROWS), 1, self.stride)
+        rows = rows[..., : self.size]
+        t, h, until = (self.memory.number(x)[row : row + 1] for x in ("t", "length", "until"))
+        x, end = rows[ROWS.index("x")], rows[ROWS.index("end")]
+        if not implicit:
+            step = RungeKuttaStep(t.copy(), h.copy(), x, end, rows[:RATES], until.copy())
+            first = ROWS.index("part0")
+            return DenseOutput(step, list(rows[first : first + 7]))
+        start, double = len(ROWS) * self.stride, 2 * self.stride
+        matrix = self.paused.frame[start : start + self.size * double].reshape(-1, double)
+        damped = matrix[None, :, self.stride : self.stride + self.size]
+        parts = self.last[row].reshape(3, 1, -1)[..., : self.size]
+        return RadauStep(t.copy(), h.copy(), x, end, until.copy(), rows[:4], parts, damped, 0 * x)
+
+
+class Frame:
+    """The memory of one call, by the names of words."""
+
+    def __init__(self, steps: CompiledSteps) -> None:
+        self.frame = np.zeros(frame_size(steps.size, steps.stride, steps.wide))
+        self.spare = np.zeros(FORCES + steps.forces)
+        results = len(steps.arrays["outputs"]) if steps.signals is not None else 0
+        self.s = np.zeros((RESULTS + results) * steps.table)
+
+
+def numbers_at(place: int, count: int) -> Array:
+    """The numbers at an address."""
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(place))

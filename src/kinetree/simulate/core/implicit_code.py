@@ -7,19 +7,23 @@ from kinetree.engine.llvm.dense import DOUBLE
 from kinetree.engine.llvm.numbers import Number
 from kinetree.engine.llvm.text import number
 from kinetree.simulate.core import radau
-from kinetree.simulate.core.step_frame import RECORD, TIMES, Code, cubic, damped
+from kinetree.simulate.core.step_frame import BEGUN, REACHED, Code, cubic, damped
 
 
 def implicit_step(lanes: int) -> Code:
     """A step of radau.py from `x` with `rate0`, and its error."""
     c = Code(lanes, "implicit_step")
     h, t = c.get("length"), c.get("t")
+    for i, share in enumerate(radau.C):
+        c.set_time(1 + i, float(share), ends=share == 1)
+    c.set_time(BEGUN, 0.0)
+    c.evaluate_signals(BEGUN + 1, REACHED)
     matrices(c)
     guess(c, t, h)
     newton(c, h)
     with c.columns() as j:
         c.keep("end", j, c.of("x", j) + c.of("Z2", j))
-    c.rate(c.time(1.0), c.rows["end"], c.rows["rate3"])
+    c.rate(3, c.rows["end"], c.rows["rate3"])
     with c.columns() as j:
         Z = [c.of(f"Z{i}", j) for i in range(3)]
         c.keep("a", j, (mixed(radau.ERROR, Z) + h * c.of("rate0", j)) / radau.MU)
@@ -56,8 +60,7 @@ def matrices(c: Code) -> None:
         c.put(c.rows["steps"], i, step)
         c.put(row, i, value + step)
     row = c.times(stride, 8)
-    place = c.behind(c.word["record"], RECORD.index("t"))
-    c.rates(n, place, states, slopes, steps=(0, row, row, 0))
+    c.rates(n, BEGUN, states, slopes, steps=(0, row, 0, row, 0))
     h = c.get("length")
     with c.each(0, n) as i:
         single = c.behind(c.matrices, c.times(c.times(i, stride), 2))
@@ -161,14 +164,11 @@ def newton(c: Code, h: Number) -> None:
     c.set_whole("solved", 0)
     c.set_whole("going", 1)
     c.set("before", float("nan"))
-    for i, place in enumerate(radau.C):
-        c.time(float(place), i)
     with c.each(0, radau.ITERATIONS) as k, c.when(c.is_set("going")):
         with c.columns() as j:
             for i in range(3):
                 c.keep(f"stage{i}", j, c.of("x", j) + c.of(f"Z{i}", j))
-        times = c.behind(c.word["spare"], TIMES)
-        c.rates(3, times, c.rows["stage0"], c.rows["rate1"])
+        c.rates(3, 1, c.rows["stage0"], c.rows["rate1"])
         with c.columns() as j:
             w = [c.of(f"W{i}", j) for i in range(3)]
             scaled = [c.of(f"rate{i + 1}", j) * h for i in range(3)]

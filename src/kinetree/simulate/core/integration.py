@@ -40,7 +40,7 @@ from kinetree.simulate.core.outcome import result_places
 from kinetree.simulate.core.radau import Radau, RadauStep
 from kinetree.simulate.core.rollouts import Polynomial, Rollouts
 from kinetree.simulate.core.sampling import Sampling
-from kinetree.simulate.core.step_frame import LOST, OPEN, OVER
+from kinetree.simulate.core.step_frame import BREAK, LOST, OPEN, OVER, PAUSED, RUNNING
 from kinetree.simulate.core.switches import Breaks
 from kinetree.simulate.tuning import (
     CALM_STEPS,
@@ -50,6 +50,7 @@ from kinetree.simulate.tuning import (
     FADING,
     FINE_STEP,
     HINTED_STEPS,
+    MAX_BY_ROW,
     MAX_FINE_STEPS,
     PACE_WINDOW,
     SHORTEST_STEP,
@@ -246,10 +247,10 @@ class Integration:
     def _compiled(self) -> CompiledSteps | None:
         """The machine code for these rollouts; None where a step needs Python."""
         rollouts, rate = self.rollouts, self.rollouts.system.rate
-        python = self.events or self.sampling is not None or self.log is not None
-        if python or rollouts.dry is not None or rollouts.external.sampled:
-            return None
-        if not isinstance(rate, Kernel) or not has_llvm():
+        signals = rollouts.signals if rollouts.external.sampled else None
+        pause = bool(self.events) or self.log is not None or rollouts.dry is not None
+        many = len(self.x) > MAX_BY_ROW and (pause or signals is not None)
+        if many or not isinstance(rate, Kernel) or not has_llvm():
             return None
         self.memory.number("last_end")[:] = np.nan
         model = rollouts.space.model
@@ -257,19 +258,21 @@ class Integration:
         tolerance = np.inf if model.constraints is None else model.constraints.tolerance
         limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
         arrays = {
-            "x": self.x, "k": self.k, "p": rollouts.params, "s": np.zeros((1, 1)),
+            "x": self.x, "k": self.k, "p": rollouts.params,
             "change": self.pace.change, "outputs": np.ascontiguousarray(self.outputs),
             "result": self.result, "rates": self.rates, "forces": self.forces,
         }  # fmt: skip
         whole = {
             "stiff_steps": limit, "n": model.n, "nq": model.nq,
-            "attempts": self.attempts, "Phi": Phi.start, "Phi_end": Phi.stop,
+            "Phi": Phi.start, "Phi_end": Phi.stop, "pause": pause,
         }  # fmt: skip
         constants = {
             "rtol": self.rtol, "atol": self.atol, "max_step": self.max_step,
             "solved": self.implicit.solved, "tolerance": tolerance,
         }  # fmt: skip
-        return CompiledSteps(rate, rollouts.normal_kernel, self.memory, arrays, whole, constants)
+        kernels = rate, rollouts.normal_kernel
+        table = rollouts.external.table_size
+        return CompiledSteps(kernels, self.memory, arrays, whole, constants, table, signals)
 
     def advance(self) -> None:
         """Take one step of every rollout that is under way."""
@@ -285,8 +288,16 @@ class Integration:
         memory, status = self.memory, self.memory.whole("status")
         until, beyond = self.breaks.next(self.t[rows])
         memory.number("until")[rows], memory.number("beyond")[rows] = until, beyond
-        status[rows] = 0
-        compiled.advance(rows.tolist(), implicit)
+        status[rows] = RUNNING
+        if compiled.pauses:
+            for i, row in enumerate(rows.tolist()):
+                self._advance_paused(compiled, row, implicit, beyond[i : i + 1])
+        else:
+            compiled.advance(rows.tolist(), implicit, self.attempts)
+        if self.sampling is not None and not compiled.pauses:
+            sampled = rows[status[rows] == BREAK]
+            self._sample(sampled)
+            self.k[sampled], _ = self.rollouts.rate(self.t[sampled], self.x[sampled], sampled)
         opened = rows[status[rows] == OPEN]
         if len(opened):
             _, y = self.rollouts.rate(self.t[opened], self.x[opened], opened)
@@ -326,6 +337,24 @@ class Integration:
         lost = ~good & (next_h < SHORTEST_STEP * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
+
+    def _advance_paused(
+        self, compiled: CompiledSteps, row: int, implicit: bool, beyond: Array
+    ) -> None:
+        """Take one good step of a rollout in machine code, and go on from its end in Python."""
+        memory = self.memory
+        compiled.advance([row], implicit, self.attempts)
+        if memory.whole("status")[row] != PAUSED:
+            return
+        polynomial, kept = compiled.polynomial(row, implicit), np.ones(1, bool)
+        due = self._go_on(np.array([row]), polynomial, kept, memory.number("ends")[[row]], beyond)
+        for records in (self.result, self.rates, self.forces):
+            records[due[0] : memory.whole("due")[row], row] = np.nan
+        self.done[row] = due[0]
+        memory.whole("resumed")[row] = 1
+        if not self.alive[row]:  # count the last step
+            memory.whole("status")[row] = RUNNING
+            compiled.advance([row], implicit, attempts=1)
 
     def halt(self) -> None:
         """End the motion of every rollout that is under way where it is."""
@@ -392,9 +421,17 @@ class Integration:
         kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
         grown[at[~kept]] = np.clip(0.9 / root(miss[~kept], method.defect_order), 0.2, 0.9)
+        due = self._go_on(accepted, polynomial, kept, ends, after[at])
+        self._write(accepted, points, kept, due)
+
+    def _go_on(
+        self, accepted: Array, polynomial: Polynomial, kept: Array, ends: Array, after: Array
+    ) -> Array:
+        """Go on from the ends of steps that are kept; return the counts of results until there."""
+        step = polynomial.step
         states, due = self.rollouts.normal(step.end), self.done[accepted].copy()
         again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
-        times = np.where(again, after[at], ends)
+        times = np.where(again, after, ends)
         cut = np.zeros(len(accepted), bool)
         shares = np.ones(len(accepted))
         for i in np.flatnonzero(kept) if self.rollouts.dry is not None or self.events else ():
@@ -425,7 +462,6 @@ class Integration:
                 cut,
             )
             self.log.append(AcceptedSteps(*(x[kept] for x in taken)))
-        self._write(accepted, points, kept, due)
 
         # put the rollouts where their steps ended, in the modes that they have there
         went = accepted[kept]
@@ -441,6 +477,7 @@ class Integration:
             check_closed(self.rollouts.space.model, self.t[moved], y)
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
         self.alive &= ~over
+        return due
 
     def _sample(self, rows: Array) -> None:
         """Call a digital controller for rollouts that have come to a sample."""

@@ -17,14 +17,17 @@ from kinetree.simulate.core import dop853, radau
 from kinetree.simulate.core.implicit_code import implicit_step, inverse
 from kinetree.simulate.core.step_frame import (
     BREAK,
+    CHECKED,
+    ENDS,
     ENTRY,
     FORCES,
     LOST,
     OPEN,
     OVER,
-    RECORD,
+    PAUSED,
+    REACHED,
+    RESULTS,
     RUNNING,
-    TIMES,
     WINDOW,
     Code,
     cubic,
@@ -35,12 +38,15 @@ from kinetree.simulate.core.step_frame import (
 def explicit_step(lanes: int) -> Code:
     """A step of dop853.py from `x` with `rate0`, its error, and whether it shows stiffness."""
     c = Code(lanes, "explicit_step")
-    h, end = c.get("length"), f"rate{dop853.STAGES}"
-    for i in range(1, dop853.STAGES):
+    h, last = c.get("length"), dop853.STAGES
+    for i in range(1, dop853.RATES):
+        c.set_time(i, dop853.C[i], ends=i <= last and dop853.C[i] == 1)
+    c.evaluate_signals(dop853.RATES, REACHED)
+    for i in range(1, last):
         stage(c, h, i)
     with c.columns() as j:
         c.keep("end", j, c.of("x", j) + h * c.weighted(dop853.B, j))
-    c.rate(c.time(1.0), c.rows["end"], c.rows[end])
+    c.rate(last, c.rows["end"], c.rows[f"rate{last}"])
     c.allowed("x", "end")
     with c.columns() as j:
         scale = c.of("scale", j)
@@ -57,7 +63,7 @@ def stage(c: Code, h: Number, i: int) -> None:
     """Evaluate the rate of a stage of dop853.py."""
     with c.columns() as j:
         c.keep("state", j, c.of("x", j) + h * c.weighted(dop853.A[i], j))
-    c.rate(c.time(dop853.C[i]), c.rows["state"], c.rows[f"rate{i}"])
+    c.rate(i, c.rows["state"], c.rows[f"rate{i}"])
 
 
 def dense_output(lanes: int) -> Code:
@@ -121,13 +127,12 @@ def defect(lanes: int) -> Code:
 def accept(lanes: int) -> Code:
     """Check a step whose error is small, write its results, and go on from its end."""
     c = Code(lanes, "accept")
-    outputs, t, h, until = c.word["outputs"], c.get("t"), c.get("length"), c.get("until")
+    h, until, ends, reached = (c.get(name) for name in ("length", "until", "ends", "reached"))
     with c.when(c.no(c.implicit)):
         c.run("dense_output")
-    last_result = c.number_at(outputs, c.plus(c.word["outputs_count"], -1))
-    ends = c.chosen(c.compared("oeq", h, until - t), until, t + h)
     done = c.whole("done")
     due = c.beyond(done, ends * (1 + 1e-15))
+    c.set_whole("due", due)
     check(c, done, due)
     kept = c.either(c.get("miss") <= 1.0, h <= tuning.FINE_STEP * c.get("max_step"))
     c.set_whole("good", c.as_whole(kept))
@@ -139,9 +144,11 @@ def accept(lanes: int) -> Code:
         )
         c.set("grown", c.clipped(shrunk, 0.2, 0.9))
         empty(c, done, due)
-    with c.when(kept):
-        again = c.both(c.compared("oeq", ends, until), ends < last_result)
-        reached = c.chosen(again, c.get("beyond"), ends)
+    paused = c.both(kept, c.is_whole(c.word["pause"], 0, "ne"))
+    with c.when(paused):
+        c.set_whole("status", PAUSED)
+    with c.when(c.both(kept, c.no(paused))):
+        again = c.both(c.compared("oeq", ends, until), ends < last_result(c))
         at_break = c.chosen(c.compared("oeq", reached, until), reached * (1 - 1e-15), until)
         upto = c.pick_whole(again, c.beyond(done, at_break), due)
         empty(c, upto, due)
@@ -159,18 +166,22 @@ def accept(lanes: int) -> Code:
         evaluated = c.rows[f"rate{dop853.STAGES}"], c.rows["rate3"]
         k = c.let(f"select i1 {c.implicit}, ptr {evaluated[1]}, ptr {evaluated[0]}")
         c.copy(k, c.word["k"])
-        over = reached >= last_result
+        over = reached >= last_result(c)
         status = c.pick_whole(over, OVER, c.pick_whole(again, BREAK, RUNNING))
         c.set_whole("status", status)
         with c.when(moved):
-            place = c.behind(c.word["record"], RECORD.index("t"))
-            c.rate(place, c.word["x"], c.word["k"])
+            c.rate(REACHED, c.word["x"], c.word["k"])
             forces = c.behind(c.word["spare"], FORCES)
             with c.each(c.word["Phi"], c.word["Phi_end"]) as i:
                 closed = c.called("fabs", c.number_at(forces, i)) <= c.get("tolerance")
                 with c.when(c.no(closed)):
                     c.set_whole("status", OPEN)
     return c
+
+
+def last_result(c: Code) -> Number:
+    """The time of the last result."""
+    return c.number_at(c.word["outputs"], c.plus(c.word["outputs_count"], -1))
 
 
 def root(c: Code, x: Number, order: int) -> Number:
@@ -202,11 +213,11 @@ def check(c: Code, done: str, due: str) -> None:
     t, h = c.get("t"), c.get("length")
     shares = [c.constant(float(x)) for x in tuning.CHECKED_SHARES]
     for i, share in enumerate(shares):
-        at = c.time(share, i)
+        c.set_time(CHECKED + i, share)
         c.run("point", f"{DOUBLE} {share.name}")
         c.normal(c.rows["state"], c.rows[f"point{i}"])
-    at = c.behind(c.word["spare"], TIMES)
-    c.rates(len(shares), at, c.rows["point0"], c.rows["slope0"])
+    c.evaluate_signals(len(shares), CHECKED)
+    c.rates(len(shares), CHECKED, c.rows["point0"], c.rows["slope0"])
 
     def share_of(r: str) -> Number:
         passed = (c.number_at(c.word["outputs"], r) - t) / h
@@ -216,13 +227,12 @@ def check(c: Code, done: str, due: str) -> None:
         c.run("point", f"{DOUBLE} {share_of(r).name}")
         c.normal(c.rows["state"], c.result("result", r))
     with c.when(c.is_whole(due, done, "sgt")):
-        between = c.word["result_step"], c.word["force_step"]
-        c.rates(
-            c.let(f"sub i64 {due}, {done}"),
-            c.behind(c.word["outputs"], done),
-            *(c.result(name, done) for name in ("result", "rates", "forces")),
-            steps=(8, between[0], *between),
-        )
+        x, k, y = (c.result(name, done) for name in ("result", "rates", "forces"))
+        between, at = c.word["result_step"], c.behind(c.word["outputs"], done)
+        steps = (8, between, c.word["signal_step"], between, c.word["force_step"])
+        count = c.let(f"sub i64 {due}, {done}")
+        c.evaluate_signals(count, RESULTS, at)
+        c.rates(count, RESULTS, x, k, at=at, y=y, steps=steps)
     c.set("miss", 0.0)
     for i, share in enumerate(shares):
         c.run("defect", f"{DOUBLE} {share.name}", f"ptr {c.rows[f'slope{i}']}", f"{DOUBLE} 1.0")
@@ -237,38 +247,54 @@ def steps(lanes: int) -> Code:
     c = Code(lanes, ENTRY)
     running = lambda: c.is_whole(c.whole("status"), RUNNING)  # noqa: E731
     with c.each(0, c.word["attempts"]), c.when(running()):
-        t, until = c.get("t"), c.get("until")
-        wanted = c.minimum(c.get("h"), c.get("max_step"))
-        short = t + 1.01 * wanted >= until  # leave no tiny last step
-        c.set("wanted", wanted)
-        c.set("length", c.chosen(short, until - t, wanted))
-        c.copy(c.word["x"], c.rows["x"])
-        c.copy(c.word["k"], c.rows["rate0"])
-        with c.when(c.implicit):
-            c.run("implicit_step")
-        with c.when(c.no(c.implicit)):
-            c.run("explicit_step")
-
-        def off(i: str) -> Number:
-            end = c.number_at(c.rows["end"], i)
-            return end - end
-
-        finite = c.both(c.is_finite(c.get("wrong")), c.is_finite(c.sum(off)))
-        wrong = c.chosen(finite, c.get("wrong"), float("inf"))
-        four = c.called("sqrt", c.called("sqrt", wrong))
-        by = [
-            c.clipped(x.SAFETY / part, x.SHRINK, x.GROW)
-            for x, part in ((radau, four), (dop853, c.called("sqrt", four)))
-        ]
-        c.set("grown", c.chosen(c.implicit, *by))
-        c.set_whole("good", 0)
-        with c.when(wrong <= 1.0):
-            c.run("accept")
-        with c.when(c.no(c.implicit)):
-            stiffness(c)
-        next_length(c)
-        pace(c)
+        with c.when(c.no(c.is_set("resumed"))):
+            attempt(c)
+        c.set_whole("resumed", 0)
+        with c.when(c.is_whole(c.whole("status"), PAUSED, "ne")):
+            with c.when(c.no(c.implicit)):
+                stiffness(c)
+            next_length(c)
+            pace(c)
     return c
+
+
+def attempt(c: Code) -> None:
+    """Take a step, and go on from its end if it is good."""
+    t, until = c.get("t"), c.get("until")
+    wanted = c.minimum(c.get("h"), c.get("max_step"))
+    short = t + 1.01 * wanted >= until  # leave no tiny last step
+    length = c.chosen(short, until - t, wanted)
+    ends = c.chosen(c.compared("oeq", length, until - t), until, t + length)
+    again = c.both(c.compared("oeq", ends, until), ends < last_result(c))
+    reached = c.chosen(again, c.get("beyond"), ends)
+    for name, value in zip(
+        ("wanted", "length", "ends", "reached"), (wanted, length, ends, reached), strict=True
+    ):
+        c.set(name, value)
+    c.put(c.time(REACHED), 0, reached)
+    c.put(c.word["spare"], ENDS + REACHED, 0.0)
+    c.copy(c.word["x"], c.rows["x"])
+    c.copy(c.word["k"], c.rows["rate0"])
+    with c.when(c.implicit):
+        c.run("implicit_step")
+    with c.when(c.no(c.implicit)):
+        c.run("explicit_step")
+
+    def off(i: str) -> Number:
+        end = c.number_at(c.rows["end"], i)
+        return end - end
+
+    finite = c.both(c.is_finite(c.get("wrong")), c.is_finite(c.sum(off)))
+    wrong = c.chosen(finite, c.get("wrong"), float("inf"))
+    four = c.called("sqrt", c.called("sqrt", wrong))
+    by = [
+        c.clipped(x.SAFETY / part, x.SHRINK, x.GROW)
+        for x, part in ((radau, four), (dop853, c.called("sqrt", four)))
+    ]
+    c.set("grown", c.chosen(c.implicit, *by))
+    c.set_whole("good", 0)
+    with c.when(wrong <= 1.0):
+        c.run("accept")
 
 
 def stiffness(c: Code) -> None:

@@ -13,17 +13,19 @@ from kinetree.simulate.core import dop853
 
 PREFIX, ENTRY = "adaptive", "steps"
 # why a call ended: at a break, after many steps, at an error that allows no step, at a loop that
-# cannot be closed, or at the end of the motion
-RUNNING, BREAK, WINDOW, LOST, OPEN, OVER = range(6)
+# cannot be closed, at the end of the motion, or where Python goes on from the end of a step
+RUNNING, BREAK, WINDOW, LOST, OPEN, OVER, PAUSED = range(7)
 
 WHOLE = ("size", "stride", "wide", "outputs_count", "attempts", "implicit", "stiff_steps", "nq",
-         "n", "Phi", "Phi_end", "forces_count", "result_step", "force_step")  # fmt: skip
+         "n", "Phi", "Phi_end", "forces_count", "result_step", "force_step", "signal_step", "row",
+         "pause")  # fmt: skip
 WORDS = (*WHOLE, "many", "one", "normal", "record", "counts", "constants", "x", "k", "p", "s",
-         "change", "last", "outputs", "result", "rates", "forces", "frame", "spare")  # fmt: skip
+         "change", "last", "outputs", "result", "rates", "forces", "frame", "spare",
+         "signals")  # fmt: skip
 RECORD = ("t", "h", "until", "beyond", "longest", "shortest", "stiff_since", "last_end", "last_h",
-          "length", "wanted", "wrong", "grown", "miss", "ends", "before")  # fmt: skip
+          "length", "wanted", "wrong", "grown", "miss", "ends", "reached", "before")  # fmt: skip
 COUNTS = ("status", "steps", "rejected", "after", "fine", "stiff_steps", "calm_steps", "done",
-          "taken", "tries", "refused", "good", "solved", "going", "due")  # fmt: skip
+          "taken", "tries", "refused", "good", "solved", "going", "due", "resumed")  # fmt: skip
 CONSTANTS = ("rtol", "atol", "max_step", "solved", "tolerance")
 ROWS = (
     *(f"rate{i}" for i in range(dop853.RATES)), *(f"part{i}" for i in range(7)),
@@ -31,8 +33,13 @@ ROWS = (
     *(f"{name}{i}" for name in ("point", "slope") for i in range(2)),
     "x", "end", "state", "moving", "scale", "a", "b", "steps",
 )  # fmt: skip
-# spare numbers: the arguments of a call, its counts and steps, times, and forces that nobody reads
-ARGUMENTS, COUNT, STEPS, TIMES, FORCES = 0, 6, 7, 24, 28
+# places of times: where the step ends, the stages, the beginning of a step of radau.py, the points
+# that only check; results follow. Values over time have the same places.
+REACHED, BEGUN, CHECKED, RESULTS = 0, 4, dop853.RATES, dop853.RATES + 2
+# spare numbers: the arguments of a call, its counts and steps, times, which of them end a step, and
+# forces that nobody reads
+ARGUMENTS, COUNT, STEPS, TIMES, ENDS = 0, 6, 7, 24, 24 + RESULTS
+FORCES = ENDS + RESULTS
 
 
 def frame_size(size: int, stride: int, wide: int) -> int:
@@ -142,26 +149,33 @@ class Code(Numbers):
         count = self.times(self.size, times)
         return total / Number(self, self.let(f"sitofp i64 {count} to {DOUBLE}"))
 
-    def rate(self, t: str, x: str, k: str) -> None:
-        """Evaluate the rate of one state; arguments are addresses."""
+    def rate(self, place: int, x: str, k: str) -> None:
+        """Evaluate the rate of one state at a place of time; x, k: addresses."""
         spare = self.word["spare"]
         y = self.behind(spare, FORCES)
-        for i, pointer in enumerate((t, x, self.word["p"], self.word["s"], k, y)):
+        for i, pointer in enumerate((self.time(place), x, self.word["p"], self.s(place), k, y)):
             self.do(f"store ptr {pointer}, ptr {self.behind(spare, ARGUMENTS + i)}")
         self.do(f"call void {self.word['one']}(ptr {spare})")
 
     def rates(
-        self, count: str | int, t: str, x: str, k: str, y: str | None = None,
-        steps: Sequence[str | int] | None = None,
+        self, count: str | int, place: int, x: str, k: str, *, at: str | None = None,
+        y: str | None = None, steps: Sequence[str | int] | None = None,
     ) -> None:  # fmt: skip
-        """Evaluate the rates of several states; steps: bytes between their t, x, k and y."""
+        """Evaluate the rates of several states.
+
+        place: of the first time; at: its address, if it is another. x, k, y: addresses. steps:
+        bytes between neighbours, of t, x, s, k and y.
+        """
         spare, row = self.word["spare"], self.times(self.stride, 8)
-        between = [8, row, row, 0] if steps is None else steps
+        t, x_step, s, *others = (
+            [8, row, self.word["signal_step"], row, 0] if steps is None else steps
+        )
+        at = self.time(place) if at is None else at
         y = self.behind(spare, FORCES) if y is None else y
-        for i, pointer in enumerate((t, x, self.word["p"], self.word["s"], k, y)):
+        for i, pointer in enumerate((at, x, self.word["p"], self.s(place), k, y)):
             self.do(f"store ptr {pointer}, ptr {self.behind(spare, ARGUMENTS + i)}")
         self.do(f"store i64 {count}, ptr {self.behind(spare, COUNT)}")
-        for i, step in enumerate((between[0], between[1], 0, 0, *between[2:], *[8] * 5)):
+        for i, step in enumerate((t, x_step, 0, s, *others, *[8] * 5)):
             self.do(f"store i64 {step}, ptr {self.behind(spare, STEPS + i)}")
         arguments = [spare, self.behind(spare, COUNT), self.behind(spare, STEPS), "null"]
         self.do(f"call void {self.word['many']}({', '.join(f'ptr {x}' for x in arguments)})")
@@ -177,12 +191,28 @@ class Code(Numbers):
                 self.do(f"store ptr {pointer}, ptr {self.behind(spare, ARGUMENTS + i)}")
             self.do(f"call void {code}(ptr {spare})")
 
-    def time(self, share: float | Number, place: int = 0) -> str:
-        """Write the time at a share of the step, and return its address."""
-        at = self.behind(self.word["spare"], TIMES + place)
+    def time(self, place: int) -> str:
+        """The address of a time."""
+        return self.behind(self.word["spare"], TIMES + place)
+
+    def s(self, place: int) -> str:
+        """The address of the values over time at a place."""
+        return self.at(self.word["s"], self.times(self.word["signal_step"], place))
+
+    def set_time(self, place: int, share: float | Number, *, ends: bool = False) -> None:
+        """Write the time at a share of the step; ends: a value that jumps there is the earlier."""
         t = self.get("t") + share * self.get("length")
-        self.put(at, 0, self.minimum(t, self.get("until")))
-        return at
+        self.put(self.time(place), 0, self.minimum(t, self.get("until")))
+        self.put(self.word["spare"], ENDS + place, float(ends))
+
+    def evaluate_signals(self, count: str | int, place: int, at: str | None = None) -> None:
+        """Evaluate the values over time at some places; at: the address of other times."""
+        code = self.word["signals"]
+        ends = "null" if at is not None else self.behind(self.word["spare"], ENDS + place)
+        at = self.time(place) if at is None else at
+        pointers = ", ".join(f"ptr {x}" for x in (at, ends, self.s(place)))
+        with self.when(self.let(f"icmp ne ptr {code}, null")):
+            self.do(f"call void {code}(i64 {self.word['row']}, i64 {count}, {pointers})")
 
     def weighted(self, weights: Mapping[int, float], j: str) -> Number:
         """A weighted sum of rates, (lanes,)."""
