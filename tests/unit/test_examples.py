@@ -17,6 +17,7 @@ import kinetree as kt
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
+MECHANISMS = sorted((FOLDER / "iftomm").glob("*.py"))
 TASKS = sorted((FOLDER / "tasks").glob("*.py"))
 PAGE = (FOLDER.parent / "docs" / "optimal.md").read_text(encoding="utf-8")  # shows some results
 MOST_LINES = 8  # of a task
@@ -41,6 +42,13 @@ SAYS = {
     "20_shift_weight": r"places: True\n.*\n.* left foot 85%(.*\n)*the ground never pulls: True",
     "19_reach_within_limits": r"without barriers.* violated: 1\nwith barriers.* violated: 0",
 }
+ERRORS = {
+    "a01_pendulum": 2e-7,
+    "a02_four_bars": 2e-6,
+    "a03_squeezer": 2e-8,
+    "a04_bricard": 5e-9,
+    "a05_governor": 2e-10,
+}  # beside the references, m, m/s or rad, with the default method
 ANSWERS = {
     "1_gravity_of_a_urdf": r"'shoulder': 13\.183, 'elbow': 1\.937",
     "2_pendulum_with_pd": r"pivot after 3 s: \[0\.\d+\] rad",
@@ -79,6 +87,12 @@ def test_the_example_runs(path, tmp_path, monkeypatch):
         assert re.sub(r"[\d. ]+", " ", printed).endswith(re.sub(r"[\d. ]+", " ", shown))
         last = numbers[0][-len(numbers[1]) :]
         assert last == pytest.approx(numbers[1], rel=0.1, abs=0.3)
+
+
+@pytest.mark.parametrize("path", MECHANISMS, ids=lambda path: path.stem)
+def test_the_mechanism_moves_as_its_reference(path):
+    (error,) = re.findall(r"error at the end: (\S+)", output(path))
+    assert float(error) < ERRORS[path.stem]
 
 
 def test_examples_are_numbered_and_explained():

@@ -1,13 +1,11 @@
-"""Andrew's squeezing mechanism: seven bodies, three loops, a spring between points.
+"""IFToMM A03: Andrew's squeezing mechanism, seven bodies, three loops, a spring between points.
 
-Data and the solution at 0.03 s are those of the test set of initial value problems (Schiehlen 1990;
-Hairer and Wanner, section VII.7; computed there to fourteen digits).
+A motor of 0.033 N m drives it through many turns within hundredths of a second. Data and the
+solution at 0.03 s are those of the test set of initial value problems (Schiehlen 1990; Hairer and
+Wanner, section VII.7), which has fourteen digits. Measured are the seven angles.
 """
 
-from functools import cache
-
 import numpy as np
-import pytest
 
 import kinetree as kt
 from kinetree.constraints import Loop
@@ -28,19 +26,15 @@ START = [
     -0.0617138900142764496, 0, 0.455279819163070380, 0.487364979543842550,
     0.222668390165885885, 1.23054744454982119, -0.222668390165885885,
 ]  # fmt: skip
+RATES, TAU, SECONDS = np.zeros(7), np.array([0.033, 0, 0, 0, 0, 0, 0]), 0.03
 END = [
     15.81077119629904, -15.75637105984298, 0.04082224013073101, 0.5244099658805304,
     -0.5347301163226948, 1.048080741042263, 0.5347301163226948,
 ]  # fmt: skip
-END_RATES = [
-    1139.920302151208, -1424.379294994111, 11.03291221937134, 0.5735699284790808,
-    19.29337464421385, 0.3231791658026955, -19.29337464421385,
-]  # fmt: skip
 
 
-@cache
-def squeezer() -> kt.Robot:
-    """The mechanism."""
+def build():
+    """The mechanism, with a motor in `beta`."""
     builder = kt.Builder("squeezer", gravity=(0, 0, 0)).link("base")
     for name, (parent, joint, at, m, inertia, com) in BODIES.items():
         builder.link(name, m=m, com=com, I_com=np.eye(3) * inertia)
@@ -53,11 +47,13 @@ def squeezer() -> kt.Robot:
     return tree.constrained(loops, near=START, actuated=["beta"])
 
 
-@pytest.mark.parametrize(
-    ("method", "dt", "error"), [("dop853", 1e-3, 3e-8), ("radau", 1e-3, 1e-8), ("rk4", 1e-5, 5e-9)]
-)
-def test_the_published_end_is_reached(method: str, dt: float, error: float) -> None:
-    tau = np.eye(7)[0] * 0.033
-    run = squeezer().simulate(START, duration=0.03, dt=dt, method=method, tau=tau, limits="ignore")
-    assert np.abs(run.q[-1] - END).max() < error
-    assert np.abs(run.dq[-1] - END_RATES).max() < error * 1e3
+def measured(robot, run):
+    """The angles at each time, rad."""
+    return run.q
+
+
+if __name__ == "__main__":
+    robot = build()
+    run = robot.simulate(START, RATES, duration=SECONDS, dt=1e-3, tau=TAU, limits="ignore")
+    print(robot.mobility)
+    print(f"error at the end: {np.abs(measured(robot, run)[-1] - END).max():.1e} rad")
