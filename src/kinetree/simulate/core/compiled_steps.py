@@ -61,14 +61,13 @@ class Memory:
 
 
 @once
-def code() -> Any:
-    """The machine code of this processor, made once for all robots."""
+def machine_code() -> tuple[Any, Callable[[int], None], int]:
+    """The machine code of this processor, for all robots, its entry, and its lanes."""
     target = host_target()
-    key = cache.source_hash(*SOURCES)
     lanes = target.lanes("float64")
-    return load_or_compile(
-        ["adaptive", key], target, lambda: step_code.emit(lanes, target.triple), [SYMBOL]
-    )
+    key = ["adaptive", cache.source_hash(*SOURCES)]
+    code = load_or_compile(key, target, lambda: step_code.emit(lanes, target.triple), [SYMBOL])
+    return code, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(SYMBOL)), lanes
 
 
 class CompiledSteps:
@@ -92,33 +91,30 @@ class CompiledSteps:
     ) -> None:
         self.table, self.pauses = table, bool(whole["pause"])
         self.kernels, self.memory, self.arrays, self.signals = kernels, memory, arrays, signals
-        lanes = host_target().lanes("float64")
+        _, self.function, lanes = machine_code()
         count, size = arrays["x"].shape
         self.size, self.forces = size, arrays["forces"].shape[-1]
         self.stride, self.wide = (-(-n // lanes) * lanes for n in (size, 2 * size))
         self.constants = np.array([constants[name] for name in CONSTANTS])
         self.last = np.zeros((count, 3 * self.stride))
         self.problem: BaseException | None = None
-        self.words = np.zeros((count, len(WORDS)), np.int64)
-        self.callback = SIGNALS(self._write_signals)
+        rows = {**arrays, "last": self.last, "record": memory.record, "counts": memory.counts}
         values = {
             "size": size, "stride": self.stride, "wide": self.wide, "forces_count": self.forces,
-            "outputs_count": len(arrays["outputs"]), "row": np.arange(count),
+            "outputs_count": len(arrays["outputs"]), "constants": address(self.constants),
             "result_step": arrays["result"].strides[0], "force_step": arrays["forces"].strides[0],
-            "constants": address(self.constants), **whole,
+            **whole, **{name: address(array) for name, array in rows.items()},
         }  # fmt: skip
         if signals is not None:
+            self.callback = SIGNALS(self._write_signals)
+            values["signals"] = ctypes.cast(self.callback, ctypes.c_void_p).value or 0
             values["signal_step"] = 8 * table
-            values["signals"] = ctypes.cast(self.callback, ctypes.c_void_p).value
-        for name, value in values.items():
-            self._word(name)[:] = value
-        rows = {**arrays, "last": self.last, "record": memory.record, "counts": memory.counts}
-        for name, array in rows.items():
-            axis = {"result": 1, "rates": 1, "forces": 1}.get(name, 0)
-            step = 0 if name == "outputs" else array.strides[axis]
-            self._word(name)[:] = address(array) + step * np.arange(count)
+        # the place of a rollout in arrays of results is behind that of the result
+        steps = {name: array.strides[array.ndim - 2] for name, array in rows.items()}
+        steps |= {"outputs": 0, "row": 1}
+        first, step = ([x.get(name, 0) for name in WORDS] for x in (values, steps))
+        self.words = np.array(first) + np.arange(count)[:, None] * np.array(step)
         self.paused = Frame(self)
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address(SYMBOL))
 
     def _word(self, name: str) -> Array:
         """A word of all rollouts, (B,), as a view."""

@@ -302,7 +302,7 @@ class Integration:
         if len(opened):
             _, y = self.rollouts.rate(self.t[opened], self.x[opened], opened)
             check_closed(self.rollouts.space.model, self.t[opened], y)
-        self.alive[rows[np.isin(status[rows], (LOST, OVER))]] = False
+        self.alive[rows[(status[rows] == LOST) | (status[rows] == OVER)]] = False
         if self.method == "auto":
             self.stiff[rows] |= ~np.isnan(self.stiff_since[rows])
         t = self.t[rows]
