@@ -114,7 +114,7 @@ class CompiledSteps:
         steps |= {"outputs": 0, "row": 1}
         first, step = ([x.get(name, 0) for name in WORDS] for x in (values, steps))
         self.words = np.array(first) + np.arange(count)[:, None] * np.array(step)
-        self.paused = Frame(self)
+        self.paused = Frame(self) if self.pauses else None
 
     def _word(self, name: str) -> Array:
         """A word of all rollouts, (B,), as a view."""
@@ -139,7 +139,7 @@ class CompiledSteps:
 
     def _call(self, rows: Sequence[int]) -> None:
         """Enter machine code for one rollout after another, without the interpreter's lock."""
-        frame = self.paused if self.pauses else Frame(self)
+        frame = Frame(self) if self.paused is None else self.paused
         for row in rows:
             for name, array in vars(frame).items():
                 self.words[row, WORDS.index(name)] = address(array)
@@ -159,6 +159,7 @@ class CompiledSteps:
 
     def polynomial(self, row: int, implicit: bool) -> DenseOutput | RadauStep:
         """The last step of a rollout that was paused, with the polynomial over it."""
+        assert self.paused is not None
         rows = self.paused.frame[: len(ROWS) * self.stride].reshape(len(ROWS), 1, self.stride)
         rows = rows[..., : self.size]
         t, h, until = (self.memory.number(x)[row : row + 1] for x in ("t", "length", "until"))

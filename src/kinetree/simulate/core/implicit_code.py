@@ -7,7 +7,7 @@ from kinetree.engine.llvm.dense import DOUBLE
 from kinetree.engine.llvm.numbers import Number
 from kinetree.engine.llvm.text import number
 from kinetree.simulate.core import radau
-from kinetree.simulate.core.step_frame import BEGUN, REACHED, Code, cubic, damped
+from kinetree.simulate.core.step_frame import BEGUN, REACHED, Code, cubic
 
 
 def implicit_step(lanes: int) -> Code:
@@ -29,7 +29,7 @@ def implicit_step(lanes: int) -> Code:
         c.keep("a", j, (mixed(radau.ERROR, Z) + h * c.of("rate0", j)) / radau.MU)
         for i, weights in enumerate(radau.CUBIC):
             c.put(c.word["last"], c.plus(c.times(c.stride, i), j), mixed(weights, Z))
-    c.product(damped(c), c.times(c.stride, 2), c.size, c.rows["a"], c.rows["b"])
+    c.product(c.matrices, c.stride, c.size, c.rows["a"], c.rows["b"])
     c.set("last_end", t + h)
     c.set("last_h", h)
     c.allowed("x", "end")
@@ -96,7 +96,7 @@ def clear(c: Code, address: str, count: str) -> None:
 def inverse(lanes: int) -> Code:
     """The inverse of a matrix of n rows, of which each has `half` numbers, and as many of 1.
 
-    It takes the place of the second half.
+    It takes the place of the second half; the first half becomes its transpose.
     """
     c = Code(lanes, "inverse", ", ptr %rows, i64 %n, i64 %half")
     width = c.times("%half", 2)
@@ -132,6 +132,8 @@ def inverse(lanes: int) -> Code:
             with c.each(start, width, lanes) as k:
                 x = c.number_at(other, k, wide=True)
                 c.put(other, k, x - factor * c.number_at(here, k, wide=True))
+    with c.each(0, "%n") as i, c.each(0, "%n") as j:
+        c.put(row(j), i, c.number_at(row(i), c.plus("%half", j)))
     return c
 
 
@@ -179,8 +181,8 @@ def newton(c: Code, h: Number) -> None:
         c.copy(c.rows["F1"], vector)
         c.copy(c.rows["F2"], c.behind(vector, n))
         out = c.behind(vector, wide)
-        c.product(damped(c), c.times(c.stride, 2), n, c.rows["a"], c.rows["change0"])
-        c.product(c.behind(pair, wide), c.times(wide, 2), c.times(n, 2), vector, out)
+        c.product(c.matrices, c.stride, n, c.rows["a"], c.rows["change0"])
+        c.product(pair, wide, c.times(n, 2), vector, out)
         c.copy(out, c.rows["change1"])
         c.copy(c.behind(out, n), c.rows["change2"])
         with c.columns() as j:

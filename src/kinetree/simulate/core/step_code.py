@@ -31,7 +31,6 @@ from kinetree.simulate.core.step_frame import (
     WINDOW,
     Code,
     cubic,
-    damped,
 )
 
 
@@ -113,7 +112,7 @@ def defect(lanes: int) -> Code:
     with c.columns() as j:
         c.keep("b", j, c.of("moving", j) - c.of("a", j))
     with c.when(c.implicit):
-        c.product(damped(c), c.times(c.stride, 2), c.size, c.rows["b"], c.rows["a"])
+        c.product(c.matrices, c.stride, c.size, c.rows["b"], c.rows["a"])
         c.copy(c.rows["a"], c.rows["b"])
     with c.columns() as j:
         c.keep("a", j, c.of("b", j) * (h / c.of("scale", j)))

@@ -231,17 +231,22 @@ class Code(Numbers):
                 largest = self.larger(largest, x)
             self.keep("scale", j, atol + rtol * largest)
 
-    def product(self, matrix: str, width: str, n: str, vector: str, out: str) -> None:
-        """The product of a matrix and a vector, summed in the order of the columns."""
-        with self.each(0, n) as i:
-            row = self.behind(matrix, self.times(i, width))
+    def product(self, inverse: str, half: str, n: str, vector: str, out: str) -> None:
+        """The product of a matrix and a vector, summed in the order of the columns.
 
-            def body(j: str, so_far: Sequence[str], row: str = row) -> list[str]:
-                term = self.number_at(row, j) * self.number_at(vector, j)
-                return [(Number(self, so_far[0]) + term).name]
+        inverse: address of the matrix as `inverse` of implicit_code.py leaves it, transposed.
+        """
+        width = self.times(half, 2)
+        with self.each(0, half, self.lanes) as i:
 
-            total = self.accumulate(DOUBLE, [number(0.0, DOUBLE)], n, body)[0]
-            self.put(out, i, Number(self, total))
+            def body(j: str, so_far: Sequence[str], i: str = i) -> list[str]:
+                column = self.number_at(inverse, self.plus(self.times(j, width), i), wide=True)
+                term = column * self.number_at(vector, j)
+                return [(Number(self, so_far[0], True) + term).name]
+
+            zero = number(0.0, DOUBLE, self.lanes)
+            total = self.accumulate(self.kind, [zero], n, body)[0]
+            self.put(out, i, Number(self, total, True))
 
     def beyond(self, first: str, t: Number) -> str:
         """The number of the first result after a time, from the result `first` on."""
@@ -274,8 +279,3 @@ def cubic(c: Code, j: str) -> list[Number]:
     """The coefficients of the cubic over the last step of radau.py."""
     places = [c.plus(c.times(c.stride, i), j) for i in range(3)]
     return [c.number_at(c.word["last"], place, wide=True) for place in places]
-
-
-def damped(c: Code) -> str:
-    """The address of (1 - h J / MU)^-1, the right half of its rows."""
-    return c.behind(c.matrices, c.stride)
