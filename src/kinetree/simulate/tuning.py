@@ -39,6 +39,9 @@ SHORTEST_STEP = 16 * np.finfo(float).eps  # of the time reached: a shorter one d
 MAX_FINE_STEPS = 1000  # one after the other: forces jump back and forth
 STIFF = 6.1  # length of a step times the slope of the rate: where dop853 is barely stable
 STIFF_STEPS, CALM_STEPS = 15, 6  # such steps make a motion stiff, if never so many others between
+# steps of a stiff motion after which dop853 is tried again, and steps of the try: if they are
+# shorter than those of radau before, the next phase is twice as long, and tries become rarer
+STIFF_PHASE, TRIED_STEPS = 100, 20
 HINTED_STEPS = 1000  # such steps of dop853, after which a run says that another method is quicker
 MAX_BY_ROW = 8  # rollouts: more are quicker side by side in NumPy where each step needs Python
 TIMES_AT_ONCE = 64  # at which functions of time are evaluated together

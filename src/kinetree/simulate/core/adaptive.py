@@ -184,7 +184,7 @@ class AdaptiveSteps:
 def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
     """Counts of steps, events found, and how the integration ended, for `meta`."""
     meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
-    if run.method == "auto" and not run.stiff.any():
+    if run.method == "auto" and np.isnan(run.stiff_since).all():
         meta["method"] = ADAPTIVE
     ended = float(run.ended.min())
     if run.events:

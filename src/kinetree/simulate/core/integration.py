@@ -58,7 +58,9 @@ from kinetree.simulate.tuning import (
     SLIDE_SPREAD,
     SLIDE_TRIES,
     STIFF,
+    STIFF_PHASE,
     STIFF_STEPS,
+    TRIED_STEPS,
 )
 
 Step = RungeKuttaStep | RadauStep
@@ -189,8 +191,14 @@ class Integration:
     t: Array = field(init=False)
     h: Array = field(init=False)
     stiff_since: Array = field(init=False)  # NaN: not stiff
+    changed: Array = field(init=False)  # time at which the method changed
+    stiff_length: Array = field(init=False)  # of steps of the implicit method, on average
     after: Array = field(init=False)  # whether the last step was rejected
     fine: Array = field(init=False)  # short steps one after the other
+    stiff: Array = field(init=False)  # whether the implicit method goes on
+    explicit_steps: Array = field(init=False)  # good ones, since that method went on
+    implicit_steps: Array = field(init=False)
+    phase: Array = field(init=False)  # steps of the implicit method before the other is tried
     stiff_steps: Array = field(init=False)
     calm_steps: Array = field(init=False)
     done: Array = field(init=False)  # results that are written
@@ -201,9 +209,12 @@ class Integration:
         """Start at time 0."""
         count, rows = len(x), np.arange(len(x))
         self.memory = memory = Memory(count)
-        for name in ("t", "h", "stiff_since"):
+        for name in ("t", "h", "stiff_since", "changed", "stiff_length"):
             setattr(self, name, memory.number(name))
-        for name in ("after", "fine", "stiff_steps", "calm_steps", "done", "taken"):
+        for name in (
+            "after", "fine", "stiff", "stiff_steps", "calm_steps", "explicit_steps",
+            "implicit_steps", "phase", "done", "taken",
+        ):  # fmt: skip
             setattr(self, name, memory.whole(name))
         self.x = x.copy()
         self._sample(rows)
@@ -218,7 +229,7 @@ class Integration:
         self.h[:] = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
         self.explicit = DOP853(self.rollouts.slope, self.rtol, self.atol)
         self.implicit = Radau(self.rollouts.rate, self.rtol, self.atol)
-        self.stiff = np.full(count, self.method == "radau")  # whether the implicit method goes on
+        self.stiff[:], self.phase[:] = self.method == "radau", STIFF_PHASE
         self.stiff_since[:] = np.nan
         self.alive = np.ones(count, bool)
         self.stuck = np.zeros(count, bool)  # whether forces jump back and forth without end
@@ -263,7 +274,7 @@ class Integration:
             "result": self.result, "rates": self.rates, "forces": self.forces,
         }  # fmt: skip
         whole = {
-            "stiff_steps": limit, "n": model.n, "nq": model.nq,
+            "stiff_steps": limit, "auto": self.method == "auto", "n": model.n, "nq": model.nq,
             "Phi": Phi.start, "Phi_end": Phi.stop, "pause": pause,
         }  # fmt: skip
         constants = {
@@ -303,8 +314,6 @@ class Integration:
             _, y = self.rollouts.rate(self.t[opened], self.x[opened], opened)
             check_closed(self.rollouts.space.model, self.t[opened], y)
         self.alive[rows[(status[rows] == LOST) | (status[rows] == OVER)]] = False
-        if self.method == "auto":
-            self.stiff[rows] |= ~np.isnan(self.stiff_since[rows])
         t = self.t[rows]
         sliding = self.pace.judged(rows, t, self.outputs[-1] - t)
         stuck = (sliding | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
@@ -327,6 +336,13 @@ class Integration:
             self._accept(method, rows, step, good, grown, after)
         if isinstance(step, RungeKuttaStep):
             self._look_for_stiffness(rows, step, good)
+        elif self.method == "auto":
+            self.implicit_steps[rows] += good
+            calm = rows[self.implicit_steps[rows] >= self.phase[rows]]
+            self.stiff[calm] = self.explicit_steps[calm] = 0
+            covered = self.t[calm] - self.changed[calm]
+            self.stiff_length[calm] = covered / self.implicit_steps[calm]
+            self.changed[calm] = self.t[calm]
         grown = np.minimum(grown, np.where(self.after[rows], 1.0, np.inf))
         # the length of a step that a break cut short does not limit that of the next
         next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
@@ -373,17 +389,28 @@ class Integration:
 
     def _look_for_stiffness(self, rows: Array, step: RungeKuttaStep, good: Array) -> None:
         """Note steps that stability limits; after many, a rollout goes on with the other method."""
+        self.explicit_steps[rows] += good
         with np.errstate(all="ignore"):
             limited = good & (stiffness(step) > STIFF)
         seen, calm = self.stiff_steps[rows], self.calm_steps[rows]
         calm = np.where(good, np.where(limited, 0, calm + 1), calm)
         seen = np.where(calm >= CALM_STEPS, 0, seen + limited)
         self.stiff_steps[rows], self.calm_steps[rows] = seen, calm
-        many = rows[seen >= (STIFF_STEPS if self.method == "auto" else HINTED_STEPS)]
+        tried = (
+            good & (self.explicit_steps[rows] == TRIED_STEPS) & ~np.isnan(self.stiff_since[rows])
+        )
+        covered = self.t[rows] - self.changed[rows]
+        tried &= covered < TRIED_STEPS * self.stiff_length[rows]
+        limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
+        many = rows[(seen >= limit) | tried]
         new = many[np.isnan(self.stiff_since[many])]
         self.stiff_since[new] = self.t[new]
         if self.method == "auto":
-            self.stiff[new] = True
+            short = self.explicit_steps[many] <= TRIED_STEPS
+            self.changed[many] = self.t[many]
+            self.phase[many] = np.where(short, 2 * self.phase[many], STIFF_PHASE)
+            self.stiff[many] = 1
+            self.stiff_steps[many] = self.calm_steps[many] = self.implicit_steps[many] = 0
 
     def _stuck(self, rows: Array, step: Step, wanted: Array, good: Array) -> Array:
         """Return True for rollouts that do not advance because forces jump back and forth."""

@@ -252,6 +252,8 @@ def steps(lanes: int) -> Code:
         with c.when(c.is_whole(c.whole("status"), PAUSED, "ne")):
             with c.when(c.no(c.implicit)):
                 stiffness(c)
+            with c.when(c.both(c.implicit, c.is_whole(c.word["auto"], 0, "ne"))):
+                calmness(c)
             next_length(c)
             pace(c)
     return c
@@ -297,7 +299,7 @@ def attempt(c: Code) -> None:
 
 
 def stiffness(c: Code) -> None:
-    """Count steps that stability limits; Python changes the method at the time `stiff_since`."""
+    """Count steps that stability limits; after many, the other method goes on."""
     h, last = c.get("length"), dop853.STAGES
     with c.columns() as j:
         before = c.of("x", j) + h * c.weighted(dop853.A[last - 1], j)
@@ -314,12 +316,41 @@ def stiffness(c: Code) -> None:
     seen = c.pick_whole(c.is_whole(calm, tuning.CALM_STEPS, "sge"), 0, seen)
     c.set_whole("calm_steps", calm)
     c.set_whole("stiff_steps", seen)
-    since = c.get("stiff_since")
-    new = c.both(c.is_whole(seen, c.word["stiff_steps"], "sge"), c.compared("uno", since, since))
-    with c.when(new):
+    taken = c.raise_whole("explicit_steps", c.as_whole(good))
+    since, covered = c.get("stiff_since"), c.get("t") - c.get("changed")
+    tried = c.both(
+        good,
+        c.is_whole(taken, tuning.TRIED_STEPS),
+        c.compared("oeq", since, since),
+        covered < float(tuning.TRIED_STEPS) * c.get("stiff_length"),
+    )
+    many = c.either(c.is_whole(seen, c.word["stiff_steps"], "sge"), tried)
+    with c.when(c.both(many, c.compared("uno", since, since))):
         c.set("stiff_since", c.get("t"))
-        with c.when(c.is_whole(c.whole("status"), RUNNING)):
-            c.set_whole("status", WINDOW)
+    with c.when(c.both(many, c.is_whole(c.word["auto"], 0, "ne"))):
+        short, doubled = c.is_whole(taken, tuning.TRIED_STEPS, "sle"), c.times(c.whole("phase"), 2)
+        c.set_whole("phase", c.pick_whole(short, doubled, tuning.STIFF_PHASE))
+        for name in ("stiff_steps", "calm_steps", "implicit_steps"):
+            c.set_whole(name, 0)
+        change_method(c, 1)
+
+
+def calmness(c: Code) -> None:
+    """Count steps of a stiff motion; after many, dop853 is tried again."""
+    count = c.raise_whole("implicit_steps", c.as_whole(c.is_set("good")))
+    with c.when(c.is_whole(count, c.whole("phase"), "sge")):
+        c.set_whole("explicit_steps", 0)
+        steps = Number(c, c.let(f"sitofp i64 {count} to {DOUBLE}"))
+        c.set("stiff_length", (c.get("t") - c.get("changed")) / steps)
+        change_method(c, 0)
+
+
+def change_method(c: Code, stiff: int) -> None:
+    """Let the other method go on, in the next call."""
+    c.set("changed", c.get("t"))
+    c.set_whole("stiff", stiff)
+    with c.when(c.is_whole(c.whole("status"), RUNNING)):
+        c.set_whole("status", WINDOW)
 
 
 def next_length(c: Code) -> None:

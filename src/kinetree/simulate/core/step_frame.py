@@ -16,16 +16,19 @@ PREFIX, ENTRY = "adaptive", "steps"
 # cannot be closed, at the end of the motion, or where Python goes on from the end of a step
 RUNNING, BREAK, WINDOW, LOST, OPEN, OVER, PAUSED = range(7)
 
-WHOLE = ("size", "stride", "wide", "outputs_count", "attempts", "implicit", "stiff_steps", "nq",
+WHOLE = ("size", "stride", "wide", "outputs_count", "attempts", "implicit", "auto", "stiff_steps",
+         "nq",
          "n", "Phi", "Phi_end", "forces_count", "result_step", "force_step", "signal_step", "row",
          "pause")  # fmt: skip
 WORDS = (*WHOLE, "many", "one", "normal", "record", "counts", "constants", "x", "k", "p", "s",
          "change", "last", "outputs", "result", "rates", "forces", "frame", "spare",
          "signals")  # fmt: skip
 RECORD = ("t", "h", "until", "beyond", "longest", "shortest", "stiff_since", "last_end", "last_h",
-          "length", "wanted", "wrong", "grown", "miss", "ends", "reached", "before")  # fmt: skip
+          "length", "wanted", "wrong", "grown", "miss", "ends", "reached", "before",
+          "changed", "stiff_length")  # fmt: skip
 COUNTS = ("status", "steps", "rejected", "after", "fine", "stiff_steps", "calm_steps", "done",
-          "taken", "tries", "refused", "good", "solved", "going", "due", "resumed")  # fmt: skip
+          "taken", "tries", "refused", "good", "solved", "going", "due", "resumed", "stiff",
+          "explicit_steps", "implicit_steps", "phase")  # fmt: skip
 CONSTANTS = ("rtol", "atol", "max_step", "solved", "tolerance")
 ROWS = (
     *(f"rate{i}" for i in range(dop853.RATES)), *(f"part{i}" for i in range(7)),
