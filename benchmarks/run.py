@@ -13,11 +13,12 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import machine
+from benchmarks.compare import HEADER, read_rows, worse
 from benchmarks.questions import ENVIRONMENTS, OF_NO_ROBOT, OWN_ROBOTS, QUESTIONS
 from benchmarks.record import Record, title
 from benchmarks.robots import SOURCES
-from benchmarks.rows import Answer
-from benchmarks.screen import show
+from benchmarks.rows import Answer, Row
+from benchmarks.screen import filled, show
 
 RESULTS = Path(__file__).parent / "results"
 LIMIT = 300  # seconds for one question about one robot
@@ -29,6 +30,9 @@ def main() -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)  # a log has no width of its own
+    older = [read_rows(path) for path in options.compare]
+    if len(older) == 2:
+        return show_worse(older[0], older[1], console)
     record = Record(machine.describe(), quick=options.quick)
     questions = [
         (question, robot)
@@ -57,7 +61,17 @@ def main() -> int:
     paths = record.write(options.out)
     show(record, console)
     console.print("record:", *(path.name for path in paths))
+    if older:
+        asked = {row.question for row in record.rows}
+        show_worse([row for row in older[0] if row.question in asked], record.rows, console)
     return 130 if interrupted else 0
+
+
+def show_worse(old: Sequence[Row], new: Sequence[Row], console: Console) -> int:
+    """Print what got worse; return the status of the program, 1 if anything did."""
+    lines = worse(old, new)
+    console.print(filled("Worse than before", HEADER, lines) if lines else "Nothing got worse.")
+    return 1 if lines else 0
 
 
 def asked_about(question: str, robots: Sequence[str]) -> Sequence[str]:
@@ -71,6 +85,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few repeats, to try things out")
     parser.add_argument("--robots", nargs="+", choices=list(SOURCES), default=list(SOURCES))
     parser.add_argument("--questions", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="JSON",
+        help="an older record: print what got worse; two records: compare these, and do not run",
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the record")
     return parser.parse_args()
 

@@ -185,7 +185,7 @@ def quick_machine_code(request, no_cache_of_the_user):
         for name, value in quick_programs(no_cache_of_the_user).items():
             patch.setenv(name, value)
         patch.setattr(engine, "level", lambda text: 0 if text.count("\n") < QUICK else usual(text))
-        patch.setattr(cache_folder, "shrink", lambda folder, limit: None)
+        patch.setattr(cache_folder, "shrink", lambda *given: None)
         yield
 
 

@@ -1,7 +1,8 @@
 """Derivatives of the dynamics by kinetree, by Pinocchio in a Python loop, and by CasADi's C.
 
-Results are stacked, (2, N, n, n): by q, then by dq. CasADi differentiates the graph of
-`casadi_dynamics.py`; only its d tau/d(q, dq) is measured.
+Results are stacked, (2, N, n, n): by q, then by dq; (3, N, n, n) of the second derivatives of
+y . tau: q q, q dq, dq dq. CasADi differentiates the graph of `casadi_dynamics.py`, for inverse
+dynamics alone.
 """
 
 import shutil
@@ -17,6 +18,7 @@ from benchmarks.robots import Arrays, Case, scratch
 from benchmarks.timing import Job
 
 ID, FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
+SECOND = "inverse_dynamics, second derivatives"  # times a vector
 LARGE = 20  # joints above which gcc -O3 takes longer than a question may
 SECONDS = 200  # for gcc
 
@@ -24,10 +26,16 @@ SECONDS = 200  # for gcc
 def kinetree_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     """One call into arrays that exist."""
     kt.threads(1)
-    kernel = getattr(case.robot, quantity)
+    if quantity == SECOND:
+        if case.model.n > LARGE:
+            raise Absent("second derivatives of so many joints are not compiled here")
+        kernel = case.robot.derivative("inverse_dynamics", ["q", "dq"], order=2)
+    else:
+        kernel = getattr(case.robot, quantity)
     out = kernel(*states)
-    names = {"kernel": kernel, "out": out, **dict(zip("abc", states, strict=True))}
-    return {"kinetree": Job("kernel(a, b, c, out=out)", names, lambda: np.stack(out[:2]))}
+    count = 3 if quantity == SECOND else 2
+    names = {"kernel": kernel, "out": out, "states": states}
+    return {"kinetree": Job("kernel(*states, out=out)", names, lambda: np.stack(out[:count]))}
 
 
 def pinocchio_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
@@ -37,6 +45,8 @@ def pinocchio_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     from benchmarks.peers.loops import reorder
     from benchmarks.peers.pinocchio import model_of
 
+    if quantity == SECOND:
+        raise Absent("its wheel has no second derivatives")
     model, data, columns = model_of(case)
     function = pin.computeRNEADerivatives if quantity == ID else pin.computeABADerivatives
     fields = ("dtau_dq", "dtau_dv") if quantity == ID else ("ddq_dq", "ddq_dv")
@@ -56,17 +66,17 @@ def pinocchio_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
 
 def casadi_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     """The Jacobian of CasADi's graph as C, mapped over the states on buffers."""
-    if quantity != ID:
+    if quantity == FD:
         raise Absent("its derivatives of forward dynamics are not measured")
     if shutil.which("gcc") is None:
         raise Absent("no gcc here, so its generated C is not measured")
-    function = generated(case)
+    function = generated(case, quantity)
     count, n = states[0].shape
     mapped = function.map(count)
     buffer, run = mapped.buffer()
     for k, array in enumerate(states):
         buffer.set_arg(k, memoryview(array))
-    outs = [np.zeros((count, n, n)) for _ in range(2)]
+    outs = [np.zeros((count, n, n)) for _ in range(3 if quantity == SECOND else 2)]
     for k, out in enumerate(outs):
         buffer.set_res(k, memoryview(out))
 
@@ -77,21 +87,30 @@ def casadi_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     return {CASADI: Job("run()", {"run": run, **kept}, result)}
 
 
-def generated(case: Case) -> Any:
-    """d tau/d(q, dq) in machine code."""
+def generated(case: Case, quantity: str) -> Any:
+    """d tau/d(q, dq), or the second derivatives of y . tau, in machine code."""
     import casadi
 
     from benchmarks.peers.casadi_dynamics import Dynamics
 
-    n, name = case.model.n, f"{case.key}_{ID}"
-    q, dq, ddq = (casadi.SX.sym(letter, n) for letter in ("q", "dq", "x"))
+    n, name = case.model.n, f"{case.key}_{'second' if quantity == SECOND else ID}"
+    if quantity == SECOND and n > LARGE:
+        raise Absent("second derivatives of so many joints are not generated")
+    q, dq, ddq, y = (casadi.SX.sym(letter, n) for letter in ("q", "dq", "x", "y"))
     robot = Dynamics(case.model, [q[i] for i in range(n)], casadi)
     tau = robot.inverse_dynamics([dq[i] for i in range(n)], [ddq[i] for i in range(n)])
     tau = casadi.vertcat(*tau)
-    found = [casadi.densify(casadi.jacobian(tau, x)) for x in (q, dq)]
+    given = [q, dq, ddq]
+    if quantity == SECOND:
+        given = [*given, y]
+        by_q, by_dq = (casadi.gradient(casadi.dot(y, tau), x) for x in (q, dq))
+        blocks = [(by_q, q), (by_q, dq), (by_dq, dq)]
+        found = [casadi.densify(casadi.jacobian(slopes, x)) for slopes, x in blocks]
+    else:
+        found = [casadi.densify(casadi.jacobian(tau, x)) for x in (q, dq)]
     source, library = scratch() / f"{name}.c", scratch() / f"{name}.so"
     generator = casadi.CodeGenerator(source.name)
-    generator.add(casadi.Function(name, [q, dq, ddq], casadi.cse(found)))
+    generator.add(casadi.Function(name, given, casadi.cse(found)))
     generator.generate(f"{scratch()}/")
     effort = "-O3" if n <= LARGE else "-O1"
     command = ["gcc", effort, "-march=native", "-fPIC", "-shared", str(source)]

@@ -4,7 +4,7 @@ import os
 import tempfile
 
 from benchmarks.peers import Absent, check
-from benchmarks.peers.derivatives import FD, ID, MAKERS
+from benchmarks.peers.derivatives import FD, ID, MAKERS, SECOND
 from benchmarks.questions.compile import once, repeated, row
 from benchmarks.questions.labels import COLD, FIRST, READY, WARM
 from benchmarks.robots import load, states
@@ -15,18 +15,22 @@ COUNT = 256
 
 
 def ask(robot: str, effort: Effort) -> Answer:
-    """d tau/d(q, dq) and d ddq/d(q, dq) side by side; then both in fresh processes."""
+    """d tau, d ddq and the second derivatives of y . tau; then the first two in new processes."""
     answer, case = Answer(), load(robot)
     with one_core():
-        for quantity in (ID, FD):
+        for quantity in (ID, FD, SECOND):
             jobs: dict[str, Job] = {}
             for name, make in MAKERS.items():
                 try:
-                    jobs |= make(case, quantity, states(case, quantity, COUNT))
+                    given = states(case, quantity, COUNT)
+                    given += (given[2][::-1].copy(),) if quantity == SECOND else ()
+                    jobs |= make(case, quantity, given)
                 except ImportError as problem:
                     answer.notes.append(f"{name}: not installed ({problem.name or problem})")
                 except Absent as reason:
                     answer.notes.append(f"{name}: {reason}")
+            if not jobs:
+                continue
             agreed, notes = check(jobs)
             answer.notes += [f"{quantity} of {robot}, {note}" for note in notes]
             timings = side_by_side(agreed, effort, COUNT)

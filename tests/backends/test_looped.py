@@ -32,6 +32,7 @@ def both(monkeypatch, model, name, **options):
     straight = compiled(model, Request(name, **options))
     with monkeypatch.context() as changed:
         changed.setattr(forms, "LONGEST_STRAIGHT", -1)
+        changed.setattr(forms, "LONGEST_MATRIX", -1)
         looped = compiled(model, Request(name, **options))
     assert type(looped.graph).__name__ == "Program"
     return looped, straight
@@ -39,17 +40,19 @@ def both(monkeypatch, model, name, **options):
 
 def of_quantity(name, q, dq, third):
     """The arguments that a quantity takes."""
-    return {"gravity_forces": (q,), "coriolis_forces": (q, dq)}.get(name, (q, dq, third))
+    arguments = dict.fromkeys(("gravity_forces", "mass_matrix", "inverse_mass_matrix"), (q,))
+    arguments |= dict.fromkeys(("coriolis_forces", "coriolis_matrix", "mass_matrix_rate"), (q, dq))
+    return arguments.get(name, (q, dq, third))
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("name", QUANTITIES)
+@pytest.mark.parametrize("name", [*QUANTITIES, *forms.MATRICES])
 def test_loops_agree_with_straight_line_code(monkeypatch, robot, name):
     model = ROBOTS[robot]()
     looped, straight = both(monkeypatch, model, name)
     given = of_quantity(name, *states(model, 5))
-    expected = straight(*given)
-    assert np.abs(looped(*given) - expected).max() <= 1e-11 * np.abs(expected).max()
+    for made, expected in zip(*(np.atleast_3d(x(*given)) for x in (looped, straight)), strict=True):
+        assert np.abs(made - expected).max() <= 1e-11 * np.abs(expected).max()
 
 
 def test_large_groups_agree_with_straight_line_code(monkeypatch):
@@ -127,6 +130,9 @@ def test_long_chains_are_looped_and_short_ones_are_not():
     assert not is_looped(kt.robots.humanoid().model, "forward_dynamics")
     assert is_looped(chain(60).model, "forward_dynamics")
     assert not is_looped(chain(60).model, "mass_matrix")
+    for name in forms.MATRICES:
+        assert is_looped(chain(150).model, name)
+        assert not is_looped(kt.robots.humanoid().model, name)
 
 
 def chain(count):

@@ -20,7 +20,7 @@ def quick_engine(engine):
 
 def quick_folder(folder):
     """Do not list all files of the cache at every new entry to watch its size."""
-    folder.shrink = lambda place, limit: None
+    folder.shrink = lambda *given: None
 
 
 CHANGES = {

@@ -57,7 +57,7 @@ TOP_LEVEL = {
 ROBOT_KNOWLEDGE = {"files/description", "model", "algorithms"}
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 MOST_LINES = 600
-FEWER_SHORT_FILES = 12  # without __init__.py, which lists what a folder exports
+FEWER_SHORT_FILES = 14  # without __init__.py, which lists what a folder exports
 
 
 def test_every_room_has_its_place_in_the_order():

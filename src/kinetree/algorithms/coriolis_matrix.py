@@ -12,7 +12,7 @@ carried inward together with the composite bodies.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink, body_onto
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import piece
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
@@ -108,7 +109,8 @@ def rigid(x: Moments, omega: Array) -> Spread:
     return Spread(cross(omega, x.h), x.Sigma @ skew(omega).T)
 
 
-class MomentumRates(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MomentumRates:
     """Momentum of a composite body for unit rate of its joint, (3,) each, about its origin.
 
     f, n: sums of m j and of m r x j over the velocities j = w x r + l of its points. df, dn: the
@@ -122,6 +124,7 @@ class MomentumRates(NamedTuple):
     Q: Array
 
 
+@piece
 def momentum_rates(
     body: Moments, spread: Spread, omega: Array, w: Array, l: Array
 ) -> MomentumRates:
@@ -144,6 +147,14 @@ def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, 
     return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
 
 
+@piece
+def added_spread(
+    to: Step, spread: Spread, body: Moments, u: Array, twice: bool, parent: Spread
+) -> Spread:
+    """The spread of a body added to another about the parent's origin."""
+    return parent + spread.inward(body, to, 2 * u if twice else 1 * u)
+
+
 def moving_bodies(
     tree: Tree,
     spreads: Mapping[int, Spread],
@@ -159,7 +170,7 @@ def moving_bodies(
     def onto(
         i: int, link: TreeLink, x: tuple[Spread, Moments], parent: tuple[Spread, Moments]
     ) -> tuple[Spread, Moments]:
-        spread = parent[0] + x[0].inward(x[1], link.to, times * u[i])
+        spread = added_spread(link.to, x[0], x[1], u[i], times == 2, parent[0])
         return spread, body_onto(i, link, x[1], parent[1])
 
     moving = {i: (spreads[i], link.body) for i, link in enumerate(tree.links)}
@@ -176,18 +187,35 @@ def _add_column(
     rate: MomentumRates,
 ) -> None:
     """Add the entries of a unit rate of joint i with its own joint and with all ancestors'."""
-    f, n, df, dn, Q = rate
     for j in tree.path_inward(i):
         link = tree.links[j]
         for a, row in enumerate(link.dofs):
-            w_j, l_j = link.A[:3, a], link.A[3:, a]
-            C[row][column] = C[row][column] + w_j @ dn + l_j @ df
-            if j != i:
-                turned = cross(omega[j], w_j) @ n + cross(omega[j], l_j) @ f
-                C[column][row] = C[column][row] + turned + w_j @ Q
-        f, n = link.to.pair_inward(f, n)
-        df, dn = link.to.pair_inward(df, dn)
-        Q = link.to.inward(Q) + cross(u[j], f)
+            entries = rates_on_axis(link.A[:, a], omega[j], rate, j != i)
+            C[row][column] = C[row][column] + entries[0]
+            for entry in entries[1:]:
+                C[column][row] = C[column][row] + entry
+        rate = pass_rates(link.to, u[j], rate)
+
+
+@piece
+def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> tuple[Any, ...]:
+    """Entry of a joint with axis A, and if it is another one the two parts of the opposite entry.
+
+    omega: of the link of the joint.
+    """
+    w, l = A[:3], A[3:]
+    entry = w @ rate.dn + l @ rate.df
+    if not other:
+        return (entry,)
+    return entry, cross(omega, w) @ rate.n + cross(omega, l) @ rate.f, w @ rate.Q
+
+
+@piece
+def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
+    """The same about the parent's origin; u: velocity of the link's from it."""
+    f, n = to.pair_inward(rate.f, rate.n)
+    df, dn = to.pair_inward(rate.df, rate.dn)
+    return MomentumRates(f, n, df, dn, to.inward(rate.Q) + cross(u, f))
 
 
 def _tree_mass_matrix_rate(tree: Tree, dq: Array) -> Array:

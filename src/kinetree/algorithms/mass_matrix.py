@@ -18,11 +18,14 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
-from kinetree.algorithms.tree import Tree, body_onto
+from kinetree.algorithms.tiles import factor_in_tiles
+from kinetree.algorithms.tree import Pair, Step, Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
@@ -45,7 +48,7 @@ def tree_mass_matrix(tree: Tree) -> Array:
     for i, body in tree.inward(bodies, body_onto, after=True):
         link = tree.links[i]
         for k, column in enumerate(link.dofs):
-            momentum = body.momentum(link.A[:3, k], link.A[3:, k])
+            momentum = unit_momentum(body, link.A[:3, k], link.A[3:, k])
             _add_column(tree, M, i, column, *momentum)
     add_drives_to_mass_matrix(tree, M)
     return np.array(M, dtype=object).reshape(n, n)
@@ -55,13 +58,25 @@ def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) 
     """Add entries in `column` for joint i and its ancestors, from momentum (f, n) in frame i."""
     for j in tree.path_inward(i):
         link = tree.links[j]
-        for row, entry in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
+        entries, f, n = pass_momentum(link.to, link.A, f, n)
+        for row, entry in zip(link.dofs, entries, strict=True):
             if j == i and row > column:
                 continue  # the other half of the joint's own block follows from its own column
             M[row][column] = M[row][column] + entry
             if (j, row) != (i, column):
                 M[column][row] = M[column][row] + entry
-        f, n = link.to.pair_inward(f, n)
+
+
+@piece
+def unit_momentum(body: Moments, w: Array, l: Array) -> Pair:
+    """The momentum of a body for a unit rate of its joint along (w, l)."""
+    return body.momentum(w, l)
+
+
+@piece
+def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array, Array]:
+    """A momentum on a joint's axes, (k,), and as the parent's: f and n."""
+    return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
 
 
 @labelled("n", "n")
@@ -78,6 +93,9 @@ def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
 def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
     n = tree.model.n
+    if is_recording():  # of a large robot, as pieces
+        made = factor_in_tiles(tree_mass_matrix(tree))
+        return mirrored_half(made.solve_outward(made.solve_inward(np.eye(n, dtype=int))))
     return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
 
 

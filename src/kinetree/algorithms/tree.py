@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.springs import Springs, without_passive_forces
 from kinetree.base.arrays import Array
+from kinetree.base.pieces import piece
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
@@ -281,7 +282,13 @@ class Tree:
 
 def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments:
     """The body of a link added to that of its parent."""
-    return parent + link.to.body_inward(body)
+    return added_body(link.to, body, parent)
+
+
+@piece
+def added_body(to: Step, body: Moments, parent: Moments) -> Moments:
+    """A body added to another in the parent's frame."""
+    return parent + to.body_inward(body)
 
 
 def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:

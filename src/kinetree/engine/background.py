@@ -69,7 +69,8 @@ def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
     if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
         return False
-    return COMPILE_S_PER_NODE * len(graph.nodes) / thread_count() > LONGEST_WAIT_S
+    seconds = COMPILE_S_PER_NODE * len(graph.nodes) / thread_count()
+    return seconds > LONGEST_WAIT_S and not graph.repeats()  # tables have no loops
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:

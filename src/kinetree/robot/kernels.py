@@ -87,6 +87,7 @@ class Kernels(RobotCore):
         quantity: str,
         wrt: str | Sequence[str] = ...,
         *,
+        order: int = ...,
         target: Cpu = ...,
         **options: Unpack[KernelOptions],
     ) -> Kernel: ...
@@ -96,6 +97,7 @@ class Kernels(RobotCore):
         quantity: str,
         wrt: str | Sequence[str] = ...,
         *,
+        order: int = ...,
         target: Cuda,
         **options: Unpack[KernelOptions],
     ) -> CudaKernel: ...
@@ -104,6 +106,7 @@ class Kernels(RobotCore):
         quantity: str,
         wrt: str | Sequence[str] = "q",
         *,
+        order: int = 1,
         frame: str | None = None,
         expressed: AnyAxes | None = None,
         rows: Sequence[int] | None = None,
@@ -116,10 +119,12 @@ class Kernels(RobotCore):
         Args:
             quantity: name of the quantity, as in `compile`.
             wrt: name or names of the arguments to differentiate by, free data included.
+            order: 2 gives second derivatives times weights y of the result, a last argument.
             frame, expressed, rows, wrenches, free, target: as in `Robot.compile`.
 
         Returns:
-            A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument).
+            A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument); of
+            order 2 for each pair a, b of arguments, d^2(y . result)/d a d b, (..., *a, *b).
 
         Example:
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
@@ -128,6 +133,6 @@ class Kernels(RobotCore):
         from kinetree.engine.kernels.memo import derivative_kernel
 
         return derivative_kernel(
-            self.model, quantity, wrt, frame=frame, expressed=expressed, rows=rows,
+            self.model, quantity, wrt, order=order, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, target=target,
         )  # fmt: skip

@@ -6,6 +6,7 @@ Where rotors tie branches together, the few entries that do fill are found befor
 the elimination.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -188,31 +189,43 @@ def product(u: Column, y: Column) -> Scalar:
     return sum((u[k] * y[k] for k in sorted(u.keys() & y.keys())), start=0)
 
 
-# coefficients of Pade's approximant of degree 13, whose error is below rounding for norms up to 5.4
-PADE = (
-    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
-    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
-)  # fmt: skip
-LARGEST = 5.371920351148152
+# coefficients of X to X^3, X^4 to X^6, X^7 to X^9 and X^10 to X^12 in the series of exp(X) - 1
+SERIES = np.array([1 / math.factorial(k) for k in range(1, 13)]).reshape(4, 3)
+LARGEST = 0.29  # norm up to which what follows X^12 is below rounding
+CHUNK = 64  # matrices whose powers stay in the cache
 
 
 def exponential(X: Array) -> Array:
-    """Matrix exponential, (..., k, k), by scaling and squaring (Higham, 2005)."""
-    norm = float(np.abs(X).sum(-2).max(initial=0))
-    if not np.isfinite(norm):
+    """Matrix exponential, (..., k, k), by its series, scaling and squaring, each for itself."""
+    k = X.shape[-1]
+    flat = X.reshape(-1, k, k)
+    norms = np.abs(flat).sum(-2).max(-1, initial=0)
+    if not np.isfinite(norms).all():
         raise InputError("the matrix to be exponentiated has entries that are not finite.")
-    halvings = max(0, int(np.ceil(np.log2(norm / LARGEST)))) if norm > 0 else 0
-    Y = X / 2.0**halvings
-    one = np.eye(X.shape[-1])
-    Y2 = Y @ Y
-    Y4 = Y2 @ Y2
-    Y6 = Y4 @ Y2
-    b = PADE
-    high = Y6 @ (b[13] * Y6 + b[11] * Y4 + b[9] * Y2)
-    odd = Y @ (high + b[7] * Y6 + b[5] * Y4 + b[3] * Y2 + b[1] * one)
-    even = Y6 @ (b[12] * Y6 + b[10] * Y4 + b[8] * Y2)
-    even = even + b[6] * Y6 + b[4] * Y4 + b[2] * Y2 + b[0] * one
-    E = np.linalg.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        E = E @ E
-    return E
+    halvings = np.maximum(np.ceil(np.log2(np.maximum(norms, LARGEST) / LARGEST)), 0).astype(int)
+    E = np.empty(flat.shape)
+    for count in np.unique(halvings):
+        alike = np.flatnonzero(halvings == count)
+        for start in range(0, len(alike), CHUNK):
+            chunk = alike[start : start + CHUNK]
+            E[chunk] = _squared(flat[chunk] / 2.0**count, count)
+    return E.reshape(X.shape)
+
+
+def _squared(X: Array, times: int) -> Array:
+    """exp(2^times X) of matrices X, (m, k, k), with norms up to LARGEST.
+
+    exp(X) - 1 is squared as (1 + Y)^2 - 1 = 2 Y + Y Y, so that a small Y keeps its digits.
+    """
+    powers = np.empty((3, *X.shape))
+    powers[0] = X
+    np.matmul(X, X, out=powers[1])
+    np.matmul(powers[1], X, out=powers[2])
+    parts = (SERIES @ powers.reshape(3, -1)).reshape(4, *X.shape)
+    Y = parts[3]
+    for part in parts[2::-1]:
+        Y = powers[2] @ Y
+        Y += part
+    for _ in range(times):
+        Y = 2 * Y + Y @ Y
+    return Y + np.eye(X.shape[-1])

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from benchmarks.compare import read_rows, worse
 from benchmarks.machine import slug
 from benchmarks.peers.labels import CONSTRAINED
 from benchmarks.questions import constrained
@@ -114,3 +115,18 @@ def test_file_names_are_the_day_and_the_processor():
 def test_an_answer_survives_the_way_between_processes():
     answer = Answer(batch_rows(1e-9, 2e-9), ["x"])
     assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+def test_a_comparison_names_what_got_worse_and_what_is_gone(tmp_path):
+    count = Row("operations", "panda", "inverse_dynamics", "kinetree", 591, "")
+    more = Row("operations", "panda", "inverse_dynamics", "kinetree", 700, "")
+    gone = Row("latency", "panda", "mass_matrix", "Drake", 5.0, "ns", ratio=3.0)
+    old = Record(ABOUT, [Answer([*batch_rows(1e-9, 36e-9), count, gone])], finished=True)
+    slower = Record(ABOUT, [Answer([*batch_rows(2e-9, 60e-9), more])], finished=True)
+    path, _ = old.write(tmp_path)
+    assert read_rows(path) == old.rows and worse(old.rows, old.rows) == []
+    ratio, operations, missing = worse(read_rows(path), slower.rows)
+    assert ratio[3:] == ("Pinocchio, parallel pool", "36", "30", "20 %")
+    assert operations[3:] == ("kinetree", "591", "700", "18 %")
+    assert missing[3:] == ("Drake", "there", "missing", "")
+    assert worse(slower.rows, old.rows) == []

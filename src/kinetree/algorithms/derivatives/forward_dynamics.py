@@ -145,10 +145,12 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
         raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
     n, m = B.shape[-2:]
-    zero = np.zeros((*A.shape[:-2], m, n + m))
-    joined = np.concatenate([np.concatenate([A, B], -1), zero], -2)
-    E = exponential(joined * dt)
-    return E[..., :n, :n], E[..., :n, n:]
+    joined = np.zeros((*A.shape[:-2], n + m, n + m))
+    size, largest = (np.abs(X).max((-2, -1), initial=1e-300) for X in (A, B))
+    unit = np.exp2(np.round(np.log2(largest / size)))[..., None, None]  # of u, so that A decides
+    joined[..., :n, :n], joined[..., :n, n:] = A * dt, B * (dt / unit)
+    E = exponential(joined)
+    return E[..., :n, :n], E[..., :n, n:] * unit
 
 
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(

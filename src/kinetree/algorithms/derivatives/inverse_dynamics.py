@@ -49,8 +49,9 @@ from kinetree.algorithms.joints.friction import (
 )
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.recursion import split
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Pair, Step, Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import Wrenches, rates
@@ -128,6 +129,52 @@ def displaced(found: Wrench, through: Wrench, w: Array, l: Array) -> Wrench:
     return Wrench(f, found.n + cross(w, through.n) + cross(l, through.f))
 
 
+Carried = tuple[Pair, Array, Pair]  # momentum (f, n), Q, and the wrench of a unit move
+
+
+@piece
+def changes_of(motion: LinkMotion, w: Array, l: Array) -> tuple[Change, Change]:
+    """The changes for a unit move and for a unit rate of a joint along (w, l)."""
+    return position_change(motion, w, l), rate_change(motion, w, l)
+
+
+@piece
+def needed_wrench(change: Change, body: Moments, twice: Spread) -> Pair:
+    """The wrench that a composite body needs for a change: f and n."""
+    wrench = change.wrench(body, twice)
+    return wrench.f, wrench.n
+
+
+@piece
+def beyond_joint(
+    body: Moments, twice: Spread, moves: Pair, through: Pair, w: Array, l: Array
+) -> Carried:
+    """What the ancestors of a joint are given of a unit move and rate along (w, l)."""
+    seen = displaced(Wrench(*moves), Wrench(*through), w, l)
+    return body.momentum(w, l), twice.moment(w, l), (seen.f, seen.n)
+
+
+@piece
+def pass_slopes(to: Step, u: Array, carried: Carried, turns: Pair) -> tuple[Carried, Pair]:
+    """The same on the parent; u: velocity of the link's origin from the parent's."""
+    (f, n), Q, moves = carried
+    f, n = to.pair_inward(f, n)
+    Q = to.inward(Q) + cross(2 * u, f)
+    return ((f, n), Q, to.pair_inward(*moves)), to.pair_inward(*turns)
+
+
+@piece
+def slopes_between(
+    A: Array, changes: tuple[Change, Change], carried: Carried, turns: Pair
+) -> tuple[Any, Any, Any, Any]:
+    """Entries of an ancestor with axis A: its row by q and dq, and its column by q and dq."""
+    (f, n), Q, moves = carried
+    w, l = split(A)
+    moved, turned = changes
+    rows = w @ moves[1] + l @ moves[0], w @ turns[1] + l @ turns[0]
+    return *rows, moved.power(f, n, Q), turned.power(f, n, Q)
+
+
 def tree_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
     """d tau/d q and d tau/d dq of a tree, (n, n) each, with friction, springs and drives."""
     return _Slopes(tree, dq, ddq).matrices()
@@ -142,12 +189,9 @@ class _Slopes:
         self.tree, self.dq, self.ddq = tree, dq, ddq
         motions = link_motions(tree, dq, ddq)
         self.omega, self.u = link_velocities(tree, dq)
-        self.through = [Wrench(*x) for x in joint_wrenches(tree, motions, dq, ddq)]
+        self.through: list[Pair] = list(joint_wrenches(tree, motions, dq, ddq))
         self.changes = [
-            [
-                (position_change(motions[i], *split(A)), rate_change(motions[i], *split(A)))
-                for A in link.A.T
-            ]
+            [changes_of(motions[i], *split(A)) for A in link.A.T]
             for i, link in enumerate(tree.links)
         ]  # of every degree of freedom of every joint, with position and with rate
         self.by_q: Matrix = [[0] * n for _ in range(n)]
@@ -204,27 +248,22 @@ class _Slopes:
         """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""
         by_q, by_dq, link = self.by_q, self.by_dq, self.tree.links[i]
         column, (w, l) = link.dofs[k], split(link.A[:, k])
-        moves, turns = (change.wrench(body, twice) for change in self.changes[i][k])
+        moves, turns = (needed_wrench(change, body, twice) for change in self.changes[i][k])
         for a, row in enumerate(link.dofs):
             w_a, l_a = split(link.A[:, a])
-            by_q[row][column] = by_q[row][column] + w_a @ moves.n + l_a @ moves.f
-            by_dq[row][column] = by_dq[row][column] + w_a @ turns.n + l_a @ turns.f
+            by_q[row][column] = by_q[row][column] + w_a @ moves[1] + l_a @ moves[0]
+            by_dq[row][column] = by_dq[row][column] + w_a @ turns[1] + l_a @ turns[0]
         # ancestors also see the wrench through the joint move along with the link
-        moves = displaced(moves, self.through[i], w, l)
-        f, n = body.momentum(w, l)
-        Q = twice.moment(w, l)
+        passed = beyond_joint(body, twice, moves, self.through[i], w, l), turns
         for j in self.tree.path_inward(i)[:-1]:  # the last one hangs on the base
             to, p = self.tree.links[j].to, self.tree.links[j].parent
-            f, n = to.pair_inward(f, n)
-            Q = to.inward(Q) + cross(2 * self.u[j], f)
-            moves, turns = Wrench(*to.pair_inward(*moves)), Wrench(*to.pair_inward(*turns))
+            passed = pass_slopes(to, self.u[j], *passed)
             for a, other in enumerate(self.tree.links[p].dofs):
-                w_a, l_a = split(self.tree.links[p].A[:, a])
-                moved_a, turned_a = self.changes[p][a]
-                by_q[other][column] = by_q[other][column] + w_a @ moves.n + l_a @ moves.f
-                by_dq[other][column] = by_dq[other][column] + w_a @ turns.n + l_a @ turns.f
-                by_q[column][other] = by_q[column][other] + moved_a.power(f, n, Q)
-                by_dq[column][other] = by_dq[column][other] + turned_a.power(f, n, Q)
+                entries = slopes_between(self.tree.links[p].A[:, a], self.changes[p][a], *passed)
+                by_q[other][column] = by_q[other][column] + entries[0]
+                by_dq[other][column] = by_dq[other][column] + entries[1]
+                by_q[column][other] = by_q[column][other] + entries[2]
+                by_dq[column][other] = by_dq[column][other] + entries[3]
 
 
 INVERSE_DYNAMICS_DERIVATIVES = Quantity(

@@ -111,8 +111,9 @@ def store(key: str, code: bytes) -> None:
     try:
         folder = cache_folder.folder()
         cache_folder.make(folder)
-        _write(folder, key + SUFFIX, seal(key, code))
-        cache_folder.shrink(folder, cache_folder.limit())
+        data = seal(key, code)
+        _write(folder, key + SUFFIX, data)
+        cache_folder.shrink(folder, cache_folder.limit(), len(data))
     except OSError as problem:
         log.info("kinetree continues without its cache %s: %s", folder, problem)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from kinetree.base import system
 from kinetree.base.environment import setting
 
+SHARE = 1 / 16  # of the room that one process fills without looking
 DEFAULT_LIMIT = 512 << 20
 SUFFIX = ".kto"  # of entries
 ASIDE = "aside-"  # prefix of files that are still being written
@@ -56,8 +57,19 @@ def read_own(path: Path) -> bytes:
         return file.read()
 
 
-def shrink(folder: Path, limit: int) -> None:
-    """Remove the entries used longest ago until the rest fits, and files of killed processes."""
+_room: dict[tuple[Path, int], int] = {}  # bytes to be written before the folder is read again
+
+
+def shrink(folder: Path, limit: int, written: int) -> None:
+    """Remove the entries used longest ago until the rest fits, and files of killed processes.
+
+    Others may write, too: of the room that is left a process fills a SHARE before it looks again,
+    and where there is none it makes a SHARE of the whole free.
+    """
+    room = _room.get((folder, limit), 0) - written
+    _room[folder, limit] = room
+    if room > 0:
+        return
     oldest_first = sorted(files(folder), key=lambda item: item[1].st_mtime)
     # measured against the newest file, not the clock: file systems may have clocks of their own
     newest = max((status.st_mtime for _, status in oldest_first), default=0)
@@ -66,11 +78,13 @@ def shrink(folder: Path, limit: int) -> None:
             remove(path)
     entries = [(path, status) for path, status in oldest_first if path.suffix == SUFFIX]
     size = sum(status.st_size for _, status in entries)
+    kept = limit if size <= limit else limit * (1 - SHARE)
     for path, status in entries:
-        if size <= limit:
+        if size <= kept:
             break
         remove(path)
         size -= status.st_size
+    _room[folder, limit] = int(SHARE * (limit - size))
 
 
 def files(folder: Path) -> list[tuple[Path, os.stat_result]]:

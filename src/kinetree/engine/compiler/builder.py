@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from kinetree.engine.compiler.graph import Graph, Port, node_of
+from kinetree.engine.compiler.graph import Graph, Port, Sweep, node_of
 from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifiers
 from kinetree.errors import GraphError
 
@@ -21,11 +22,11 @@ class Builder:
         self.refused = ""
         self.ops: list[str] = []
         self.args: list[tuple[int, ...]] = []
-        self.values: list[float | tuple[int, int] | None] = []
+        self.values: list[float | tuple[int, int] | Sweep | None] = []
         self.numbers: list[float | None] = []
         self.kinds: list[str] = []
         self._leaves: dict[float | tuple[int, int], int] = {}
-        self._nodes: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._nodes: dict[tuple[Any, ...], int] = {}
         self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
 
     def constant(self, value: float) -> int:
@@ -64,8 +65,16 @@ class Builder:
         self.kinds += ["input"] * count
         return first
 
-    def apply(self, op: str, args: tuple[int, ...]) -> int:
-        """Return the node of `op` applied to nodes, in its simplest known form."""
+    def apply(self, op: str, args: tuple[int, ...], value: Any = None) -> int:
+        """Return the node of `op` applied to nodes, in its simplest known form.
+
+        value: that of a part of a loop, which is left as it is.
+        """
+        if value is not None:
+            key = (op, args, value)
+            if key not in self._nodes:
+                self._nodes[key] = self._append(op, args, value, None, op)
+            return self._nodes[key]
         key = (op, args)
         node = self._memo.get(key)
         if node is None:
@@ -115,7 +124,7 @@ class Builder:
         self,
         op: str,
         args: tuple[int, ...],
-        value: float | tuple[int, int] | None,
+        value: float | tuple[int, int] | Sweep | None,
         number: float | None,
         kind: str,
     ) -> int:

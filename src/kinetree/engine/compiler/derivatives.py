@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.engine.compiler.graph import LOOPS, Graph, Port, no_collection, prune
 from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.trace import TracedScalar, unary
 from kinetree.errors import GraphError, InputError, NameLookupError
@@ -204,6 +204,12 @@ def replay(graph: Graph) -> Replay:
     partials: list[tuple[Slope, ...] | None] = []
     for node in graph.nodes:
         args = [values[arg] for arg in node.args]
+        if node.op in LOOPS:
+            raise GraphError(
+                f"{graph.outputs[0].name} is found by a loop (kinetree.base.repeat), which has no "
+                "derivative as a graph. Differentiate the equations that it solves instead: their "
+                "solution changes by the implicit function theorem."
+            )
         if node.op == "const":
             number = builder.constant(node.number)
         elif node.op == "input":

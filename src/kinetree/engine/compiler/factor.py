@@ -64,7 +64,8 @@ def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
         elif i in brackets:
             new.append(build_sum(builder, brackets[i], new))
         else:
-            new.append(builder.apply(node.op, tuple([new[arg] for arg in node.args])))
+            args = tuple([new[arg] for arg in node.args])
+            new.append(builder.apply(node.op, args, node.value))
             ready += [i] * (len(builder.ops) - len(ready))
         for k in range(len(ready), len(builder.ops)):
             ready.append(max([ready[arg] for arg in builder.args[k]], default=-1))

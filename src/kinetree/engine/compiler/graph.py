@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # name -> (number of arguments, floating-point operations it counts for)
 OPERATIONS: dict[str, tuple[int, int]] = {
@@ -40,6 +40,11 @@ OPERATIONS: dict[str, tuple[int, int]] = {
     "max": (2, 0),
 }
 
+# A loop (`kinetree.base.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
+# the first round begins with, and those that stay. "carried": a number after the last round; its
+# value is (output, element) of the sweep, and only such nodes have a "repeat" as their argument.
+LOOPS = frozenset({"repeat", "carried"})
+
 # how operations are written in a listing; the others as functions
 SYMBOLS = {
     "add": "{} + {}",
@@ -63,7 +68,7 @@ class Node(NamedTuple):
 
     op: str
     args: tuple[int, ...] = ()
-    value: float | tuple[int, int] | None = None
+    value: "float | tuple[int, int] | Sweep | None" = None
 
     @property
     def number(self) -> float:
@@ -77,11 +82,15 @@ class Node(NamedTuple):
         assert isinstance(self.value, tuple)
         return self.value
 
+    @property
+    def sweep(self) -> "Sweep":
+        """The rounds of a "repeat"."""
+        assert isinstance(self.value, Sweep)
+        return self.value
+
 
 # `Node(*fields)` for the loops over all nodes: it is not a function of Python, and twice as quick
-node_of: Callable[[tuple[str, tuple[int, ...], float | tuple[int, int] | None]], Node] = partial(
-    tuple.__new__, Node
-)
+node_of: Callable[[tuple[str, tuple[int, ...], Any]], Node] = partial(tuple.__new__, Node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,23 @@ class Graph:
 
     @property
     def operations(self) -> int:
-        """Additions, subtractions, multiplications, divisions, negations; a fused pair is two."""
-        return sum(OPERATIONS[op][1] * n for op, n in self.count().items())
+        """Additions, subtractions, multiplications, divisions, negations; a fused pair is two.
+
+        A loop counts with all its rounds.
+        """
+        counts = self.count()
+        loops = [self.nodes[i].sweep for i in self.repeats()] if counts["repeat"] else ()
+        straight = sum(OPERATIONS[op][1] * n for op, n in counts.items() if op not in LOOPS)
+        return straight + sum(sweep.rounds * sweep.graph.operations for sweep in loops)
+
+    def repeats(self) -> list[int]:
+        """Return the nodes that are loops, in their order."""
+        return [i for i, node in enumerate(self.nodes) if node.op == "repeat"]
+
+    def everywhere(self) -> set[str]:
+        """Return the operations that occur in the graph and in its loops."""
+        inside = [self.nodes[i].sweep.graph.everywhere() for i in self.repeats()]
+        return {node.op for node in self.nodes}.union(*inside)
 
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
         """Return a plain graph of other nodes between the same ports."""
@@ -147,6 +171,28 @@ class Graph:
             for element, i in enumerate(result):
                 places.setdefault(i, []).append((output, element))
         return places
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A loop: the graph of a round, from `carried` and `fixed` to the next `carried`.
+
+    There are at most `rounds`. None follows where the first number of `carried` is not above 0: the
+    graph keeps all numbers then.
+    """
+
+    rounds: int
+    graph: Graph
+
+    @property
+    def carried(self) -> int:
+        """How many numbers go from round to round."""
+        return self.graph.outputs[0].size
+
+    @property
+    def size(self) -> int:
+        """How many numbers a round reads."""
+        return sum(port.size for port in self.graph.inputs)
 
 
 def prune(graph: Graph) -> Graph:
@@ -211,7 +257,12 @@ def text(graph: Graph) -> str:
             args = [names[arg] for arg in node.args]
             symbol = SYMBOLS.get(node.op)
             formula = symbol.format(*args) if symbol else f"{node.op}({', '.join(args)})"
+            if node.op == "carried":
+                formula = f"{args[0]}[{node.place[1]}]"
             lines.append(f"{name} = {formula}")
+            if node.op == "repeat":
+                lines.append(f"  rounds {node.sweep.rounds}")
+                lines += [f"  {line}" for line in text(node.sweep.graph).splitlines()]
     for port, result in zip(graph.outputs, graph.results, strict=True):
         lines.append(f"output {_declaration(port)} = {' '.join(names[node] for node in result)}")
     return "\n".join(lines) + "\n"

@@ -18,9 +18,10 @@ import numpy as np
 
 from kinetree import scalars
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.repeat import repeated
 from kinetree.engine.compiler.array_arithmetic import elementary_value, fma, sincos_value
 from kinetree.engine.compiler.float_arithmetic import SINGLE, TROUBLE
-from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.graph import Graph, Port, Sweep
 from kinetree.engine.compiler.program import INPUTS, Program
 from kinetree.errors import ShapeError
 
@@ -168,6 +169,11 @@ def run(
             if angle not in angles:
                 angles[angle] = both(values[angle])
             values.append(angles[angle][op == "cos"])
+        elif op == "repeat":
+            numbers = [values[arg] for arg in args]
+            values.append(run_loop(graph.nodes[i].sweep, numbers, meaning, constant))
+        elif op == "carried":
+            values.append(values[args[0]][value[1]])  # type: ignore[index]
         else:
             values.append(meaning[op](*[values[arg] for arg in args]))
         if forget:
@@ -175,6 +181,34 @@ def run(
                 if last[arg] == i and arg not in kept:
                     values[arg] = None
     return [values[node] for node in graph.roots()]
+
+
+def run_loop(
+    sweep: Sweep, numbers: Sequence[Any], meaning: Meaning, constant: Callable[[float], Any]
+) -> Sequence[Any]:
+    """The same for a loop: what is carried after its last round."""
+
+    def once(carried: Sequence[Any], fixed: Sequence[Any]) -> Sequence[Any]:
+        return run(sweep.graph, (carried, fixed), meaning, constant)
+
+    carried, fixed = numbers[: sweep.carried], numbers[sweep.carried :]
+    if meaning is not ANY_KIND:
+        for _ in range(sweep.rounds):
+            if not np.any(carried[0] > 0):
+                break
+            carried = once(carried, fixed)
+        return carried
+
+    def one_state(*state: Any) -> Array:  # scalars of other kinds know how to repeat
+        parts = [np.array(x, object) for x in (state[: sweep.carried], state[sweep.carried :])]
+        return repeated(lambda *x: np.array(once(*x), object), sweep.rounds, *parts)
+
+    if not any(isinstance(x, np.ndarray) for x in numbers):
+        return list(one_state(*numbers))
+    batch = np.broadcast_shapes(*map(np.shape, numbers))
+    columns = [np.broadcast_to(np.asarray(x, object), batch).ravel() for x in numbers]
+    made = np.array([one_state(*state) for state in zip(*columns, strict=True)], object)
+    return list(made.T.reshape(-1, *batch))
 
 
 def run_program(

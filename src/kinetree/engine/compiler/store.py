@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, node_of
+from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port, Sweep, node_of
 from kinetree.engine.compiler.notes import Stage
 from kinetree.errors import GraphError
 
-CODES = {name: k for k, name in enumerate(OPERATIONS)}
-NAMES = tuple(OPERATIONS)
-ARITY = tuple(OPERATIONS[name][0] for name in NAMES)
+NAMES = (*OPERATIONS, *sorted(LOOPS))
+CODES = {name: k for k, name in enumerate(NAMES)}
+ARITY = {name: arity for name, (arity, _) in OPERATIONS.items()} | {"carried": 1}
 
 
 def encode(graph: Graph) -> bytes:
@@ -26,14 +26,16 @@ def encode(graph: Graph) -> bytes:
     ops = np.array([CODES[node.op] for node in graph.nodes], np.uint8)
     args = np.array([a for node in graph.nodes for a in node.args], np.int32)
     values = [node.value for node in graph.nodes if node.op == "const"]
-    inputs = [node.value for node in graph.nodes if node.op == "input"]
+    inputs = [node.value for node in graph.nodes if node.op in ("input", "carried")]
     results = np.array([k for result in graph.results for k in result], np.int32)
-    head = {
+    head: dict[str, object] = {
         "inputs": [[p.name, p.shape, p.dims] for p in graph.inputs],
         "outputs": [[p.name, p.shape, p.dims] for p in graph.outputs],
         "operations": graph.operations,
         "sizes": [len(ops), len(args), len(values), len(inputs), len(results)],
     }
+    if sweeps := [graph.nodes[i].sweep for i in graph.repeats()]:
+        head["sweeps"] = [[sweep.rounds, encode(sweep.graph).hex()] for sweep in sweeps]
     arrays = [ops, args, np.array(values, np.float64), np.array(inputs, np.int32), results]
     return json.dumps(head).encode() + b"\n" + b"".join(x.tobytes() for x in arrays)
 
@@ -84,7 +86,9 @@ class StoredGraph(Graph):
 
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
-        return _nodes(self.__dict__["_body"], self.__dict__["_head"]["sizes"], self.outputs)
+        head = self.__dict__["_head"]
+        sweeps = [Sweep(n, _graph(bytes.fromhex(data))) for n, data in head.get("sweeps", ())]
+        return _nodes(self.__dict__["_body"], head["sizes"], self.outputs, sweeps)
 
     @property
     def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
@@ -106,12 +110,18 @@ def digest(graph: Graph) -> str:
     return sha256(encode(graph)).hexdigest() if known is None else known
 
 
+def _graph(data: bytes) -> Graph:
+    """Return a graph that was encoded, as a plain one."""
+    stored = StoredGraph(data)
+    return stored.with_nodes(stored.nodes, stored.results)
+
+
 def _ports(rows: Sequence[Sequence[object]]) -> tuple[Port, ...]:
     return tuple(Port(str(n), tuple(s), tuple(d)) for n, s, d in rows)  # type: ignore[arg-type]
 
 
 def _nodes(
-    body: bytes, sizes: Sequence[int], outputs: Sequence[Port]
+    body: bytes, sizes: Sequence[int], outputs: Sequence[Port], sweeps: Sequence[Sweep]
 ) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
     n, n_args, n_values, n_inputs, n_results = sizes
     expected = n + 4 * n_args + 8 * n_values + 8 * n_inputs + 4 * n_results
@@ -122,14 +132,15 @@ def _nodes(
     ops, args, values, inputs, results = (
         np.frombuffer(body[cuts[k] : cuts[k + 1]], kind).tolist() for k, kind in enumerate(kinds)
     )
-    nodes, at, value, entry = [], 0, iter(values), iter(zip(inputs[::2], inputs[1::2], strict=True))
+    entries = list(zip(inputs[::2], inputs[1::2], strict=True))
+    kept = {"const": iter(values), "repeat": iter(sweeps)}
+    kept |= dict.fromkeys(("input", "carried"), iter(entries))
+    nodes, at = list[Node](), 0
     for op in ops:
-        end = at + ARITY[op]
         name = NAMES[op]
-        leaf_value = None
-        if end == at:
-            leaf_value = next(value) if name == "const" else next(entry)
-        nodes.append(node_of((name, tuple(args[at:end]), leaf_value)))
+        value = next(kept[name]) if name in kept else None
+        end = at + (value.size if isinstance(value, Sweep) else ARITY[name])
+        nodes.append(node_of((name, tuple(args[at:end]), value)))
         at = end
     ends = np.cumsum([0, *(port.size for port in outputs)]).tolist()
     split = tuple(tuple(results[a:b]) for a, b in pairwise(ends))

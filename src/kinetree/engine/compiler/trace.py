@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree import scalars
+from kinetree.base.pieces import recording
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
+from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
 from kinetree.engine.compiler.interpret import elementary_value
 from kinetree.engine.compiler.notes import stage
+from kinetree.engine.compiler.optimise import optimise
 from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
 
@@ -450,6 +452,50 @@ def operand(builder: Builder, x: object) -> int:
     if not isinstance(x, NUMBERS):
         raise GraphError(f"a traced function was given a {type(x).__name__}; expected numbers.")
     return builder.constant(float(x))
+
+
+def repeated(
+    function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any
+) -> NDArray[np.object_]:
+    """Return the results of a loop (`kinetree.base.repeat`), which is one node of the graph.
+
+    The graph of a round is traced and optimised alone. Numbers of `fixed` that are constants are
+    constants in it, and equal ones are one.
+    """
+    builder: Builder = next(x.builder for x in (*carried, *fixed) if isinstance(x, TracedScalar))
+    start, stay = [[operand(builder, x) for x in numbers] for numbers in (carried, fixed)]
+    numbers = builder.numbers
+    is_open = numbers[start[0]]
+    if rounds < 1 or (is_open is not None and not is_open > 0):
+        return np.array(carried, object)
+    varying = list(dict.fromkeys(node for node in stay if numbers[node] is None))
+
+    def once(before: NDArray[np.object_], inputs: NDArray[np.object_]) -> list[Any]:
+        known = {node: numbers[node] for node in stay} | dict(zip(varying, inputs, strict=True))
+        after = np.asarray(function(before, np.array([known[node] for node in stay], object)))
+        if after.shape != before.shape:
+            raise GraphError(
+                f"a repeated function was given {before.shape} numbers to carry on and returned "
+                f"{after.shape}; expected as many."
+            )
+        return [_kept(before[0], new, old) for new, old in zip(after, before, strict=True)]
+
+    ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
+    with recording(None):
+        graph = optimise(trace(once, ports, [("next", ())]))
+    loop = builder.apply("repeat", (*start, *varying), Sweep(rounds, graph))
+    made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
+    return np.array([TracedScalar(builder, node) for node in made], object)
+
+
+def _kept(is_open: TracedScalar, new: object, old: TracedScalar) -> TracedScalar:
+    """Return the new number where the loop is open, the old one elsewhere."""
+    builder = is_open.builder
+    node = operand(builder, new)
+    begin = (is_open.node, old.node)  # of a choice that is made already
+    if builder.ops[node] == "select" and builder.args[node][::2] == begin:
+        return TracedScalar(builder, node)
+    return where(is_open, TracedScalar(builder, node), old)
 
 
 @no_collection()

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
+from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Sweep
 from kinetree.errors import GraphError
 
 ARITIES = {(op, arity) for op, (arity, _) in OPERATIONS.items()}
@@ -63,11 +63,12 @@ def all_legal(graph: Graph) -> bool:
     Every pass is verified, so the usual case, a legal graph, has to be quick.
     """
     nodes = graph.nodes
-    if not {(node.op, len(node.args)) for node in nodes} <= ARITIES:
+    if not {(node.op, len(node.args)) for node in nodes if node.op not in LOOPS} <= ARITIES:
         return False
     if any([not 0 <= arg < i for i, node in enumerate(nodes) for arg in node.args]):
         return False
-    if any([node.value is not None for node in nodes if node.args]):
+    valued = [node for node in nodes if node.value is not None and node.args]
+    if any(loop_problem(graph, node) is not None for node in valued):
         return False
     leaves = [node for node in nodes if not node.args]
     if any(node_problem(graph, len(nodes), node) is not None for node in leaves):
@@ -81,13 +82,15 @@ def all_legal(graph: Graph) -> bool:
 def node_problem(graph: Graph, i: int, node: Node) -> str | None:
     """Describe the mistake in a node, None where there is none."""
     value = node.value
-    if node.op not in OPERATIONS:
+    if node.op not in OPERATIONS and node.op not in LOOPS:
         return f"is not an operation; known are {', '.join(OPERATIONS)}"
-    if len(node.args) != OPERATIONS[node.op][0]:
+    if node.op in OPERATIONS and len(node.args) != OPERATIONS[node.op][0]:
         return f"has {len(node.args)} arguments, {OPERATIONS[node.op][0]} expected"
     for k, arg in enumerate(node.args):
         if not 0 <= arg < i:
             return f"has node {arg} as argument {k}; arguments come before their use, in 0..{i - 1}"
+    if node.op in LOOPS:
+        return loop_problem(graph, node)
     if node.op == "const":
         finite = isinstance(value, float) and math.isfinite(value)
         return None if finite else f"has the value {value!r}; a finite float is expected"
@@ -101,6 +104,20 @@ def node_problem(graph: Graph, i: int, node: Node) -> str | None:
     name, size = graph.inputs[port].name, graph.inputs[port].size
     legal = 0 <= element < size
     return None if legal else f"reads element {element} of {name!r}, which has {size} elements"
+
+
+def loop_problem(graph: Graph, node: Node) -> str | None:
+    """Describe the mistake in a node of a loop, or in one that has a value and is none."""
+    if node.op not in LOOPS:
+        return f"has the value {node.value!r}; None is expected"
+    sweep = node.value if node.op == "repeat" else graph.nodes[node.args[0]].value
+    if not isinstance(sweep, Sweep):
+        return "belongs to no loop"
+    if node.op == "carried":
+        legal = len(node.args) == 1 and node.place[0] == 0 <= node.place[1] < sweep.carried
+        return None if legal else f"has the value {node.value!r} of a loop of {sweep.carried}"
+    legal = len(node.args) == sweep.size and sweep.graph.inputs[0].size == sweep.carried > 0
+    return None if legal else f"has {len(node.args)} arguments for a round of {sweep.size} numbers"
 
 
 def result_problems(graph: Graph) -> Iterator[str]:

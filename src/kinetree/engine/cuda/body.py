@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from kinetree.engine.c_functions import Dialect
-from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.graph import Graph, Sweep
 from kinetree.engine.cuda.parking import Visit
 from kinetree.errors import GraphError
 
@@ -91,13 +91,15 @@ def statements(
     (`parking`); the sines of `group` angles are computed side by side.
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
-    code = CudaBody(graph, constants, *places, visits or {}, group)
-    for i in range(len(graph.nodes)):
-        yield from code.node(i)
+    yield from CudaBody(graph, constants, *places, visits or {}, group).lines()
 
 
 class CudaBody:
-    """Writes a graph node by node."""
+    """Writes a graph node by node.
+
+    A loop has its numbers in arrays, into which they are copied when they are known. `loops` is how
+    their names begin.
+    """
 
     def __init__(
         self,
@@ -107,6 +109,7 @@ class CudaBody:
         write: Place,
         visits: Mapping[int, Visit],
         group: int,
+        loops: str = "loop",
     ) -> None:
         self.graph, self.constants, self.read, self.write = graph, constants, read, write
         self.visits = visits
@@ -116,6 +119,23 @@ class CudaBody:
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
         self.operations = operations(constants.dtype)
+        self.loops = {i: f"{loops}{i}" for i in graph.repeats()}
+        self.copies: dict[int, list[str]] = {}  # value -> the elements of arrays that it goes to
+        for loop, name in self.loops.items():
+            carried = graph.nodes[loop].sweep.carried
+            for k, arg in enumerate(graph.nodes[loop].args):
+                place = f"{name}[{k}]" if k < carried else f"{name}_fixed[{k - carried}]"
+                self.copies.setdefault(arg, []).append(place)
+
+    def lines(self) -> Iterator[str]:
+        """All lines."""
+        for loop, name in self.loops.items():
+            sweep = self.graph.nodes[loop].sweep
+            yield f"real {name}[{sweep.carried}];"
+            if fixed := sweep.size - sweep.carried:
+                yield f"real {name}_fixed[{fixed}];"
+        for i in range(len(self.graph.nodes)):
+            yield from self.node(i)
 
     def node(self, i: int) -> Iterator[str]:
         """The lines of a node, and those that store it where it is a result."""
@@ -133,6 +153,10 @@ class CudaBody:
                 yield from self.sines(self.groups[angle])
         elif node.op == "div" and node.args[1] in self.shared:
             yield from self.quotient(i)
+        elif node.op == "repeat":
+            yield from self.loop(node.sweep, self.loops[i])
+        elif node.op == "carried":
+            name = f"{self.loops[node.args[0]]}[{node.place[1]}]"
         else:
             pattern = self.operations.get(node.op)
             if pattern is None:
@@ -145,6 +169,27 @@ class CudaBody:
         self.names.append(name)
         for output, element in self.places.get(i, ()):
             yield f"{self.write(output, element)} = {name};"
+        for place in self.copies.get(i, ()):
+            yield f"{place} = {name};"
+
+    def loop(self, sweep: Sweep, name: str) -> Iterator[str]:
+        """The rounds of a loop, which a thread leaves when it is done."""
+
+        def read(port: int, element: int) -> str:
+            return f"{name}{'_fixed' * port}[{element}]"
+
+        def write(_: int, element: int) -> str:
+            return f"{name}_next[{element}]"
+
+        inner = CudaBody(sweep.graph, self.constants, read, write, {}, GROUP, f"{name}_")
+        yield "#pragma unroll 1"
+        yield f"for (int round = 0; round < {sweep.rounds} && {name}[0] > 0; round++) {{"
+        yield f"    real {name}_next[{sweep.carried}];"
+        yield "    {"
+        yield from (f"        {line}" for line in inner.lines())
+        yield "    }"
+        yield from (f"    {name}[{k}] = {name}_next[{k}];" for k in range(sweep.carried))
+        yield "}"
 
     def visit(self, i: int) -> Iterator[str]:
         """The lines that move values to shared memory and back, before node i.

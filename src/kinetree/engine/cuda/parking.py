@@ -10,7 +10,7 @@ needed last), into which number of which row, and where it comes back.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.graph import LOOPS, Graph
 from kinetree.engine.cuda.layout import Layout, in_place
 
 NEVER = 1 << 60
@@ -60,7 +60,7 @@ class _Parking:
         self.graph, self.nodes, self.most = graph, tuple(graph.nodes), most
         self.uses: list[list[int]] = [[] for _ in self.nodes]  # later uses, the last one first
         for i in reversed(range(len(self.nodes))):
-            for a in dict.fromkeys(self.nodes[i].args):
+            for a in self.args(i):
                 self.uses[a].append(i)
         self.written = _written(graph, layout)
         self.slots = _Slots()
@@ -84,13 +84,18 @@ class _Parking:
         self.slots.free |= {(ports, e): NEVER for e in range(layout.spare)}
         self.staged = staged
 
+    def args(self, i: int) -> Sequence[int]:
+        """The values that a node needs; a loop has copied its own when they were made."""
+        node = self.nodes[i]
+        return () if node.op in LOOPS else tuple(dict.fromkeys(node.args))
+
     def plan(self) -> dict[int, Visit]:
         """Visits by node; nodes without one are left out."""
         visits: dict[int, Visit] = {}
         for i, node in enumerate(self.nodes):
             if node.op in LEAVES:  # inputs are read where they are first used
                 continue
-            args = [a for a in dict.fromkeys(node.args) if self.nodes[a].op != "const"]
+            args = [a for a in self.args(i) if self.nodes[a].op != "const"]
             loads = [(a, self.place[a]) for a in args if a not in self.inside and a in self.place]
             self.inside.update(dict.fromkeys(args))
             self._inputs(args)

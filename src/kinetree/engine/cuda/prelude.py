@@ -328,7 +328,7 @@ def elementary_text(dtype: str, used: Collection[str]) -> str:
 
 def prelude(dtype: str, *graphs: Graph) -> str:
     """The shared part for numbers of `dtype`, "float64" or "float32", and for these graphs."""
-    used = {op for graph in graphs for op in graph.count()}
+    used = {op for graph in graphs for op in graph.everywhere()}
     double = dtype == "float64"
     head = f"#define KT_DOUBLE {int(double)}\n#define KT_REAL {'double' if double else 'float'}\n"
     return head + MACHINE + sincos_text(dtype) + elementary_text(dtype, used) + TILES

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.errors import InputError
+from kinetree.errors import GraphError, InputError
 
 WIDTH = 96  # characters of a line of parameters
 DOUBLE, FLOAT = "double", "float"
@@ -30,6 +30,13 @@ class Program:
     header: tuple[str, ...]
     dtype: str = DOUBLE
     libm: bool = False  # sin and cos of the language's library instead of the kernel's
+
+    def __post_init__(self) -> None:
+        if self.graph.repeats():
+            raise GraphError(
+                f"{self.name} is found by a loop that is left when nothing is open any more; only "
+                "straight-line code is written in other languages. Call the kernel from Python."
+            )
 
     @property
     def unread(self) -> list[Port]:

@@ -59,6 +59,10 @@ def _traced(
     from kinetree.engine.compiler.trace import trace
 
     quantity = request.quantity
+    if request.wrt is not None and request.order == 2:
+        from kinetree.engine.kernels.second import second_graph
+
+        return second_graph(model, function, ports, request.name, request.wrt, _tangents(model))
     if request.wrt is not None:
         graph = trace(function, ports, quantity.outputs)
         return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
@@ -164,9 +168,11 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     if wrt is not None:
         graph = traced_graph(model, request)
-        doc = derivative_help(request.name, wrt, model, graph)
-        axes = _slope_axes(model, graph, request)
-        return made_kernel(graph, kind, f"derivative_of_{request.name}", doc, axes)
+        doc = derivative_help(request, model, graph)
+        second = request.order == 2
+        axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
+        name = f"{'second_' if second else ''}derivative_of_{request.name}"
+        return made_kernel(graph, kind, name, doc, axes)
     looped = issubclass(kind, Kernel) and is_looped(model, request.name)
     graph = (recorded_program if looped else traced_graph)(model, request)
     more = None

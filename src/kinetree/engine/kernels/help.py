@@ -12,6 +12,7 @@ from functools import partial
 
 from kinetree.algorithms.quantities import CONSTRAINED
 from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.kernels.request import Request
 from kinetree.model import Model
 from kinetree.model.quantity import ARGUMENTS, Quantity
 
@@ -87,17 +88,21 @@ def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | Non
     return f"{text}\n\n{_sizes(model)}"
 
 
-def derivative_help(name: str, wrt: Sequence[str], model: Model, graph: Graph) -> str:
-    """Return the documentation of the kernel of a derivative by `wrt`, compiled for a robot."""
+def derivative_help(request: Request, model: Model, graph: Graph) -> str:
+    """Return the documentation of the kernel of a derivative, compiled for a robot."""
+    wrt, second = request.wrt or (), request.order == 2
     along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
-    arguments = _arguments([port.name for port in graph.inputs]) | OPTIONS
+    arguments = _arguments([x.name for x in graph.inputs if x.name in ARGUMENTS]) | OPTIONS
+    if second and graph.inputs[-1].name not in ARGUMENTS:
+        arguments = {graph.inputs[-1].name: "weights of the result's numbers.", **arguments}
     results = [
         f"{port.name}: shape ({', '.join(('...', *map(str, port.shape)))}), in units of the "
-        "result per unit of the argument."
+        f"result per unit of {'both arguments' if second else 'the argument'}."
         for port in graph.outputs
     ]
-    title = f"Derivatives of {name} by {', '.join(map(str, wrt))}{along}."
+    what = f"{'Second derivatives' if second else 'Derivatives'} of {request.name}"
+    title = f"{what} by {', '.join(wrt)}{' times y' if second else ''}{along}."
     return f"{_sections(title, arguments, results, _kinds(letters))}\n\n{_sizes(model)}"
 
 

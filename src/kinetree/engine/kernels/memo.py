@@ -100,11 +100,12 @@ def derivative_kernel(
     quantity: str,
     wrt: str | Sequence[str] = "q",
     *,
+    order: int = 1,
     target: str = "cpu",
     **options: "Unpack[KernelOptions]",
 ) -> Any:
     """Return the kernel of d quantity/d arguments, compiled at the first request."""
-    return requested(model, quantity, target=target, wrt=wrt, **options)
+    return requested(model, quantity, target=target, wrt=wrt, order=order, **options)
 
 
 def requested(model: Model, quantity: str, **options: Any) -> Any:

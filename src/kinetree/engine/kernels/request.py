@@ -30,6 +30,7 @@ class Request:
         free: robot data that become further arguments instead of constants: names of `FREE`.
         target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
         wrt: differentiate by these arguments, free data included; None: the quantity itself.
+        order: 1; 2: twice, with weights y of the results as a further argument.
 
     Raises:
         InputError: an option has another type than the one it is declared with, a value that does
@@ -44,6 +45,7 @@ class Request:
     free: Sequence[str] = ()
     target: str = "cpu"
     wrt: str | Sequence[str] | None = None
+    order: int = 1
     quantity: Quantity = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -63,6 +65,8 @@ class Request:
             "free": names(self.free, "free"),
             "wrt": None if wrt is None else names(wrt, "wrt"),
         }
+        if self.order not in (1, 2) or isinstance(self.order, bool | float):
+            raise InputError(f"order is {self.order!r}; expected 1, or 2 for second derivatives.")
         for key, value in normal.items():
             object.__setattr__(self, key, value)
         if self.expressed is not None:

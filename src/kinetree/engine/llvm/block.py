@@ -7,6 +7,7 @@ elements along each of its dimensions. Every lane of a block has the same arithm
 """
 # ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from kinetree.engine.compiler.graph import Graph, Port
@@ -26,6 +27,8 @@ def slots(ports: tuple[Port, ...]) -> list[int]:
 
 class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
+
+    pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -66,7 +69,7 @@ class Block:
         together = consecutive_inputs(self.graph, stage)
         lines = []
         if together:
-            line, source = self._address("%in", self.inputs[together[0]] + together[1])
+            line, source = self._address(*self.input(*together))
         else:
             for k, i in enumerate(stage):
                 lines.append(self.store(self.body.operand(i), "%angles", first + k))
@@ -85,13 +88,13 @@ class Block:
         """The whole function."""
         kind, angles = vector(self.body.scalar.word, self.body.lanes), len(self.angle_slot)
         sizes = {"%angles": angles, "%sines": angles, "%cosines": angles, "%kept": self.body.kept}
+        sizes |= self.body.frames
         buffers = {
             pointer: f"[{size} x {kind}], align {self.bytes}"
             for pointer, size in sizes.items()
             if size
         }
-        pointers = ["ptr noalias readonly %in", "ptr noalias writeonly %out"]
-        head = Head(pointers, "internal ", ' noinline "stackrealign"')
+        head = Head(self.pointers, "internal ", ' noinline "stackrealign"')
         return assemble(f"{self.name}_block", head, buffers, self.body.lines(self))
 
 

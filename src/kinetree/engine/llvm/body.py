@@ -8,6 +8,9 @@ Long code comes in parts, functions of their own that pass numbers on in memory:
 function grows faster than its length. Hardly any value of a long graph could stay in a register
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
 that part first uses it. Inputs, sines and cosines are in memory already.
+
+A loop is a call (`repeat.py`) between the parts of its frame: numbers that it needs are stored
+there as soon as they are known, and its results are loaded from there.
 """
 # ruff: noqa: D102 (the class `Moves` describes its methods)
 
@@ -25,8 +28,8 @@ from kinetree.errors import GraphError
 
 PART_NODES = 500  # nodes of a part, at most
 WHOLE_NODES = 2000  # nodes up to which vector code, which has more registers, stays in one part
-IN_MEMORY = frozenset({"input", "sin", "cos"})
-NOT_KEPT = IN_MEMORY | {"const"}
+IN_MEMORY = frozenset({"input", "sin", "cos", "carried"})
+NOT_KEPT = IN_MEMORY | {"const", "repeat"}
 
 PARTED = ' noinline "stackrealign"'
 
@@ -54,7 +57,7 @@ def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
     if isinstance(item, list):
         return item
     op, args, _ = nodes[item]
-    return () if op in IN_MEMORY else args
+    return () if op in IN_MEMORY or op == "repeat" else args
 
 
 def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
@@ -208,6 +211,14 @@ class GraphCode:
         self.parts = split(list(order(graph, self.stages)), lanes)
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
+        self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}
+        self.loop_name = name  # with which the functions of loops begin
+        self.handed: dict[int, list[tuple[str, int]]] = {}  # value -> where loops expect it
+        for node, frame in self.loops.items():
+            carried = self.nodes[node].sweep.carried
+            for k, arg in enumerate(self.nodes[node].args):
+                slot = k if k < carried else k + carried
+                self.handed.setdefault(arg, []).append((frame, slot))
         self.words = {
             "T": self.type,
             "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
@@ -220,6 +231,12 @@ class GraphCode:
             "name": name,
             "lanes": str(lanes),
         }
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """The memory of loops: pointers, and how many numbers each points to."""
+        sweeps = {frame: self.nodes[node].sweep for node, frame in self.loops.items()}
+        return {frame: sweep.carried + sweep.size for frame, sweep in sweeps.items()}
 
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
@@ -266,6 +283,8 @@ class GraphCode:
                 yield from self.evaluate(moves, item)
             for output, element in self.places.get(item, ()):
                 yield moves.store(self.operand(item), *moves.output(output, element))
+            for frame, slot in self.handed.get(item, ()):
+                yield moves.store(self.operand(item), frame, slot)
 
     def load(self, moves: Moves, i: int) -> Iterator[str]:
         """A value of an earlier part."""
@@ -283,6 +302,11 @@ class GraphCode:
         elif node.op in ("sin", "cos"):
             buffer = "%sines" if node.op == "sin" else "%cosines"
             yield moves.load(i, buffer, moves.angle_slot[node.args[0]])
+        elif node.op == "carried":
+            yield moves.load(i, self.loops[node.args[0]], node.place[1])
+        elif node.op == "repeat":
+            frame = self.loops[i]
+            yield f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})"
         elif node.op != "const":
             yield self.statement(i)
             if i in self.slots:

@@ -8,6 +8,7 @@ from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.one import One
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
+from kinetree.engine.llvm.repeat import emit_repeats
 from kinetree.engine.llvm.sincos import emit_sincos
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import SCALARS, vector
@@ -22,6 +23,7 @@ def declarations(dtype: str, lanes: int) -> list[str]:
         "declare void @free(ptr)",
         "declare void @llvm.trap()",
         "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     ]
     # sines are evaluated in float64 whatever the dtype, the rest in its own
     kinds = {(d, n): None for d in (dtype, "float64") for n in (1, lanes)}
@@ -71,6 +73,8 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         for count in sorted(block.calls | one.calls):
             parts.append(emit_sincos(name, dtype, lanes, count))
     parts.extend(emit_functions(graph, name, dtype, lanes, 1))
+    for width in dict.fromkeys((lanes, 1)):
+        parts.extend(emit_repeats(graph, name, dtype, width))
     numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
     near = numbers * lanes * SCALARS[dtype].size <= NEAR
     for operand in operands(graph.inputs, dtype, lanes):

@@ -20,6 +20,7 @@ from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.emit import declarations, operands
 from kinetree.engine.llvm.functions import CALLED, emit_function
 from kinetree.engine.llvm.operands import emit_operand
+from kinetree.engine.llvm.repeat import emit_repeats
 from kinetree.engine.llvm.sincos import call_sincos, emit_sincos, shares
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import SCALARS, Writer, number, vector
@@ -42,7 +43,6 @@ def emit_program(
         parts += [emit_operand(name, x, write=write) for x in operands(ports, dtype, lanes)]
     parts += [StatesLoop(shell, name, dtype, lanes).text(), _one(program, name, dtype)]
     parts.append("\n".join(declarations(dtype, lanes)) + "\n")
-    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
     return "\n".join(parts)
 
@@ -60,6 +60,7 @@ def emit_loops(
         for k in range(len(program.bodies)):
             code = BodyCode(program, k, name, dtype, lanes, wide)
             parts.append(code.text())
+            parts += emit_repeats(code.body.graph, code.own, dtype, lanes)
             calls |= code.calls
         parts.append(_block(program, name, dtype, lanes))
     if calls:
@@ -90,6 +91,7 @@ class BodyCode:
         self.bytes = self.scalar.size * lanes
         self.kind = vector(self.scalar.word, lanes)
         self.code = GraphCode(self.body.graph, name, dtype, lanes)
+        self.code.loop_name = self.own
         self.angle_slot = {i: k for k, i in enumerate(i for x in self.code.stages for i in x)}
         self.where = {
             argument: (f"%b{b}", offset)
@@ -177,6 +179,8 @@ class BodyCode:
         buffer = f"[{slots * self.wide} x {self.scalar.word}], align {self.scalar.size * self.wide}"
         if slots:
             head += [f"  {x} = alloca {buffer}" for x in ("%angles", "%sines", "%cosines")]
+        for frame, size in self.code.frames.items():
+            head.append(f"  {frame} = alloca [{size} x {self.kind}], align {self.bytes}")
         head += ["  br label %call", "call:", "  %i = phi i64 [ 0, %entry ], [ %next, %call ]"]
         end = [
             "  %next = add i64 %i, 1",

@@ -110,7 +110,7 @@ class One:
         pointers = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
         pointers += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
         sizes = {"%angles": self.used, "%sines": self.used, "%cosines": self.used}
-        sizes |= {"%loose": self.copied, "%kept": self.body.kept}
+        sizes |= {"%loose": self.copied, "%kept": self.body.kept} | self.body.frames
         align = self.lanes * self.scalar.size
         buffers = {
             pointer: f"[{size} x {self.scalar.word}], align {align}"

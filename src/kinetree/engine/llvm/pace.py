@@ -21,7 +21,7 @@ RATE = 2  # operations that begin in each cycle
 
 # cycles from the beginning of an operation to its result; zero: read from memory where it is used
 CYCLES = {
-    **dict.fromkeys(("const", "input", "sin", "cos"), 0),
+    **dict.fromkeys(("const", "input", "sin", "cos", "carried"), 0),
     **dict.fromkeys(("neg", "abs", "sign", "select"), 2),
     **dict.fromkeys(("add", "sub", "mul", "fma", "fms", "fnma"), 4),
     "div": 24,
@@ -46,7 +46,7 @@ def paced(graph: Graph, order: Sequence[int]) -> list[int]:
     """Return an order in which nodes at the beginning of long chains are not too late.
 
     In the order that is given, and in the result, arguments come before the nodes that use
-    them. Constants, inputs, sines and cosines stand directly before their first use, or at the
+    them. Constants and what is read from memory stand directly before their first use, or at the
     end where no node of the order uses them.
     """
     left, nodes = remaining(graph), graph.nodes

@@ -17,12 +17,10 @@ from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.stepping import Field, Stepping
 from kinetree.engine.llvm.block import Block
-from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.emit import declarations
-from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.looped import emit_loops
 from kinetree.engine.llvm.operands import Operand, emit_operand
-from kinetree.engine.llvm.sincos import emit_sincos
+from kinetree.engine.llvm.repeat import emit_block
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import SCALARS, Writer, number, vector
 
@@ -85,21 +83,15 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
     parts.append(emit_notes(name, lanes, n["x"], n["w"]))
     parts.append(RolloutLoop(stepping, name, lanes).text())
     parts.append("\n".join(declarations(DTYPE, lanes)) + "\n")
-    parts.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
     return "\n".join(parts)
 
 
 def body(graph: Graph, name: str, lanes: int) -> list[str]:
-    """A block, and the sines and other functions that it needs."""
+    """A block, and what it needs."""
     if isinstance(graph, Program):
         return emit_loops(graph, name, DTYPE, (lanes,), lanes)
-    block = Block(graph, name, DTYPE, lanes)
-    texts = [*emit_functions(graph, name, DTYPE, lanes), block.text()]
-    if not block.angle_slot:
-        return texts
-    sines = [emit_sincos(name, DTYPE, lanes, count) for count in sorted(block.calls)]
-    return [emit_table(name), emit_careful(name, DTYPE), *sines, *texts]
+    return emit_block(Block(graph, name, DTYPE, lanes))
 
 
 class RolloutLoop:

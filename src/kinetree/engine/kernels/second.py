@@ -1,0 +1,94 @@
+"""Second derivatives of a quantity, times a vector: what second-order planning needs.
+
+A result of n numbers has second derivatives of n^3 numbers. Their sum with weights y is the second
+derivative of one number, y . result: its gradient takes one pass back through the graph, and every
+entry of the gradient is then differentiated along the directions that it depends on. For all n^3,
+differentiate the derivatives.
+
+q is moved along tangent vectors v of `integrate(q, v)`. The gradient along these is known at every
+position, and its change, in the directions of one joint, is not symmetric where a joint turns about
+several axes: half of the sum of both orders is the second derivative by v.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import Array
+from kinetree.engine.compiler.derivatives import Along, jacobian
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.errors import InputError
+from kinetree.model import Model
+
+WEIGHTS = "y"
+
+
+def second_graph(
+    model: Model, function: Callable[..., Any], ports: Sequence[Port], quantity: str,
+    wrt: Sequence[str], along: Along | None,
+) -> Graph:  # fmt: skip
+    """The graph of d^2(y . result)/d a d b for each pair of arguments of `wrt`.
+
+    The weights y follow the arguments; a result of one number has none.
+    """
+    graph = optimise(trace(function, ports))
+    if len(graph.outputs) != 1:
+        raise InputError(
+            f"{quantity} has {len(graph.outputs)} results; expected one for second derivatives. "
+            "Differentiate its derivatives for each of them."
+        )
+    (result,) = graph.outputs
+    weights = [Port(WEIGHTS, result.shape, result.dims)] if result.shape else []
+
+    def weighted(*arrays: Array) -> Any:
+        (values,) = interpret(graph, *arrays[: len(ports)])
+        return np.sum(values * arrays[-1]) if weights else values
+
+    number = optimise(trace(weighted, [*ports, *weights], [("s", ())]))
+    slopes = optimise(jacobian(number, wrt, along=along, mode="reverse"))
+    changes = jacobian(slopes, wrt, along=along, mode="forward")
+    return optimise(_pairs(model, changes, slopes, wrt))
+
+
+def _pairs(model: Model, changes: Graph, slopes: Graph, wrt: Sequence[str]) -> Graph:
+    """The blocks with a before b in `wrt`, and those of one argument symmetric."""
+    apart = {(d, e) for joint in model.joints for d in joint.dofs for e in joint.dofs}
+    places = list(combinations_with_replacement(range(len(wrt)), 2))
+    count = len(wrt)
+    inputs = changes.inputs
+
+    def blocks(*arrays: Array) -> tuple[Array, ...]:
+        values = interpret(changes, *arrays)
+        found = []
+        for a, b in places:
+            block = values[a * count + b]
+            found.append(block if a != b else _symmetric(block, apart if wrt[a] == "q" else set()))
+        return tuple(found)
+
+    names = [(f"d_d{wrt[a]}_d{wrt[b]}", ()) for a, b in places]
+    pruned = trace(blocks, inputs, names)
+    by = [port.dims for port in slopes.outputs]
+    outputs = tuple(
+        replace(port, dims=(*by[a], *by[b])) if by[a] and by[b] else port
+        for port, (a, b) in zip(pruned.outputs, places, strict=True)
+    )
+    return replace(pruned, outputs=outputs)
+
+
+def _symmetric(block: Array, apart: set[tuple[int, int]]) -> Array:
+    """The block with its lower half mirrored; both halves are read where they differ."""
+    size = len(block)
+    rows: list[list[Any]] = [[0] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i + 1):
+            entry = block[i, j]
+            if i != j and (i, j) in apart:
+                entry = (entry + block[j, i]) * 0.5
+            rows[i][j] = rows[j][i] = entry
+    return np.array(rows, dtype=object)

@@ -1,0 +1,71 @@
+"""Loops in CUDA C++: the interpreter's bits, on the CPU and, where there is one, on a GPU."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cuda_harness import compile_for_gpu, run_on_host
+from cuda_host_rollout import HostRollout
+
+from kinetree.engine import CudaKernel, Rollout, interpret
+from kinetree.engine.cuda.emit import emit
+from kinetree.engine.cuda.rollout import CudaRollout, emit_rollout
+from sweeps import make_run, pairs, problems, solve_graph, stepping, two_graph
+
+CASES = {"solve": (solve_graph, problems), "two": (two_graph, pairs)}
+DTYPES = ("float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("most", [None, 4])  # values in registers; others are parked
+def test_every_thread_leaves_its_own_loop(case, dtype, most, tmp_path):
+    graph, arrays = CASES[case][0](), CASES[case][1](33, dtype)
+    found = run_on_host(graph, dtype, arrays, tmp_path, most=most, spare=10 if most else 0)
+    for a, b in zip(found, interpret(graph, *arrays), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_rollouts_with_loops_in_their_rate(tmp_path, monkeypatch):
+    monkeypatch.setattr(HostRollout, "folder", tmp_path, raising=False)
+    program = stepping()
+    found, expected = make_run(program, 37, "int32"), make_run(program, 37)
+    HostRollout(program).run(found)
+    Rollout(program).run(expected)
+    np.testing.assert_array_equal(found.state, expected.state)
+    np.testing.assert_array_equal(found.first, expected.first)
+    for a, b in zip(found.records, expected.records, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nvcc_takes_loops(dtype, tmp_path):
+    compile_for_gpu(emit(two_graph(), dtype, "two"), tmp_path)
+    compile_for_gpu(emit_rollout(stepping(), dtype), tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernels_on_a_gpu(cp, case, dtype):
+    graph = CASES[case][0]()
+    kernel = CudaKernel(graph, case)
+    for count in (1, 31, 5000):
+        arrays = CASES[case][1](count, dtype)
+        found = kernel(*map(cp.asarray, arrays))
+        found = found if isinstance(found, tuple) else (found,)
+        for a, b in zip(found, interpret(graph, *arrays), strict=True):
+            np.testing.assert_array_equal(a.get(), b)
+
+
+def test_rollouts_on_a_gpu(cp):
+    program, count = stepping(), 100
+    run, expected = make_run(program, count, "int32"), make_run(program, count)
+    names = ("state", "params", "table", "times", "h", "rows", "first", "amount")
+    moved = {name: cp.asarray(getattr(run, name)) for name in names}
+    moved = replace(run, records=[cp.asarray(x) for x in run.records], **moved)
+    CudaRollout(program).run(moved)
+    Rollout(program).run(expected)
+    np.testing.assert_array_equal(moved.state.get(), expected.state)
+    np.testing.assert_array_equal(moved.first.get(), expected.first)
+    for a, b in zip(moved.records, expected.records, strict=True):
+        np.testing.assert_array_equal(a.get(), b)

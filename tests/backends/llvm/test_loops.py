@@ -1,0 +1,92 @@
+"""Loops in machine code: the interpreter's bits for every width, batch, thread and rollout."""
+
+import pickle
+
+import numpy as np
+import pytest
+from llvm_harness import Compiled, host, same_bits
+
+from kinetree import threads
+from kinetree.engine import Kernel, Rollout, interpret, interpret_run
+from kinetree.engine import rollout as module
+from kinetree.engine.compiler.recorder import recorded
+from sweeps import MANY, PORTS, make_run, pairs, problems, solve, solve_graph, stepping, two_graph
+
+LANES = {"float64": (1, 2, 4, 8), "float32": (1, 4, 8, 16)}
+CASES = {"solve": (solve_graph, problems), "two": (two_graph, pairs)}
+
+
+def both(function, graph, arrays):
+    """Compare the results of a function with those of the interpreter."""
+    found = function(*arrays)
+    found = found if isinstance(found, tuple | list) else (found,)
+    for a, b in zip(found, interpret(graph, *arrays), strict=True):
+        assert same_bits(np.asarray(a), b)
+
+
+@pytest.mark.parametrize("dtype", LANES)
+@pytest.mark.parametrize("case", CASES)
+def test_width_batch_and_place_do_not_change_a_bit(case, dtype):
+    """Nobody could wait for the rounds that are possible: every loop is left when it is done."""
+    graph, arrays = CASES[case][0](), CASES[case][1](41, dtype)
+    for lanes in LANES[dtype]:
+        code = Compiled(graph, host(lanes, lanes), dtype)
+        for part in (slice(0, 1), slice(2, 2 + lanes), slice(0, 41)):
+            both(code.states, graph, [x[part] for x in arrays])
+        for k in range(5):
+            both(code.one, graph, [x[k] for x in arrays])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kernels_of_all_batches_and_threads(case):
+    graph, arrays = CASES[case][0](), CASES[case][1](300)
+    kernel = Kernel(graph, case)
+    for count in (*range(1, 10), 300):
+        both(kernel, graph, [x[:count] for x in arrays])
+    for k in (0, 7, 299):
+        both(kernel, graph, [x[k] for x in arrays])
+    with threads(3):
+        both(kernel, graph, [np.concatenate([x] * 40) for x in arrays])
+    both(kernel, graph, [x.astype("float32") for x in arrays])
+    both(pickle.loads(pickle.dumps(kernel)), graph, arrays)
+
+
+def test_code_of_a_loop_comes_from_the_cache(folder):
+    for _ in range(2):
+        kernel = Kernel(solve_graph(5), "solve", dtypes=("float64",))
+        both(kernel, kernel.graph, problems(9))
+    assert "machine code" in [stage.name for stage in kernel.notes.stages]
+    assert "from the cache" in str(kernel.notes)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_no_more_than_so_many_rounds(rounds):
+    kernel = Kernel(solve_graph(rounds), "solve")
+    both(kernel, kernel.graph, problems(9))
+
+
+def test_tables_of_pieces():
+    program = recorded(solve(MANY), PORTS, [("y", ())])
+    kernel = Kernel(program, "solve")
+    for part in (0, slice(0, 1), slice(0, 9)):
+        both(kernel, program, [x[part] for x in problems(9)])
+
+
+def assert_same(a, b):
+    assert same_bits(a.state, b.state) and same_bits(a.amount, b.amount)
+    assert np.array_equal(a.first, b.first)
+    assert all(same_bits(x, y) for x, y in zip(a.records, b.records, strict=True))
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 37])
+def test_rollouts_with_loops_in_their_rate(count):
+    program = stepping()
+    found, expected, alone = (make_run(program, count) for _ in range(3))
+    loop = Rollout(program)
+    with threads(2):
+        loop.run(found)
+    interpret_run(program, expected)
+    assert_same(found, expected)
+    for k in range(count):
+        loop.run(module.some_rollouts(alone, slice(k, k + 1)))
+    assert_same(alone, expected)

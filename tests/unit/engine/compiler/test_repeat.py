@@ -1,0 +1,161 @@
+"""Loops in graphs: the numbers of a plain loop, for every kind of scalar; stored and refused."""
+
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+from kinetree.base.repeat import repeated
+from kinetree.engine import Graph, Node, Port, interpret, optimise, trace
+from kinetree.engine.compiler.derivatives import jacobian
+from kinetree.engine.compiler.graph import Sweep, text
+from kinetree.engine.compiler.recorder import recorded
+from kinetree.engine.compiler.stepping import Composition
+from kinetree.engine.compiler.store import StoredGraph, digest, encode
+from kinetree.engine.compiler.verify import verify
+from kinetree.engine.export.program import Program
+from kinetree.errors import GraphError
+from sweeps import MANY, PORTS, pairs, problems, solve, solve_graph, sweep, two_graph, two_loops
+
+X = Port("x", (2,))
+
+
+def plain(arrays, rounds=MANY):
+    """The loop in Python, state by state."""
+    return np.array([solve(rounds)(*state) for state in zip(*arrays, strict=True)])
+
+
+def halved(carried, fixed):
+    """Halve a number as long as it is above a limit."""
+    return np.array([carried[1] - fixed[0], carried[1] / 2])
+
+
+def open_loop(x):
+    return repeated(halved, 50, np.array([1, x[0]]), x[1:])
+
+
+@pytest.mark.parametrize("count", [1, 9, 50])  # floats one by one, and arrays
+def test_a_graph_has_the_bits_of_the_plain_loop(count):
+    arrays = problems(count)
+    (found,) = interpret(solve_graph(), *arrays)
+    np.testing.assert_array_equal(found, plain(arrays))
+    assert len(set(found[:, 1])) > 1 or count == 1
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 5])
+def test_no_more_than_so_many_rounds(rounds):
+    arrays = problems(9)
+    (found,) = interpret(solve_graph(rounds), *arrays)
+    np.testing.assert_array_equal(found, plain(arrays, rounds))
+    assert (found[:, 1] == rounds).any()
+
+
+def test_two_loops_in_a_row():
+    arrays = pairs(40)
+    found = interpret(two_graph(), *arrays)
+    expected = [two_loops(*state) for state in zip(*arrays, strict=True)]
+    for k, array in enumerate(found):
+        np.testing.assert_allclose(array, [np.asarray(x[k], float) for x in expected], rtol=1e-14)
+
+
+def test_a_state_that_is_done_stays_as_it_is():
+    """The function does not see to it itself: 10 is halved until it was at most 1, then kept."""
+    graph = optimise(trace(open_loop, [X]))
+    states = np.array([[10.0, 1.0], [3.0, 1e-9], [0.5, 1.0]])
+    (found,) = interpret(graph, states)
+    np.testing.assert_array_equal(found[0], [-0.375, 0.3125])
+    np.testing.assert_array_equal(found, [open_loop(x) for x in states])
+    for state, row in zip(states, found, strict=True):
+        np.testing.assert_array_equal(interpret(graph, state)[0], row)
+
+
+def test_digits_fractions_and_symbols():
+    with mpmath.workdps(40):
+        exact = open_loop(np.array([mpmath.mpf(1) / 3, mpmath.mpf("0.1")]))
+        batch = interpret(optimise(trace(open_loop, [X])), np.array([[mpmath.mpf(1) / 3, 0.1]] * 2))
+        assert exact[1] == mpmath.mpf(1) / 24 == batch[0][0, 1] == batch[0][1, 1]
+    x = sympy.Symbol("x")
+    found = repeated(halved, 2, np.array([1, x]), np.array([1]))[1]
+    assert [found.subs(x, value) for value in (8, 1)] == [2, sympy.Rational(1, 2)]
+
+
+def test_a_loop_that_is_traced_again_is_the_same():
+    graph = solve_graph()
+    again = optimise(trace(lambda *arrays: interpret(graph, *arrays), PORTS, [("y", ())]))
+    assert text(again) == text(graph) and again == graph
+
+
+def test_constants_and_equal_numbers_are_not_handed_to_every_round():
+    def function(x):
+        return repeated(sweep, 9, np.array([1, 0, *x]), np.array([*([2.0, 4.0, x[0]] * 4), 0.125]))
+
+    (loop,) = trace(function, [Port("x", (3,))]).repeats()
+    sizes = [
+        port.size for port in trace(function, [Port("x", (3,))]).nodes[loop].sweep.graph.inputs
+    ]
+    assert sizes == [5, 1]
+
+
+def test_a_loop_that_never_opens_leaves_no_trace():
+    assert not trace(lambda x: repeated(halved, 5, np.array([0, x[0]]), x), [X]).repeats()
+
+
+def test_bytes_pickles_and_digests():
+    graph = two_graph()
+    stored = StoredGraph(encode(graph))
+    assert stored.nodes == graph.nodes and stored.results == graph.results
+    assert stored.operations == graph.operations > two_graph().count()["add"]
+    for copy in (pickle.loads(pickle.dumps(graph)), pickle.loads(pickle.dumps(stored))):
+        assert digest(copy) == digest(graph)
+    assert len({digest(solve_graph(rounds)) for rounds in (1, 2, 3)}) == 3
+
+
+def test_a_composition_keeps_the_loop():
+    graph = two_graph()
+    whole = Composition(graph.inputs)
+    results = whole.place(graph, whole.places["x"], whole.places["p"])
+    placed = whole.graph(graph.outputs, results)
+    for a, b in zip(interpret(placed, *pairs(40)), interpret(graph, *pairs(40)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_program_of_pieces_takes_a_loop_as_a_piece():
+    program = recorded(solve(MANY), PORTS, [("y", ())])
+    np.testing.assert_array_equal(interpret(program, *problems(9))[0], plain(problems(9)))
+
+
+def test_derivatives_and_other_languages_are_refused():
+    graph = solve_graph()
+    with pytest.raises(GraphError, match=r"y is found by a loop.*implicit function theorem"):
+        jacobian(graph, ["b"])
+    with pytest.raises(GraphError, match=r"f is found by a loop.*straight-line code"):
+        Program("f", graph, graph.inputs, graph.outputs, ())
+
+
+def test_a_function_that_carries_other_numbers_on_is_refused():
+    with pytest.raises(GraphError, match=r"\(2,\) numbers to carry on and returned \(1,\)"):
+        trace(lambda x: repeated(lambda c, f: c[:1], 3, x, x), [X])
+    with pytest.raises(GraphError, match="another trace"):
+        trace(lambda x: repeated(lambda c, f: c * x, 3, x, x), [X])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ((Node("repeat", (0, 0), 3.0),), "belongs to no loop"),
+        ((Node("carried", (0,), (0, 0)),), "belongs to no loop"),
+        ((Node("repeat", (0,), "sweep"),), "has 1 arguments for a round of 2 numbers"),
+        ((Node("repeat", (0, 0), "sweep"), Node("carried", (1,), (0, 1))), r"value \(0, 1\)"),
+    ],
+)
+def test_illegal_loops_are_named(nodes, message):
+    ports = (Port("carried", (1,)), Port("fixed", (1,)))
+    inside = Graph((Node("input", value=(1, 0)),), ports, (Port("next", (1,)),), ((0,),))
+    made = [x._replace(value=Sweep(2, inside)) if x.value == "sweep" else x for x in nodes]
+    graph = Graph(
+        (Node("input", value=(0, 0)), *made), (Port("x", (1,)),), (Port("y", ()),), ((0,),)
+    )
+    with pytest.raises(GraphError, match=message):
+        verify(graph)
