@@ -229,14 +229,6 @@ class Kernel:
             )
         return self._programs
 
-    @property
-    def addresses(self) -> tuple[int, int]:
-        """Where the float64 code begins: the loop over states, and the code for one state.
-
-        They change once, where a kernel is compiled while other code answers.
-        """
-        return self._compiled.loop("float64").address, self._compiled.one("float64")
-
     def __repr__(self) -> str:
         return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
 
@@ -271,6 +263,14 @@ def _take_over(kernel: "weakref.ref[Kernel]") -> None:
     alive = kernel()
     if alive is not None:
         alive._renew()
+
+
+def code_addresses(kernel: Kernel) -> tuple[int, int]:
+    """Where the float64 code begins: the loop over states, and the code for one state.
+
+    They change once, where a kernel is compiled while other code answers.
+    """
+    return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
 
 
 def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:

@@ -11,7 +11,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.system import once
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
-from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernel import Kernel, code_addresses
 from kinetree.engine.llvm.programs import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
@@ -125,8 +125,8 @@ class CompiledSteps:
         self._word("attempts")[list(rows)] = attempts
         rate, normal = self.kernels
         self._word("implicit")[list(rows)] = implicit
-        self._word("many")[:], self._word("one")[:] = rate.addresses
-        self._word("normal")[:] = 0 if normal is None else normal.addresses[1]
+        self._word("many")[:], self._word("one")[:] = code_addresses(rate)
+        self._word("normal")[:] = 0 if normal is None else code_addresses(normal)[1]
         if len(rows) == 1:
             self._call(rows)
         else:
