@@ -43,8 +43,9 @@ MAX_FINE_STEPS = 1000  # one after the other: forces jump back and forth
 STIFF = 4.0
 STIFF_STEPS, CALM_STEPS = 15, 6  # such steps make a motion stiff, if never so many others between
 # steps of a stiff motion after which dop853 is tried again, and steps of the try: if they are
-# shorter than those of radau before, the next phase is twice as long, and tries become rarer
-STIFF_PHASE, TRIED_STEPS = 100, 20
+# shorter than this share of those of radau, which cost twice as much, radau goes on for twice as
+# many steps, and tries become rarer
+STIFF_PHASE, TRIED_STEPS, WORTH = 25, 20, 0.5
 HINTED_STEPS = 300  # such steps of dop853, after which a run says that another method is quicker
 MAX_BY_ROW = 8  # rollouts: more are quicker side by side in NumPy where each step needs Python
 TIMES_AT_ONCE = 64  # at which functions of time are evaluated together

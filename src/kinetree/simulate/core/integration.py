@@ -61,6 +61,7 @@ from kinetree.simulate.tuning import (
     STIFF_PHASE,
     STIFF_STEPS,
     TRIED_STEPS,
+    WORTH,
 )
 
 Step = RungeKuttaStep | RadauStep
@@ -396,19 +397,20 @@ class Integration:
         calm = np.where(good, np.where(limited, 0, calm + 1), calm)
         seen = np.where(calm >= CALM_STEPS, 0, seen + limited)
         self.stiff_steps[rows], self.calm_steps[rows] = seen, calm
-        tried = (
-            good & (self.explicit_steps[rows] == TRIED_STEPS) & ~np.isnan(self.stiff_since[rows])
-        )
-        covered = self.t[rows] - self.changed[rows]
-        tried &= covered < TRIED_STEPS * self.stiff_length[rows]
+        again = rows[calm >= CALM_STEPS]  # a stiff phase after many calm steps is judged by itself
+        self.changed[again], self.explicit_steps[again] = self.t[again], 0
+        taken = self.explicit_steps[rows]
+        short = self.t[rows] - self.changed[rows] < taken * (WORTH * self.stiff_length[rows])
+        tried = good & (taken == TRIED_STEPS) & short
         limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
-        many = rows[(seen >= limit) | tried]
+        unknown = self.stiff_length[rows] == 0
+        many = rows[((seen >= limit) & (unknown | short)) | tried]
         new = many[np.isnan(self.stiff_since[many])]
         self.stiff_since[new] = self.t[new]
         if self.method == "auto":
-            short = self.explicit_steps[many] <= TRIED_STEPS
+            known = self.stiff_length[many] > 0
             self.changed[many] = self.t[many]
-            self.phase[many] = np.where(short, 2 * self.phase[many], STIFF_PHASE)
+            self.phase[many] = np.where(known, 2 * self.phase[many], STIFF_PHASE)
             self.stiff[many] = 1
             self.stiff_steps[many] = self.calm_steps[many] = self.implicit_steps[many] = 0
 

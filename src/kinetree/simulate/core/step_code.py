@@ -316,20 +316,22 @@ def stiffness(c: Code) -> None:
     seen = c.pick_whole(c.is_whole(calm, tuning.CALM_STEPS, "sge"), 0, seen)
     c.set_whole("calm_steps", calm)
     c.set_whole("stiff_steps", seen)
-    taken = c.raise_whole("explicit_steps", c.as_whole(good))
-    since, covered = c.get("stiff_since"), c.get("t") - c.get("changed")
-    tried = c.both(
-        good,
-        c.is_whole(taken, tuning.TRIED_STEPS),
-        c.compared("oeq", since, since),
-        covered < float(tuning.TRIED_STEPS) * c.get("stiff_length"),
-    )
-    many = c.either(c.is_whole(seen, c.word["stiff_steps"], "sge"), tried)
+    c.raise_whole("explicit_steps", c.as_whole(good))
+    with c.when(c.is_whole(calm, tuning.CALM_STEPS, "sge")):
+        c.set("changed", c.get("t"))
+        c.set_whole("explicit_steps", 0)
+    taken, since, length = c.whole("explicit_steps"), c.get("stiff_since"), c.get("stiff_length")
+    steps = Number(c, c.let(f"sitofp i64 {taken} to {DOUBLE}"))
+    short = c.get("t") - c.get("changed") < steps * (tuning.WORTH * length)
+    tried = c.both(good, c.is_whole(taken, tuning.TRIED_STEPS), short)
+    limited = c.is_whole(seen, c.word["stiff_steps"], "sge")
+    unknown = c.compared("oeq", length, 0.0)
+    many = c.either(c.both(limited, c.either(unknown, short)), tried)
     with c.when(c.both(many, c.compared("uno", since, since))):
         c.set("stiff_since", c.get("t"))
     with c.when(c.both(many, c.is_whole(c.word["auto"], 0, "ne"))):
-        short, doubled = c.is_whole(taken, tuning.TRIED_STEPS, "sle"), c.times(c.whole("phase"), 2)
-        c.set_whole("phase", c.pick_whole(short, doubled, tuning.STIFF_PHASE))
+        doubled = c.times(c.whole("phase"), 2)
+        c.set_whole("phase", c.pick_whole(unknown, tuning.STIFF_PHASE, doubled))
         for name in ("stiff_steps", "calm_steps", "implicit_steps"):
             c.set_whole(name, 0)
         change_method(c, 1)
