@@ -73,8 +73,8 @@ class Timing:
         return self.median / self.best
 
 
-def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: int = 1) -> dict[str, Timing]:
-    """Time of one run of each job, divided by `parts` (the states in a batch)."""
+def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> dict[str, Timing]:
+    """Time of one run of each job, divided by `parts`: the states in a batch, simulated seconds."""
     later = {label: job for label, job in jobs.items() if job.apart}
     if later and len(later) < len(jobs):
         first = {label: job for label, job in jobs.items() if not job.apart}

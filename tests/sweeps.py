@@ -35,8 +35,8 @@ def solve(rounds):
 
     def function(D, b, tolerance):
         start = np.array([1, 0, *(b / 2)])
-        found = repeated(sweep, rounds, start, np.array([*D.ravel(), *b, tolerance]))
-        return np.array([found[0], found[1], *(found[2:] * found[1])])
+        computed = repeated(sweep, rounds, start, np.array([*D.ravel(), *b, tolerance]))
+        return np.array([computed[0], computed[1], *(computed[2:] * computed[1])])
 
     return function
 
@@ -64,6 +64,32 @@ def two_loops(x, p):
 
 def two_graph() -> Graph:
     return optimise(trace(two_loops, [Port("x", (2,)), Port("p", (2,))], [("y", ()), ("s", ())]))
+
+
+def nested(x):
+    """A loop whose rounds have two loops, one of which needs no fixed numbers."""
+
+    def doubled(carried, _):
+        return np.array([10 - carried[1] * 2, carried[1] * 2])
+
+    def raised(carried, fixed):
+        return np.array([fixed[0] - carried[1], carried[1] * 1.5 + 0.1])
+
+    def both(carried, fixed):
+        y = repeated(raised, MANY, np.array([1, carried[1]]), carried[2:])[1]
+        z = repeated(doubled, 6, np.array([1, y]), np.array([]))[1]
+        return np.array([fixed[0] - z, z / 4, carried[2] + 0.5])
+
+    return repeated(both, np.int64(30), np.array([1, *x]), np.array([100 * x[1]]))
+
+
+def nested_graph() -> Graph:
+    return optimise(trace(nested, [Port("x", (2,))], [("y", ())]))
+
+
+def starts(count, dtype="float64"):
+    """Arguments of `nested`."""
+    return [np.random.default_rng(0).uniform(0.1, 2, (count, 2)).astype(dtype)]
 
 
 def problems(count, dtype="float64", seed=0):

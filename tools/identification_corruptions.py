@@ -4,6 +4,7 @@
     python tools/identification_corruptions.py --corruptions "clock*" wrong_gear --robots 3
     python tools/identification_corruptions.py --corruptions clean --robots 100  # coverage
     python tools/identification_corruptions.py --corruptions late_torques outliers --robots 10
+    python tools/identification_corruptions.py --corruptions delta mimic coupled_drive --robots 4
 
 `recording_twins` makes the recordings, without code of the identification. Every case is
 scored by the verdict and by the intervals that it leaves:
@@ -19,7 +20,9 @@ scored by the verdict and by the intervals that it leaves:
     refused         the recording or the identification ended in an error
 
 For clean recordings, and those with a disturbance that `identify` corrects, any verdict but
-"usable" is a false alarm, and the coverage is the share of intervals that contain the truth.
+"usable" is a false alarm, and the coverage is the share of intervals that contain the truth. Of a
+mechanism, base parameters are counted again by the rank of many states, and the robot found
+predicts the forces of the motors in another motion.
 """
 
 import argparse
@@ -34,12 +37,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from random_machines import PERIOD
+from random_mechanisms import Mechanism, motor_motion, rank
 from recording_twins import CORRUPTIONS, DISTURBANCES, Twin, record
 
 from kinetree.errors import KinetreeError, KinetreeWarning
-from kinetree.identify import Identification, identify, make_recording
+from kinetree.identify import Identification, find_base, identify, make_recording, unknowns
 from kinetree.model import Model
 
 CAUSES = {  # kind of the reason that names each corruption; recordings without one are usable
@@ -81,8 +87,10 @@ class Outcome:
     reasons: kind and joints of each. given, missed, withheld: counts of intervals. farthest:
     largest distance of the truth from an estimate whose interval is given, in standard errors.
     name: of that parameter. named: the reason names a joint that the cause concerns. error: of
-    joint forces of the consistent robot over those of the base parameters, worst joint. seconds: of
-    the processor.
+    joint forces of the consistent robot over those of the base parameters, worst joint. elsewhere:
+    error of the robot found in another motion of a mechanism over the noise, worst motor. rank:
+    number of base parameters less the rank of many states of a mechanism. seconds: of the
+    processor.
     """
 
     corruption: str
@@ -100,6 +108,8 @@ class Outcome:
     seconds: float
     score: str
     text: str
+    elsewhere: float = 0.0
+    rank: int = 0
 
     @property
     def alarm(self) -> bool:
@@ -153,7 +163,21 @@ def examine(case: Case) -> Outcome:
         seconds=spent,
         score=score,
         text=str(verdict),
+        **of_mechanism(found, twin),
     )
+
+
+def of_mechanism(found: Identification, twin: Twin) -> dict[str, Any]:
+    """`elsewhere` and `rank` of an outcome; nothing for other robots."""
+    x = twin.signals
+    if not isinstance(x.machine, Mechanism):
+        return {}
+    t = np.arange(0, PERIOD, 0.02)
+    motion = motor_motion(np.random.default_rng(len(x.t)), x.machine).at(t)
+    off = found.robot.inverse_dynamics(*x.machine.closed(t, motion))[:, x.machine.motors]
+    off = np.sqrt(((off - x.machine.forces(t, motion)) ** 2).mean(axis=0)) / x.noise
+    sought = unknowns(twin.described, "symmetric")
+    return {"elsewhere": float(off.max()), "rank": find_base(sought).r - rank(sought, x.machine)}
 
 
 def z_of(found: Identification) -> float:
@@ -240,9 +264,9 @@ def other_friction(found: Identification, true: Model) -> np.ndarray:
     for k, name in enumerate(sought.names):
         kind, _, joint = name.rstrip("]").partition("[")
         if kind.rstrip("+-") in ("viscous", "coulomb", "static", "size"):
-            bends = true.joint(joint).friction.stribeck is not None
+            bent = [x.name for x in true.joints if x.friction.stribeck is not None]
             law = laws.get(joint, "")
-            marks[k] |= law != "stribeck" if bends else law in OTHER_LAWS
+            marks[k] |= law != "stribeck" if joint in bent else law in OTHER_LAWS
     return marks
 
 
@@ -266,7 +290,7 @@ def counted(results: Iterable[Outcome], total: int) -> Iterator[Outcome]:
 def table(found: list[Outcome]) -> str:
     """One row a corruption, as Markdown, then the cases that are wrong."""
     head = ["corruption", "cases", *SCORES, "joint named", "not usable", "usable for", "coverage",
-            "worst robot", "withheld", "s"]  # fmt: skip
+            "worst robot", "withheld", "other motion", "s"]  # fmt: skip
     rows = [head, ["---"] * len(head)]
     for corruption in [x for x in KINDS if any(x == y.corruption for y in found)]:
         group = [x for x in found if x.corruption == corruption]
@@ -282,16 +306,19 @@ def table(found: list[Outcome]) -> str:
             f"{1 - missed / given:.3f}" if given else "",
             f"{min(shares):.3f}" if shares else "",
             f"{withheld} of {withheld + given}",
+            f"{max(x.elsewhere for x in group):.2f}" if group[0].elsewhere else "",
             f"{np.median([x.seconds for x in group]):.1f}",
         ])  # fmt: skip
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def wrong_cases(found: list[Outcome]) -> str:
-    """A line for each case that is wrong: silent, another cause, refused, or a false alarm."""
+    """A line for each case that is wrong: silent, another cause, refused, false alarm, base."""
     lines = []
     for x in sorted(found, key=lambda x: (x.corruption, x.seed)):
         false_alarm = x.corruption not in CAUSES and x.alarm
+        if x.rank:
+            lines.append(f"{x.corruption} seed {x.seed}: {x.rank:+d} base parameters")
         if x.score in SCORES[2:] or false_alarm:
             kinds = ", ".join(kind for kind, _ in x.reasons) or x.text[:200]
             lines.append(

@@ -46,7 +46,8 @@ class Machine:
     both links, since frames are parallel at q = 0. at: position of the joint in the parent, m.
     rotor: inertia of a rotor on the parent about the joint's axis, with its gear ratio; or zeros.
     viscous, coulomb, armature: of the joints. static, stribeck_speed: of Stribeck friction; None:
-    static friction is Coulomb friction.
+    static friction is Coulomb friction. coupled: angle of one more motor per joint angle; None:
+    there is none. motor: its inertia, viscous and Coulomb friction.
     """
 
     parent: list[int]
@@ -61,6 +62,8 @@ class Machine:
     armature: Array
     static: Array | None = None
     stribeck_speed: Array | None = None
+    coupled: Array | None = None
+    motor: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @property
     def n(self) -> int:
@@ -83,6 +86,8 @@ class Machine:
         R, w, dw, a, p = {}, {-1: zero}, {-1: zero}, {-1: zero - gravity}, {}
         spin: dict[int, Array] = {i: zero for i in range(-1, self.n)}  # moments of rotors
         tau = self.armature * ddq
+        if self.coupled is not None:
+            tau += np.outer(self.motor[0] * ddq @ self.coupled, self.coupled)
         for i, (j, z) in enumerate(zip(self.parent, self.axis, strict=True)):
             s, ds, dds = (x[:, i, None] for x in (q, dq, ddq))
             slide = self.slides[i]
@@ -122,7 +127,12 @@ class Machine:
         dry = self.coulomb
         if self.static is not None and self.stribeck_speed is not None:
             dry = dry + (self.static - dry) * np.exp(-((dq / self.stribeck_speed) ** 2))
-        return self.viscous * dq + dry * np.sign(dq)
+        found = self.viscous * dq + dry * np.sign(dq)
+        if self.coupled is not None:
+            rate = dq @ self.coupled
+            force = self.motor[1] * rate + self.motor[2] * np.sign(rate)
+            found += np.outer(force, self.coupled)
+        return found
 
     def robot(self, masses: Array | float = 1.0, drives: bool = True) -> kt.Robot:
         """The robot for kinetree, with masses and inertias times `masses`, (n,).
@@ -148,7 +158,12 @@ class Machine:
                 rotor=kt.Rotor(float(scale[i] * self.rotor[i]), float(self.ratio[i]))
                 if self.rotor[i] else None,
             )  # fmt: skip
-        return builder.build()
+        robot = builder.build()
+        if self.coupled is None:
+            return robot
+        ratios = {f"joint{i + 1}": float(self.coupled[i]) for i in np.flatnonzero(self.coupled)}
+        J, v, c = np.array(self.motor) * drives
+        return robot.with_motors({"coupled": kt.Motor(ratios, J, kt.Friction(v, c))})
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -1,17 +1,20 @@
 """Recordings of random robots whose truth is known, and the ways in which recordings go wrong.
 
 `record(seed, kind, seconds, rate)` draws a robot and a motion (`random_machines`), sensors and
-their noise, and applies a disturbance that `identify` corrects (DISTURBANCES; "clean": none) or one
-that it cannot correct (CORRUPTIONS). kinetree sees the robot as described, with masses wrong by up
-to 40 % and no friction, and the signals.
+their noise, and applies a disturbance that `identify` corrects (DISTURBANCES; "clean": none; the
+name of a family: a mechanism of `random_mechanisms` instead) or one that it cannot correct
+(CORRUPTIONS). kinetree sees the robot as described, with masses wrong by up to 40 % and no
+friction, and the signals.
 """
 
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from random_machines import Body, Machine, Motion, random_machine, rotation
+from random_mechanisms import FAMILIES, Mechanism, random_mechanism
 
 import kinetree as kt
 from kinetree.base.arrays import Array
@@ -35,7 +38,7 @@ class Signals:
     of the sensors in the recording.
     """
 
-    machine: Machine
+    machine: Any  # a Machine, or a Mechanism
     motion: Motion
     t: Array
     stamps: Array
@@ -46,7 +49,7 @@ class Signals:
     tau: Array
     noise: Array
     encoder: Array
-    truths: tuple[Machine, ...]
+    truths: tuple[Any, ...]
     ranges: bool = False
     joints: tuple[int, ...] = ()
     zero: Array | float = 0.0
@@ -71,10 +74,17 @@ def clean_signals(rng: np.random.Generator, seconds: float, rate: float) -> Sign
     q, dq, ddq = motion.at(t)
     friction = machine.friction(dq)
     tau = machine.rigid_forces(q, dq, ddq) + friction
+    noise, encoder = sensors(rng, machine, tau)
+    return Signals(machine, motion, t, t, q, dq, ddq, friction, tau, noise, encoder, (machine,))
+
+
+def sensors(
+    rng: np.random.Generator, machine: Machine | Mechanism, tau: Array
+) -> tuple[Array, Array]:
+    """Standard deviations of the noise of forces and of positions, (n,) each."""
     noise = rng.uniform(0.005, 0.02, machine.n) * np.sqrt((tau**2).mean(axis=0))
     turns = 2 * np.pi / 2.0 ** rng.integers(17, 21, machine.n)
-    encoder = np.where(machine.slides, 1e-6, turns)
-    return Signals(machine, motion, t, t, q, dq, ddq, friction, tau, noise, encoder, (machine,))
+    return noise, np.where(machine.slides, 1e-6, turns)
 
 
 Corruption = Callable[[Signals, np.random.Generator], Signals]
@@ -326,6 +336,34 @@ def torque_offsets(x: Signals, rng: np.random.Generator) -> Signals:
     return replace(x, offset=rng.uniform(-0.5, 0.5, x.machine.n) * size)
 
 
+def coupled_drive(x: Signals, rng: np.random.Generator) -> Signals:
+    """One more motor turns with the last two joints, with inertia and friction; it is described."""
+    last = [x.machine.n - 2, x.machine.n - 1]
+    ratios = np.zeros(x.machine.n)
+    ratios[last] = np.where(np.array(x.machine.slides)[last], 5.0, 1.0)  # rad/m of sliding joints
+    force = np.sqrt((x.tau[:, last[0]] ** 2).mean()) / ratios[last[0]]
+    units = (np.sqrt(((y @ ratios) ** 2).mean()) for y in (x.ddq, x.dq))
+    J, v, c = rng.uniform(0.05, 0.3, 3) * force
+    motor = J / next(units), v / next(units), c
+    machine = replace(x.machine, coupled=ratios, motor=motor)
+    return replace(at_times(replace(x, machine=machine), x.t), truths=(machine,))
+
+
+def mechanism(family: str) -> Corruption:
+    """Not that robot, but a mechanism of a family; its motors alone are measured."""
+
+    def instead(x: Signals, rng: np.random.Generator) -> Signals:
+        machine, motion = random_mechanism(rng, family)
+        tau = machine.forces(x.t, motion.at(x.t))
+        q, dq, ddq = motion.at(x.t)
+        noise, encoder = sensors(rng, machine, tau)
+        return Signals(
+            machine, motion, x.t, x.t, q, dq, ddq, 0 * tau, tau, noise, encoder, (machine,)
+        )
+
+    return instead
+
+
 DISTURBANCES: dict[str, Corruption] = {  # that `identify` corrects, or that change nothing
     "clean": lambda x, rng: x,
     "outliers": lambda x, rng: replace(x, wild=0.01),
@@ -333,6 +371,8 @@ DISTURBANCES: dict[str, Corruption] = {  # that `identify` corrects, or that cha
     "encoder_tone": lambda x, rng: replace(x, tone=2.0),
     "late_torques": late_torques,
     "stribeck_friction": stribeck_friction,
+    "coupled_drive": coupled_drive,
+    **{family: mechanism(family) for family in FAMILIES},
 }
 CORRUPTIONS: dict[str, Corruption] = {
     "clock_10_percent_slow": slow_clock(0.9),

@@ -13,7 +13,9 @@ QUESTIONS = (
     "threads",
     "simulation",
     "step",
+    "contact",
     "constrained",
+    "iftomm",
     "functions",
     "exported_c",
     "widths",
@@ -27,6 +29,11 @@ QUESTIONS = (
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
-OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
+# and examples/iftomm
+OWN_ROBOTS = {
+    "growth": ("snake", "chain", "tree", "legs"),
+    "contact": ("go1", "g1"),
+    "iftomm": ("a01_pendulum", "a02_four_bars", "a03_squeezer", "a04_bricard", "a05_governor"),
+}
 # questions whose peers need other versions: the ending of the environment's folder
 ENVIRONMENTS = {"optimal": "-solvers"}

@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
     from kinetree import (
         algorithms,
         constraints,
+        contacts,
         controllers,
         identify,
         motion,
@@ -73,6 +74,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "constraints",
+    "contacts",
     "controllers",
     "convert",
     "derivative",

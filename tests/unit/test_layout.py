@@ -39,6 +39,7 @@ ROOMS = (
     "files/loading",
     "identify",
     "optimal",
+    "contacts",
     "testing",
     "parallel",
     "views",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from kinetree.algorithms.constraints.mobility import Mobility, constrain, mobility
     from kinetree.algorithms.constraints.projection import project
+    from kinetree.algorithms.contacts.inverse import contact_inverse_dynamics
     from kinetree.algorithms.coriolis_matrix import (
         christoffel_symbols,
         coriolis_forces,
@@ -146,6 +147,7 @@ __all__ = [
     "constraint_errors",
     "constraint_impulse",
     "constraint_jacobian",
+    "contact_inverse_dynamics",
     "coriolis_forces",
     "coriolis_matrix",
     "difference",

@@ -22,7 +22,7 @@ from kinetree.algorithms.constraints.at_state import constraint_bias, constraint
 from kinetree.algorithms.constraints.dynamics import motor_matrix
 from kinetree.algorithms.constraints.projection import CUTOFF, Closed, close, textbook
 from kinetree.algorithms.constraints.row_space import least_squares, row_space
-from kinetree.algorithms.joints.configuration import integrate, neutral
+from kinetree.algorithms.joints.configuration import integrate
 from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.algorithms.parameters import GROUPS, LINK, Parameter, parameter_list
 from kinetree.algorithms.regressor import regressor
@@ -292,7 +292,8 @@ class _LivelyWalk:
     """Motions that the constraints of a robot allow, one after the other."""
 
     def __init__(self, model: Model) -> None:
-        self.q, self.evaluate = np.array(neutral(model), float), textbook(model)
+        self.q = np.array(constraints_of(model, "base_parameters").home, float)
+        self.evaluate = textbook(model)
 
     def __call__(
         self, model: Model, units: NaturalUnits, rng: np.random.Generator

@@ -103,7 +103,14 @@ CONSTRAINED = Index(
         "reduced_dynamics": "constraints.quantities",
     }
 )
-GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED)
+# of robots with contacts; c counts contacts
+TOUCHING = Index(
+    {
+        "contact_inverse_dynamics": "contacts.inverse",
+        "contact_points": "contacts.ground",
+    }
+)
+GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED, TOUCHING)
 DECLARED = Index({name: file for group in GROUPS for name, file in group.files.items()})
 # kernels whose method of Robot is written by hand, with further arguments
-NO_ATTRIBUTE = ("momentum_balance", "task_space")
+NO_ATTRIBUTE = ("contact_inverse_dynamics", "momentum_balance", "task_space")

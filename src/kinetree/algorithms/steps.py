@@ -8,7 +8,8 @@ Dry friction stops and holds joints (stiction.py). It brakes at most with `braki
 joint that stops is at rest at the end of the step.
 
 A robot with constraints moves by its constrained accelerations, and the end of each step is moved
-back onto the constraints (constraints/stepping.py).
+back onto the constraints (constraints/stepping.py). Contacts and dry friction of a robot that has
+contacts are solved together (contacts/step.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ from kinetree.algorithms.constraints.stepping import (
     closing,
     constrained_rate,
 )
+from kinetree.algorithms.contacts.points import Places, book_places
+from kinetree.algorithms.contacts.step import check_contact_method, contact_rate, straight_step
 from kinetree.algorithms.implicit import implicit_accelerations
 from kinetree.algorithms.joints.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.algorithms.joints.gains import Gains
@@ -79,6 +82,8 @@ def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
 
 def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
     """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
+    if space.model.contacts is not None:
+        return straight_step(space, h, x, k[0])
     n = space.model.n
     _, dq, _ = space.split(x)
     new = space.settle(dq, dq + k[0][n : 2 * n] * h)
@@ -157,7 +162,9 @@ def step(
     if method not in METHODS:
         raise InputError(f"method is {method!r}; choose one of {', '.join(METHODS)}.")
     check_step_drives(model)
+    check_contact_method(model, method)
     way, space, items = METHODS[method], StateSpace(model, dry=dry_dofs(model)), placed(model)
+    places = book_places(model)
     check_stepping(model)
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
@@ -171,6 +178,8 @@ def step(
         tree = book_tree(model, q, F_ext, F_tip)
         forces = drive_forces(model, dq, tau)
         slopes = drive_gains(model, dq, tau, gains) if way.implicit else None
+        if places:
+            return contact_step_rate(way, tree, places, items, (q, dq), forces, dt, slopes)[0]
         if items:
             return constrained_step_rate(way, tree, items, (q, dq), forces, dt, stop, slopes)[0]
         return step_rate(way, tree, dq, forces, dt, stop, slopes)[0]
@@ -261,3 +270,24 @@ def constrained_step_rate(
     if dry_dofs(tree.model):
         return dry_constrained_rate(tree, items, state, tau, stop)
     return constrained_rate(tree, items, *state, tau)
+
+
+def contact_step_rate(
+    method: Method,
+    tree: Tree,
+    places: Places,
+    items: Items,
+    state: State,
+    tau: Array,
+    h: Scalar,
+    gains: Gains | None = None,
+    T: Scalar | None = None,
+) -> tuple[Array, Array]:
+    """The same of a robot with contacts: all results of `contact_rate` by a method.
+
+    items: constraints, in the frames of the tree; T: time constant in which their errors decay.
+    """
+    implicit, positions = method.implicit, method.positions
+    return contact_rate(
+        tree, places, items, state, tau, h, gains, implicit=implicit, positions=positions, T=T
+    )

@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from kinetree import scalars
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import is_recording, piece
+from kinetree.errors import ShapeError
 
 NUMBERS = ("math", "mpmath")  # modules whose scalars are known to be above 0, or not
+Function = Callable[[Array, Array], Array]
 
 
 def repeated(
-    function: Callable[[Array, Array], Array], rounds: int, carried: Array, fixed: Array
+    function: Function, rounds: int, carried: Array, fixed: Array, *, solves: bool = False
 ) -> Array:
     """Return `carried` after at most so many rounds of carried = function(carried, fixed).
 
@@ -24,14 +28,38 @@ def repeated(
         rounds: how many there are at most.
         carried: shape (c,), its first number `open`.
         fixed: shape (f,), the same in every round.
+        solves: the loop finds the solution of equations on which the caller then takes a step of
+            Newton's method: derivatives are those of the step, with what the loop found constant.
+            A loop without such a step has none.
+
+    Example:
+        The square root of a, by Newton's method::
+
+            def newton(carried, fixed):
+                (_, x), (a,) = carried, fixed
+                y = (x + a / x) / 2
+                return np.array([where(abs(y - x) - 1e-12, 1, 0), y])
+
+            root = repeated(newton, 30, np.array([1, a]), np.array([a]))[1]
     """
     if is_recording():  # the loop is a piece of its own
-        return piece(partial(repeated, function, rounds))(carried, fixed)
+        return piece(partial(repeated, function, rounds, solves=solves))(carried, fixed)
     loop = getattr(scalars.home_of(*carried, *fixed), "repeated", None)
     if loop is not None:
-        return loop(function, rounds, carried, fixed)
+        return loop(function, rounds, carried, fixed, solves)
     for _ in range(rounds):
         if scalars.home(carried[0]).__name__ in NUMBERS and not carried[0] > 0:
             break
-        carried = scalars.where(carried[0], function(carried, fixed), carried)
+        carried = scalars.where(carried[0], next_round(function, carried, fixed), carried)
     return carried
+
+
+def next_round(function: Function, carried: Array, fixed: Array) -> Array:
+    """Return what a function makes of `carried`; raise ShapeError for another number of numbers."""
+    made = np.asarray(function(carried, fixed))
+    if made.shape != carried.shape or carried.ndim != 1:
+        raise ShapeError(
+            f"a repeated function was given {carried.shape} numbers to carry on and returned "
+            f"{made.shape}; expected one axis, as long as before."
+        )
+    return made

@@ -55,7 +55,8 @@ def excite(
     Every joint moves by a sum of sines that starts and ends at rest. A search improves the
     condition number of the equations of identification: the smaller, the better the motion shows
     the parameters. Let the robot follow the file, and record t, q and tau. Collisions are not
-    looked at: look at the motion with `kinetree view` first.
+    looked at: look at the motion with `kinetree view` first. Of a mechanism, the motors move so,
+    about its neutral position, and the other joints close its loops.
 
     For example:
 
@@ -87,7 +88,12 @@ def excite(
             rounds=rounds, seed=seed, watch=watch,
         )  # fmt: skip
     with waiting("checking the motion"):
-        report = loaded.check(found.motion)
+        tree, motion = loaded, found.motion
+        if model.constraints is not None:  # limits are those of joints: forces are the motors'
+            tree = loaded.unconstrained()
+            tau = loaded.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+            motion = motion.replace(tau=tau, model=tree.model)
+        report = tree.check(motion)
     Planned(
         loaded, found.motion, report, degrees,
         f"condition number {found.condition:.0f}, {round(found.before, -1):.0f} before the search",

@@ -38,6 +38,7 @@ ROBOT_FILES = (*URDF, *MJCF, *SDF)
 THE_TEXT = "the text"  # replaces the name of a file in messages
 FrictionOf = Literal["file", "none"]
 ConstraintsOf = Literal["file", "none"]
+ContactsOf = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 MOST_FILES = 5  # of a folder that are named in a message
@@ -67,7 +68,9 @@ def load(
     environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
+    contacts: ContactsOf = "none",
     model: str | None = None,
+    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
 
@@ -91,7 +94,14 @@ def load(
         constraints: "file" keeps closed loops and other constraints of the file (<equality> of
             MJCF, loops of SDF); "none" leaves them out, and all joints of the tree move
             independently.
+        contacts: "file" lets all collision shapes of the file touch its ground, or else the plane
+            z = 0, with the friction of the file, or else 1; "none" makes no contacts, which
+            `Robot.with_contacts` can add. Meshes, ellipsoids and pairs of links have no contacts:
+            `robot.report` names them, and a file is refused where they touch at its start.
         model: name of the model, for an SDF world with several.
+        transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
+            URDF: simple, differential and four-bar ones; see `kt.Motor`. "none" reads rotor
+            inertias of single joints alone.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
@@ -99,6 +109,8 @@ def load(
     """
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
+    _check_choice("transmissions", transmissions)
+    _check_choice("contacts", contacts)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
             "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
@@ -114,6 +126,12 @@ def load(
                     "--arg (in Python, arguments) out."
                 )
             _warn_of_files(path, strict)
+            if contacts == "file":
+                raise InputError(
+                    f"{robot.name} is a built-in robot without collision shapes; contacts='file' "
+                    "needs a file. Add points with robot.with_contacts([kt.contacts.ContactPoint("
+                    "'tip', 'tool')])."
+                )
             return _with_options(robot, floating, mimic, friction, constraints)
         described_robot = described(path)
         if described_robot is not None:
@@ -121,10 +139,13 @@ def load(
             arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    description = read(path, folders, mimic, arguments, floating, model, environment)
+    motors, start = transmissions == "file", contacts == "file"
+    description = read(path, folders, mimic, arguments, floating, model, environment, motors, start)
     is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
     description = _changed(description, floating and not is_sdf, friction, constraints)
-    return _reported(description, Path(path), folders, arguments, environment, strict)
+    return _reported(
+        description, Path(path), folders, arguments, environment, strict, contacts=contacts
+    )
 
 
 @typed
@@ -140,7 +161,9 @@ def load_string(
     environment: bool = False,
     friction: FrictionOf = "file",
     constraints: ConstraintsOf = "file",
+    contacts: ContactsOf = "none",
     model: str | None = None,
+    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
 
@@ -157,7 +180,8 @@ def load_string(
         arguments, environment: as in `load`.
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
-        model: as in `load`.
+        contacts: "file" makes contacts of the collision shapes of the file, as in `load`.
+        model, transmissions: as in `load`.
 
     Returns:
         The robot. In messages and in `robot.report` the text is called "the text", with line and
@@ -169,24 +193,30 @@ def load_string(
 
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
+    _check_choice("transmissions", transmissions)
+    _check_choice("contacts", contacts)
     content = _content(text)
     kind = _format(content, format)
     if kind != "sdf":
         _refuse_model(THE_TEXT, model)
     if kind != "xacro":
         refuse_arguments(THE_TEXT, arguments)
+    motors = transmissions == "file"
     if kind == "urdf":
-        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
+        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic, motors=motors)
     elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment, motors)
     elif kind == "mjcf":
-        description = read_mjcf(THE_TEXT, folders=folders, text=content)
+        start = contacts == "file"
+        description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
     else:
         description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
                                     floating=floating, model=model)  # fmt: skip
     description = _changed(description, floating and kind != "sdf", friction, constraints)
     source = Path(THE_TEXT)
-    return _reported(description, source, folders, arguments, environment, strict, content)
+    return _reported(
+        description, source, folders, arguments, environment, strict, content, contacts
+    )
 
 
 def _reported(
@@ -197,11 +227,16 @@ def _reported(
     environment: bool,
     strict: bool,
     text: str | None = None,
+    contacts: ContactsOf = "none",
 ) -> Robot:
     """The robot of a description, with its report, and one warning for all that is odd."""
     from kinetree.files.report import Report
 
     model = _built(description, str(source))
+    if contacts == "file":
+        from kinetree.algorithms.contacts.file_contacts import with_file_contacts
+
+        model = with_file_contacts(model, source, folders, text)
     report = Report.of(source, description, model, folders, arguments, text, environment)
     announce(model, str(source), strict)
     return Robot(model, report=report)
@@ -215,8 +250,10 @@ def read(
     floating: bool = False,
     model: str | None = None,
     environment: bool = False,
+    motors: bool = False,
+    start: bool = False,
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name; arguments as of `load`."""
+    """Read the records of a file, by the ending of its name; motors: transmissions="file"."""
     from kinetree.files.description.mjcf import read_mjcf
     from kinetree.files.description.sdf import read_sdf
     from kinetree.files.description.source import MissingFileError, path_text
@@ -239,10 +276,10 @@ def read(
             _refuse_model(place.name, model)
         if ending in URDF:
             return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
-                             environment=environment)  # fmt: skip
+                             environment=environment, motors=motors)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
-            return read_mjcf(path, folders=folders)
+            return read_mjcf(path, folders=folders, start=start)
         return read_sdf(path, folders=folders, mimic=mimic, floating=floating, model=model)
     expected = f"expected {', '.join(ROBOT_FILES)}"
     if ending in OTHER_ENDINGS:

@@ -15,6 +15,7 @@ from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
+from kinetree.model.contacts import Contacts
 from kinetree.model.friction import law_texts
 from kinetree.scalars import Scalar
 
@@ -122,6 +123,8 @@ class Report:
         yield f"  base {model.base_name!r}, tool {model.tool!r}"
         yield "  tau: rigid bodies in gravity"
         yield from (f"     + {text}" for text in self.effects)
+        if model.contacts is not None:
+            yield f"  contacts: {contact_words(model.contacts)}"
         if model.constraints is not None:
             yield "  constraints"
             for x in constraint_rows(model)[:MOST_JOINTS]:
@@ -158,6 +161,14 @@ class Report:
 def masses(model: Model) -> tuple[float, float]:
     """Total mass of everything in the robot's file, and moving mass, without a fixed base, kg."""
     return float(total_mass(model)), float(sum(model.m))
+
+
+def contact_words(contacts: Contacts) -> str:
+    """Number of contacts, the ground, and the range of friction, for a line of text."""
+    kinds = {"Plane": "a plane", "Boxes": "boxes on a plane", "HeightField": "a height field"}
+    friction = _span([float(x) for x in contacts.frictions])
+    ground = kinds[type(contacts.ground).__name__]
+    return f"{counted(len(contacts.points), 'point')} with {ground}, friction {friction}"
 
 
 def mass_words(model: Model, digits: int = 6) -> str:

@@ -41,7 +41,7 @@ def calibrated(blocks: Blocks, found: Fit, method: Method) -> Fit:
     Q, R = np.linalg.qr((W / length).reshape(-1, r))
     S = (Q @ np.linalg.inv(R).T).reshape(T, n, r)  # what an error at each row does to beta
     size = padded(max(found.breaks))
-    leverage = leverage_of(pieces(Q.reshape(T, n, r), found.breaks), np.eye(r), T, size)
+    leverage = leverage_of(pieces(Q.reshape(T, n, r), found.breaks), None, T, size)
     f, power = np.fft.rfftfreq(size), _power(S, found.breaks, size)
     true = np.tensordot(power, found.noise.density(f).T, 2)
     starts = np.arange(0, T, const.LUMP_ROWS)

@@ -118,6 +118,7 @@ REGRESSOR_BLOCK = 8192  # samples whose columns are computed together
 
 # Mechanisms
 FOLLOWED_STEP = 0.05  # of the motors from one closed position to the next, rad or lengths
+REACHED_STEP = 0.2  # the same where positions are reached on a straight way
 CLOSING_STEPS = 30  # of Newton's method; four are enough from a position nearby
 CLOSING_STEP = 1e-9  # rad or m: after a step this short, the error is its square
 DEAD_CENTRE = 1e-4  # of S_m: motors that move the mechanism by less than this do not determine it
@@ -144,6 +145,7 @@ TIME_CONSTANTS, DELAYS = np.geomspace(0.25, 2, 7), (0.0, 0.2, 0.4)
 DIRECTIONS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)])
 FIRST_STEP, LAST_STEP = 0.2, 0.005
 LEAST_CONSTANT = 0.5  # of a sample: interpolation of steps smooths as much
+SAME_CONSTANT = 0.01  # share by which a time constant may change without another fit
 SHARP_FREQUENCY = 0.1  # periods per sample up to which interpolation keeps 99 % of the power
 LAG_UNEVEN = 0.01  # relative difference of time steps from which no lag is sought
 
@@ -350,4 +352,5 @@ LOWEST_POWER = 1e-8  # of the largest power density: rounding is not drawn
 EXCITE_SAMPLES = 150  # of the motion at which its regressor is computed
 # share of the force limits that is used at these samples: peaks lie between them
 EXCITE_FORCE = 0.97
+EXCITE_ROOM = 0.3  # share of the centre's distance from singular positions that is kept
 SMALLEST_AMPLITUDE = 0.02  # share of the possible amplitude

@@ -3,7 +3,8 @@
 Random Fourier series that start and end at rest (`kinetree.motion.excitation`) span a linear space,
 joint by joint. Coefficients in that space are improved by random steps that grow after a success
 and shrink after a failure; positions, rates and joint forces stay within their limits throughout.
-If the force limits require it, all amplitudes are reduced first.
+If the force limits require it, all amplitudes are reduced first. Of a mechanism, the motors move by
+such series and the other joints close the loops, away from dead centres.
 """
 
 from collections.abc import Callable
@@ -11,15 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinetree.algorithms.constraints.dynamics import check_sufficient
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.base import find_base
+from kinetree.identify.loops import closed_motion, motor_dofs, motors_alone, reached
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
-from kinetree.model.bounds import bounds_of, limit_vector
-from kinetree.model.constrain import without_constraints
+from kinetree.model.bounds import bounds_of, limit_vector, positions
 from kinetree.model.force_limits import force_share
+from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
@@ -62,22 +65,36 @@ def excite(
     Args:
         robot: as described; its limits of position, speed and force bound the motion.
         duration, dt: whole time and step, s.
-        harmonics, periods, use, center: as in `kinetree.motion.excitation`.
-        acceleration: its limit, rad/s^2 or m/s^2, a number or (n,); None for no limit.
+        harmonics, periods, use, center: as in `kinetree.motion.excitation`. Of the center of a
+            mechanism, (nq,), the entries of motors count; None: its neutral position.
+        acceleration: its limit, rad/s^2 or m/s^2, a number or (n,), of a mechanism one for each
+            motor; None for no limit.
         rounds: steps of the search.
         friction, armature: unknowns of the drives; see `unknowns`.
         seed: of the search.
         watch: is called with the round and the best condition so far.
 
     Raises:
-        InputError: the drives cannot hold the robot where the motion starts.
+        InputError: the drives cannot hold the robot where the motion starts, or a mechanism cannot
+            move there.
     """
-    without_constraints(robot.model, "excite")
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; expected 1 at least.")
+    model, moved, start = robot.model, robot, np.zeros(0)
+    if model.constraints is not None:
+        check_sufficient(model, "excite")
+        moved, start = Robot(motors_alone(model)), robot.neutral()
+        coords = bounds_of(model).coords[motor_dofs(model)]
+        if center is not None:
+            center = joint_vector(center, model.nq, "center", model.coordinate_names)[coords]
+            closed = reached(robot, start, center[None], const.EXCITE_ROOM)
+            if closed is None:
+                raise _stuck(robot)
+            start = closed[0]
+        center = start[coords]
     fine = [
         excitation(
-            robot, duration, dt, harmonics=harmonics, periods=periods, use=use, center=center,
+            moved, duration, dt, harmonics=harmonics, periods=periods, use=use, center=center,
             seed=seed + k,
         )
         for k in range(2 * harmonics - 3)  # as many as the space has dimensions
@@ -90,11 +107,11 @@ def excite(
             f"expected {1 / fastest:.3g} s at most, or fewer harmonics."
         )
     # a sum of sines up to w exceeds its largest sample by 1 / cos(w h / 2) at most
-    space = _Space(fine, robot, use, acceleration, 1 / np.cos(fastest * spacing / 2))
+    space = _Space(fine, robot, moved, start, use, acceleration, 1 / np.cos(fastest * spacing / 2))
     sought = unknowns(robot, friction, armature)
     kept = list(find_base(sought).kept)
     rng = np.random.default_rng(seed)
-    best = np.zeros((len(fine), robot.n))
+    best = np.zeros((len(fine), moved.n))
     best[0] = 1
     space.shrink(best, const.EXCITE_FORCE)
     condition = before = _condition(sought, kept, space, best)
@@ -110,8 +127,10 @@ def excite(
             watch(k, condition)
     if space.shrink(best, 1.0):
         condition = _condition(sought, kept, space, best)
-    q, dq, ddq = space.motion(best, slice(None))
-    motion = fine[0].replace(q=q, dq=dq, ddq=ddq)
+    state = space.state(best, slice(None))
+    assert state is not None  # or amplitudes would have been reduced
+    q, dq, ddq = state
+    motion = fine[0].replace(q=q, dq=dq, ddq=ddq, model=model)
     return Excitation(motion, condition, before)
 
 
@@ -122,13 +141,19 @@ class _Space:
         self,
         motions: list[Trajectory],
         robot: Robot,
+        moved: Robot,
+        start: Array,
         use: float,
         acceleration: StateLike | None,
         between: float,
     ) -> None:
-        """between: the most by which a peak exceeds the largest sample, as a factor."""
-        self.robot, self.bounds, self.amplitude = robot, bounds_of(robot.model), 1.0
-        self.between = between
+        """Args are those of `excite`, and what follows from them.
+
+        moved: the robot, or the motors of a mechanism alone. start: a closed position of that.
+        between: the most by which a peak exceeds the largest sample, as a factor.
+        """
+        self.robot, self.bounds, self.amplitude = robot, bounds_of(moved.model), 1.0
+        self.start, self.between = start, between
         names = self.bounds.names
         most = np.inf
         if acceleration is not None:
@@ -143,6 +168,22 @@ class _Space:
         room = np.where(np.isfinite(room), use * room, np.abs(self.parts[0]).max(axis=(0, 1)))
         self.most = room, use * self.bounds.velocity, use * most
 
+    def state(self, c: Array, samples: slice) -> tuple[Array, Array, Array] | None:
+        """q, dq and ddq of all joints; None where a mechanism cannot be, or beyond its limits."""
+        model, motion = self.robot.model, self.motion(c, samples)
+        if model.constraints is None:
+            return motion
+        q = reached(self.robot, self.start, motion[0], const.EXCITE_ROOM)
+        if q is None:
+            return None
+        dq, ddq = np.zeros((2, len(q), model.n))
+        dq[:, motor_dofs(model)], ddq[:, motor_dofs(model)] = motion[1:]
+        q, dq, ddq = closed_motion(self.robot, np.zeros(len(q)), q, motion[0], dq, ddq)
+        bounds = bounds_of(model)
+        x = positions(bounds, q)
+        inside = (x >= bounds.lower) & (x <= bounds.upper) & (np.abs(dq) <= bounds.velocity)
+        return (q, dq, ddq) if inside.all() else None
+
     def motion(self, c: Array, samples: slice) -> tuple[Array, Array, Array]:
         """q, dq and ddq, (T, n), of coefficients c, (k, n), at some of the samples."""
         q, dq, ddq = (np.einsum("ktn,kn->tn", x, c) for x in self.parts)
@@ -152,12 +193,15 @@ class _Space:
         scale = self.amplitude * np.min(shares, axis=0)
         return self.center + scale * q[samples], scale * dq[samples], scale * ddq[samples]
 
-    def load(self, state: tuple[Array, Array, Array]) -> Array:
-        """Largest force of each joint, as a share of its limit, (n,)."""
-        tau = self.robot.inverse_dynamics(*state)
+    def load(self, state: tuple[Array, Array, Array] | None) -> Array:
+        """Largest force of each joint or motor, as a share of its limit, (n,)."""
+        if state is None:
+            return np.full(len(self.bounds.names), np.inf)
+        motors = motor_dofs(self.robot.model)
+        tau = self.robot.inverse_dynamics(*state)[:, motors]
         if all(self.bounds.curve(k) is None for k in range(len(self.bounds.names))):
             return np.abs(tau).max(axis=0) / self.bounds.effort
-        return force_share(tau, *self.bounds.forces(state[1])).max(axis=0)
+        return force_share(tau, *self.bounds.forces(state[1][:, motors])).max(axis=0)
 
     def shrink(self, c: Array, share: float) -> bool:
         """Reduce amplitudes until joints stay within a share of their force limits.
@@ -165,9 +209,11 @@ class _Space:
         Returns True if they were reduced.
         """
         before = self.amplitude
-        while np.any((load := self.load(self.motion(c, slice(None)))) > share):
+        while np.any((load := self.load(self.state(c, slice(None)))) > share):
             self.amplitude = 0.9 * self.amplitude
             if self.amplitude < const.SMALLEST_AMPLITUDE:
+                if np.isinf(load).any():
+                    raise _stuck(self.robot)
                 k = int(load.argmax())
                 limit = self.bounds.effort[k]
                 raise InputError(
@@ -178,11 +224,19 @@ class _Space:
         return self.amplitude < before
 
 
+def _stuck(robot: Robot) -> InputError:
+    return InputError(
+        f"{robot.name!r} cannot move about the center: its loops do not close there, a joint "
+        "without a motor is at its limit, or a dead centre is near. Give another center, closer to "
+        "robot.neutral()."
+    )
+
+
 def _condition(sought: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
     """Condition of the base regressor with unit columns; infinite beyond the limits of force."""
     samples = slice(None, None, max(1, space.parts[0].shape[1] // const.EXCITE_SAMPLES))
-    state = space.motion(c, samples)
-    if np.any(space.load(state) > const.EXCITE_FORCE):
+    state = space.state(c, samples)
+    if state is None or np.any(space.load(state) > const.EXCITE_FORCE):
         return np.inf
     W = sought.regressor(*state)[..., kept] / sought.natural.forces[:, None]
     W = W.reshape(-1, len(kept))

@@ -241,13 +241,15 @@ def settled_friction(robot: Robot, train: Recording, options: Options) -> Settle
     lagging = _settled(robot, plain, train, options)
     if options.lag is not None or not lagging.late > 0:
         return lagging
-    smooth, models = lagging, [plain, lagging.solved.sought]
+    smooth, models, constant = lagging, [plain, lagging.solved.sought], 0.0
     for _ in range(2):  # the second time with the friction that was chosen
         options.report("time constant of joint forces")
         constants = (find_time_constant(x, train, options.cutoff, lagging.late) for x in models)
-        constant = next((x for x in constants if x > 0), 0.0)
+        before, constant = constant, next((x for x in constants if x > 0), 0.0)
         if constant == 0:
             return lagging
+        if abs(constant - before) < const.SAME_CONSTANT * constant:
+            break
         smooth = _settled(robot, plain, without_lag(train, 0.0, constant), options)
         lag = smooth.lag or Lag(0.0, np.inf)
         smooth = replace(smooth, constant=constant, lag=replace(lag, constant=constant))

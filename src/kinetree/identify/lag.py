@@ -112,7 +112,7 @@ def _problem(sought: Unknowns, data: Recording, cutoff: float | None) -> _Proble
     known = rows_of(bands, data.tau - equations.y)[inner]
     own, _ = separable(W, sought.natural.forces, sought.scale[list(base.kept)])
     W, kept, y = W[..., own], [base.kept[k] for k in own], rows_of(bands, data.tau)[inner] - known
-    sigma = fit(W, y, "robust", forces=sought.natural.forces).sigma
+    sigma = fit(W, y, "robust", forces=sought.natural.forces, errors=False).sigma
     Q = np.linalg.qr((W / sigma[:, None]).reshape(-1, W.shape[-1]))[0]
     return _Problem(data, bands, inner, W, kept, known, most, sigma, Q)
 
@@ -142,7 +142,7 @@ def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
     grid = np.linspace(-most, most, const.LAG_GRID)
     # absolute errors: less than squares, for outliers
     value = float(grid[int(np.argmin([np.abs(problem.rest(x)).sum() for x in grid]))])
-    found = fit(problem.W, problem.y(value), "robust", forces=forces)
+    found = fit(problem.W, problem.y(value), "robust", forces=forces, errors=False)
     # forces that are predicted have a slope without noise
     force = sought.forces(data.q, data.dq, data.ddq, found.beta[:count], problem.kept)
     slope = (_moved(force, bands, 0.5) - _moved(force, bands, -0.5)) / data.dt
@@ -155,14 +155,15 @@ def _lag_of(problem: _Problem, sought: Unknowns) -> tuple[Lag, Array]:
         value = float(np.clip(value + step, -most, most))
         if abs(step) < const.LEAST_LAG * data.dt:
             break
-    error = np.inf
+    found = fit(columns, problem.y(value), "robust", forces=forces)
+    beta, error = found.beta, float(found.standard_error[-1])
     for _ in range(const.LAG_STEPS):
-        found = fit(columns, problem.y(value), "robust", forces=forces)
-        step, error = float(found.beta[-1]), float(found.standard_error[-1])
+        step = float(beta[-1])
         value = float(np.clip(value + step, -most, most))
         if abs(step) < const.LAG_SETTLED * error:
             break
-    z = (found.beta / found.standard_error)[count:-1]
+        beta = fit(columns, problem.y(value), "robust", forces=forces, errors=False).beta
+    z = (beta / found.standard_error)[count:-1]
     return Lag(value, error, const.LEAST_LAG * data.dt), z
 
 

@@ -67,19 +67,23 @@ def fit(
     *,
     breaks: Sequence[int] | None = None,
     forces: Array | float = 1.0,
+    errors: bool = True,
 ) -> Fit:
     """Least squares of y, (T, n), on W, (T, n, r).
 
     `breaks` are the lengths of stretches between which there are gaps; None: no gaps. `forces` are
-    units of the rows, (n,), which make moments and forces comparable.
+    units of the rows, (n,), which make moments and forces comparable. Without `errors` there is no
+    covariance, and the noise is white.
     """
     lengths = [len(W)] if breaks is None else list(breaks)
     return fit_blocks(
-        list(zip(pieces(W, lengths), pieces(y, lengths), strict=True)), method, forces
+        list(zip(pieces(W, lengths), pieces(y, lengths), strict=True)), method, forces, errors
     )
 
 
-def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | float = 1.0) -> Fit:
+def fit_blocks(
+    blocks: Blocks, method: Method = "weighted", forces: Array | float = 1.0, errors: bool = True
+) -> Fit:
     """Least squares of the rows of some blocks; see `fit`."""
     if method not in METHODS:
         raise InputError(f"method is {method!r}; expected one of {', '.join(METHODS)}.")
@@ -115,7 +119,9 @@ def fit_blocks(blocks: Blocks, method: Method = "weighted", forces: Array | floa
     elif method == "weighted":
         sigma = _noise(residual, y_size, r, method)
     w = row_weights(residual / sigma, method) / sigma**2
-    covariance, noise = _sandwich(scaled, residual / sigma, sigma, method, breaks)
+    covariance, noise = np.full((r, r), np.nan), Noise((np.zeros(0),) * n, np.eye(n))
+    if errors:
+        covariance, noise = _sandwich(scaled, residual / sigma, sigma, method, breaks)
     scale = 1 / lengths
     spread = sigma if method != "ordinary" else _noise(residual, y_size, r, method)
     return Fit(

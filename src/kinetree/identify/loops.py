@@ -98,12 +98,6 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
             "several degrees of freedom; name the joints with motors: "
             "robot.constrained({}, actuated=[...])."
         )
-    home = np.array(Robot(model).neutral(), float)
-    held: dict[str, Array] = {
-        x.name: home[list(x.coords)] if len(x.coords) > 1 else home[min(x.coords)]
-        for x in model.joints
-        if x.follows is None and not set(x.dofs) & set(motors)
-    }
     given = {
         what: _by_name(model, names, what, x)
         for what, x in zip(("q", "dq", "ddq", "tau"), columns[1:], strict=True)
@@ -123,7 +117,18 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
     whole = None
     if set(model.coordinate_names) <= set(given["q"]):
         whole = np.stack([given["q"][name] for name in model.coordinate_names], axis=1)
-    return Measured(lock(tree_of(model), held), (columns[0], *chosen), whole)
+    return Measured(motors_alone(model), (columns[0], *chosen), whole)
+
+
+def motors_alone(model: Model) -> Model:
+    """The tree of a mechanism with the joints without motors locked at the neutral position."""
+    home, motors = np.array(Robot(model).neutral(), float), motor_dofs(model)
+    held: dict[str, Array] = {
+        x.name: home[list(x.coords)] if len(x.coords) > 1 else home[min(x.coords)]
+        for x in model.joints
+        if x.follows is None and not set(x.dofs) & set(motors)
+    }
+    return lock(tree_of(model), held)
 
 
 def _by_name(model: Model, motors: list[str], what: str, x: Any) -> dict[str, Array]:
@@ -227,6 +232,40 @@ def followed(robot: Robot, t: Array, target: Array) -> Array:
         found.append(q)
     between = [np.interp(way[1:], knots, x) for x in np.array(found).T]
     return np.stack(between, axis=1)
+
+
+def reached(robot: Robot, start: Array, target: Array, least: float) -> Array | None:
+    """Closed positions with the motors at targets, (T, nq), each on a straight way from one.
+
+    Args:
+        robot: with constraints.
+        start: a closed position, (nq,).
+        target: positions of the motors, (T, k).
+        least: share of the start's distance from dead centres and singular positions that is kept.
+
+    Returns:
+        None if a target cannot be reached.
+    """
+    model, motors = robot.model, motor_dofs(robot.model)
+    units, begin = natural_units(model), start[bounds_of(model).coords[motors]]
+    way = (target - begin) / np.where(units.sliding[motors], units.length, 1.0)
+    count = int(np.ceil(np.abs(way).max(initial=0) / const.REACHED_STEP))
+    q, tolerance = start[None], constraints_of(model, "excite").tolerance
+    room = _distances(robot, q)
+    for share in np.linspace(0, 1, count + 1)[1:]:
+        q, Phi = _closed(robot, np.broadcast_to(q, (len(target), len(start))),
+                         begin + share * (target - begin))  # fmt: skip
+        if not (np.all(np.abs(Phi) <= tolerance) and np.all(_distances(robot, q) >= least * room)):
+            return None
+    return np.array(np.broadcast_to(q, (len(target), len(start))))
+
+
+def _distances(robot: Robot, q: Array) -> Array:
+    """Smallest singular values of J and of S_m, (T, 2): zero where positions are singular."""
+    inverse, S = _split(robot, q)
+    S_m = S[:, motor_dofs(robot.model)]
+    J = 1 / np.linalg.norm(inverse, 2, axis=(1, 2))
+    return np.stack([J, np.linalg.svd(S_m, compute_uv=False)[:, -1]], axis=1)
 
 
 def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:

@@ -152,18 +152,19 @@ def _autoregression(gamma: Array, most: int, T: int) -> Array:
     return best
 
 
-def leverage_of(rows: Iterable[Array], root: Array, T: int, size: int) -> Array:
+def leverage_of(rows: Iterable[Array], root: Array | None, T: int, size: int) -> Array:
     """Share of white noise that a fit removes at each frequency, (n, size / 2 + 1).
 
     Args:
         rows: weighted rows of the fit in stretches, each (k, n, r).
-        root: P, (r, r), with P P^T the inverse of the sum of products of the rows.
+        root: P, (r, r), with P P^T the inverse of the sum of products of the rows; None: the
+            identity.
         T: number of rows in all.
         size: length of the transforms.
     """
     found: Array | float = 0.0
     for X in rows:
-        spectrum = np.fft.rfft(X @ root, size, axis=0)
+        spectrum = np.fft.rfft(X if root is None else X @ root, size, axis=0)
         found = found + (np.abs(spectrum) ** 2).sum(axis=-1).T
     return np.asarray(found) / T
 

@@ -48,18 +48,20 @@ def check_joints(model: Model, data: Recording) -> None:
 def check_motion(model: Model, data: Recording) -> None:
     """Refuse recordings in which nothing moves, or no joint force ever changes."""
     check_joints(model, data)
-    if not np.any(np.ptp(data.tau, axis=0)):
-        raise InputError(
-            "tau never changes in the recording; expected the measured forces of all joints."
-        )
     units = natural_units(model)
     if (np.ptp(data.q, axis=0) / np.where(units.positions, units.length, 1)).max(
         initial=0
     ) < const.STILL_RANGE:
+        motors = [model.dof_names[k] for k in motor_dofs(model)]
+        joints = "all joints" if len(motors) == model.n else f"the motors {named(motors)}"
         raise SingularityError(
             f"no joint moves by more than {const.STILL_RANGE:g} rad or "
             f"{const.STILL_RANGE * units.length:.3g} m in the recording; expected a motion "
-            "of all joints. `kinetree.identify.excite` plans one."
+            f"of {joints}. `kinetree.identify.excite` plans one."
+        )
+    if not np.any(np.ptp(data.tau, axis=0)):
+        raise InputError(
+            "tau never changes in the recording; expected the measured forces of all joints."
         )
 
 

@@ -17,6 +17,7 @@ from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
 from kinetree.identify.findings import Finding, named, names_at
 from kinetree.identify.least_squares import Fit, Method, fit
+from kinetree.identify.loops import check_closed
 from kinetree.identify.notes import check_joints
 from kinetree.identify.physical import (
     coordinates,
@@ -29,7 +30,6 @@ from kinetree.identify.physical import (
 )
 from kinetree.identify.recording import Recording
 from kinetree.model import WORLD
-from kinetree.model.constrain import without_constraints
 from kinetree.robot import Robot
 
 
@@ -105,7 +105,7 @@ def identify_payload(
     """
     model = robot.model
     check_joints(model, data)
-    without_constraints(model, "identify_payload")
+    check_closed(robot, data.t, data.q)
     place = model.frame(frame)
     if place.link == WORLD:
         raise InputError(

@@ -127,19 +127,22 @@ def _least(W: Array, y: Array, w: Array) -> Array:
     """Weighted least squares; columns of zeros get 0, and dependent ones the smallest values."""
     root = np.sqrt(w)
     X, z = (W * root[..., None]).reshape(-1, W.shape[-1]), (y * root).ravel()
-    beta = _normal(X, z)
-    return beta + _normal(X, z - X @ beta)
+    return _fitted(X, z)
 
 
-def _normal(X: Array, z: Array) -> Array:
-    """Least squares of z, (k, ...), on X, (k, r), by normal equations."""
+def _fitted(X: Array, z: Array) -> Array:
+    """Least squares of z, (k, ...), on X, (k, r), by normal equations.
+
+    They are solved a second time for the digits that they lose.
+    """
     G = X.T @ X
     length = np.sqrt(np.diag(G))
     length = np.where(length > 0, length, 1)
     G /= np.outer(length, length)
     G += np.diag(np.where(np.diag(G) > 0, const.SHAPE_RIDGE, 1))
     scale = length.reshape(-1, *[1] * (z.ndim - 1))
-    return np.linalg.solve(G, X.T @ z / scale) / scale
+    beta = np.linalg.solve(G, X.T @ z / scale) / scale
+    return beta + np.linalg.solve(G, X.T @ (z - X @ beta) / scale) / scale
 
 
 def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
@@ -243,8 +246,7 @@ def _stepped(point: Point, kept: list[int], D: Array, damping: float) -> tuple[P
     length = np.linalg.norm(E, axis=0)
     length = np.where(length > 0, length, 1)
     E = E / length
-    for _ in range(2):  # a second time for the digits that normal equations lose
-        E = E - X @ _normal(X, E)
+    E = E - X @ _fitted(X, E)
     S, g = E.T @ E, E.T @ z
     S[np.diag_indices(len(S))] += const.SHAPE_RIDGE
     errors = np.sqrt(np.diag(np.linalg.inv(S)) * point.cost / max(z.size - len(X.T), 1))

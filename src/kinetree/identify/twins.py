@@ -135,9 +135,10 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     e, parts = beside[:, 0], [slice(a - r, b - r) for a, b in pairwise(ends)]
     errors = [1 / np.sqrt(max(float((beside[:, x.start] ** 2).sum()), 1e-300)) for x in parts]
     bases = [orthonormal(beside[:, x][:, seen[x]]) for x in parts]
-    every = orthonormal(np.concatenate(bases, axis=1))
-    left = e - every @ (every.T @ e)
-    variance = float(left @ left) / max(len(e) - Q.shape[1] - every.shape[1], 1)
+    R = np.linalg.qr(np.concatenate([*bases, e[:, None]], axis=1), mode="r")
+    U, values, _ = np.linalg.svd(R[:, :-1], full_matrices=False)
+    along = U[:, values > const.DEPENDENT_COLUMN * values.max(initial=0)].T @ R[:, -1]
+    variance = float(e @ e - along @ along) / max(len(e) - Q.shape[1] - len(along), 1)
     scaled = e / np.sqrt(max(variance, 1e-300))
     n = rows.y.shape[1]
     squares = [_evidence(U, scaled, n) for U in bases]
@@ -211,7 +212,7 @@ def _whitened(rows: Rows, columns: Sequence[Array]) -> Array:
     )
     size = padded(max(len(x) for x in pieces(u, rows.breaks)))
     stretches = pieces(Q.reshape(count, n, -1), rows.breaks)
-    noise = fit_noise(u, rows.breaks, leverage_of(stretches, np.eye(Q.shape[1]), count, size))
+    noise = fit_noise(u, rows.breaks, leverage_of(stretches, None, count, size))
     spread = noise.innovations + const.DEPENDENT_COLUMN * np.diag(
         np.diag(noise.innovations) + 1e-300
     )

@@ -324,7 +324,8 @@ def _unphysical(result: Identification) -> Iterator[Finding]:
         yield Finding(
             "unphysical", joints,
             f"no physically possible robot explains {named(joints)}: its errors are up to "
-            f"{ratio:.3g} times those of the base parameters",
+            f"{ratio:.3g} times those of the base parameters, which "
+            "`predict(data, physical=False)` uses",
         )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from kinetree.files.description.records import (
 )
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.actuators import build_actuators
+from kinetree.model.contacts import moving_contacts
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
@@ -82,10 +83,10 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     joints = build_joints(parts.joints)
     records = _moving("spring", description.springs, description, parts, frames)
     springs = build_springs(records, joints, frames)
-    actuators = build_actuators(
-        _moving("actuator", description.actuators, description, parts, frames), joints
-    )
-    parts.notes += unused_limits(parts.joints)
+    acting = _moving("actuator", description.actuators, description, parts, frames)
+    actuators = build_actuators(acting, joints, frames)
+    contacts, idle = moving_contacts(description.contacts, frames, description.name)
+    parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
         name=description.name,
@@ -112,6 +113,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         motors=build_motors(
             _moving("motor", description.motors, description, parts, frames), joints
         ),
+        contacts=contacts,
+        collisions=description.collisions,
         notes=(*description.notes, *parts.notes),
         warnings=(*description.warnings, *parts.warnings, *_left_out(description)),
     )
@@ -178,7 +181,7 @@ def _moving(
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
     moving: dict[str, Record] = {}
     for name, record in records.items():
-        points = record.points if isinstance(record, Spring) else None
+        points = None if isinstance(record, Motor) else record.points
         if points is not None:
             links = {frames[point[0]].link for point in points if point[0] in frames}
             if len(links) == 1:

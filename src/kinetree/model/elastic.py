@@ -12,7 +12,7 @@ first joint keeps its name, its drive and its limits, so that a force for it is 
 motor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from kinetree.base.arrays import known, scalar
 from kinetree.base.options import name as read_name
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.files.description.records import (
     JointDescription,
     Limits,
@@ -170,3 +170,30 @@ def _number(value: Scalar, name: str, *, zero: bool) -> Scalar:
     if number is not None and not (number >= 0 if zero else number > 0):
         raise InputError(f"{name} is {checked}; expected {'0 or more' if zero else 'above 0'}.")
     return checked
+
+
+def motor_rows(model: Model, actuated: Sequence[str] | None) -> tuple[int, ...]:
+    """Degrees of freedom with a motor.
+
+    Args:
+        model: the robot.
+        actuated: their names; None: all but free joints and deflections, or those of
+            `robot.constrained(actuated=...)`.
+    """
+    names, held = model.dof_names, model.constraints
+    if actuated is None:
+        free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
+        motors = {name + DEFLECTION for name in names}
+        rows = range(model.n) if held is None else held.actuated
+        return tuple(k for k in rows if k not in free and names[k] not in motors)
+    chosen = [] if isinstance(actuated, str) else list(actuated)
+    twice = [name for k, name in enumerate(chosen) if name in chosen[:k]]
+    wrong = [f"{name!r:.60}" for name in chosen if name not in names]
+    wrong += [f"{name!r} twice" for name in twice if name in names]
+    if wrong or not chosen:
+        problem = f"has {wrong[0]}" if wrong else f"is {actuated!r:.60}"
+        raise InputError(
+            f"actuated {problem}; expected different degrees of freedom of {model.name!r}, "
+            f"at least one of {', '.join(names)}."
+        )
+    return tuple(names.index(name) for name in chosen)

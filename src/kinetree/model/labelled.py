@@ -110,6 +110,8 @@ def letter_axis(model: Model, letter: str) -> Axis | None:
         return Axis(DIRECTIONS[letter], "axis")
     if letter in ("m", "d"):
         return _constrained_axis(model, letter)
+    if letter == "c" and model.contacts is not None:
+        return Axis(model.contacts.names, "contact", model.name)
     named = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}
     make_axis = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
     return None if make_axis is None else make_axis(model)

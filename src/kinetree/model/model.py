@@ -19,6 +19,7 @@ from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import Motor, Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
+from kinetree.model.contacts import Collisions, Contacts, check_places, numbers_in
 from kinetree.model.friction import (
     JointFriction,
     converted_friction,
@@ -97,6 +98,8 @@ class Model:
         motors: motors that turn with several joints, with inertia and friction.
         actuators: forces at joints that follow controls; they act where controls are given.
         constraints: closed loops and other constraints, from `Robot.constrained`; None: a tree.
+        contacts: points that may touch the ground, from `Robot.with_contacts`; None: no contacts.
+        collisions: shapes of a file that contacts can be made of; other results ignore them.
         notes: parts of a file that are read differently from what one may expect.
         warnings: parts of a file that the dynamics cannot honour.
     """
@@ -119,6 +122,8 @@ class Model:
     motors: tuple[GearedMotor, ...] = ()
     actuators: tuple[JointActuator, ...] = ()
     constraints: Constraints | None = None
+    contacts: Contacts | None = None
+    collisions: Collisions = Collisions()
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -128,6 +133,8 @@ class Model:
         m, com, I_com = self.base
         object.__setattr__(self, "base", (m, frozen(com), frozen(I_com)))
         object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        if self.contacts is not None:
+            check_places(self.contacts, self.frames, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "frames": dict(self.frames)}  # a read-only view has no pickle
@@ -418,7 +425,7 @@ class Model:
         Args:
             actuators: by name, {"servo": Actuator.position("knee", kp=100, kd=5)}.
         """
-        changed = changed_actuators(self.actuators, actuators, self.joints)
+        changed = changed_actuators(self.actuators, actuators, self.joints, self.frames)
         return self.replace(actuators=changed)
 
     def with_motors(self, motors: Mapping[str, Motor | None]) -> "Model":
@@ -481,6 +488,7 @@ class Model:
                 for x in self.rotors
             ),
             springs=tuple(x.astype(scalar) for x in self.springs),
+            actuators=tuple(x.astype(scalar) for x in self.actuators),
             motors=tuple(
                 dataclasses.replace(
                     x,
@@ -491,6 +499,7 @@ class Model:
                 for x in self.motors
             ),
             constraints=None if self.constraints is None else self.constraints.astype(scalar),
+            contacts=None if self.contacts is None else self.contacts.astype(scalar),
         )
 
     def replace(self, **changes: Any) -> "Model":
@@ -560,12 +569,18 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         levels = spring.stiffness, spring.rest, spring.damping, spring.play
         numbers = *levels, *spring.arms, *points
         yield f"spring {spring.name!r}", numbers
+    for actuator in model.actuators:
+        if actuator.points:
+            numbers = tuple(number for point in actuator.points for number in point.at)
+            yield f"actuator {actuator.name!r}", numbers
     for motor in model.motors:
         numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)
         yield f"motor {motor.name!r}", numbers
     yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
     if model.constraints is not None:
         yield from model.constraints.numbers()
+    if model.contacts is not None:
+        yield "contacts", numbers_in(model.contacts)
 
 
 def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, known_number, scalar
 from kinetree.base.options import numbers
+from kinetree.base.tables import counted
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.records import Motor
 from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction
@@ -127,8 +128,9 @@ def forces_of_motors(motors: Sequence[GearedMotor], tau: ArrayLike, names: Seque
     driven = ", ".join(names[d] for d in dofs) or "no joint"
     if N.shape[0] != N.shape[1]:
         raise ModelError(
-            f"{len(motors)} motors drive {len(dofs)} joints ({driven}), so tau does not decide "
-            "their forces; expected as many motors as joints. with_motors adds or removes some."
+            f"{counted(len(motors), 'motor')} for {counted(len(dofs), 'joint')} ({driven}): tau "
+            "does not decide their forces; expected as many motors as joints. with_motors adds or "
+            "removes some."
         )
     if (row := dependent_row(N)) is not None:
         raise ModelError(

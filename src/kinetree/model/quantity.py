@@ -52,6 +52,7 @@ ARGUMENTS = {
         "wrenches (moment, force) from the world onto the links, each in its link's frame", "l 6",
         "N m and N", "; `robot.wrenches` makes them. None: no wrench",
     ),
+    "touching": Argument("1 for each contact that touches, 0 for the others", "c", "dimensionless"),
     "dt": Argument("length of the step", "", "s"),
     "controls": Argument("controls of the actuators", "u", "in their order"),
     "activation": Argument("activations of the actuators that have one", "a", "in their order"),
@@ -70,6 +71,9 @@ ARGUMENTS = {
     "springs": Argument(
         "stiffness and rest position of each spring", "s 2", "N m/rad or N/m, and rad or m"
     ),
+    "contact_friction": Argument("coefficient of friction of each contact", "c", "dimensionless"),
+    "restitution": Argument("restitution of each contact, 0 to 1", "c", "dimensionless"),
+    "ground": Argument("numbers of the ground in the order of its record", "g", "m, rad or 1"),
 }  # fmt: skip
 
 

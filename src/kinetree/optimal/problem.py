@@ -21,9 +21,9 @@ from kinetree.base.tables import counted
 from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.model.elastic import motor_rows
 from kinetree.model.units import units
 from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
@@ -41,7 +41,6 @@ from kinetree.optimal.starts import (
     first_noise,
     forces_of_controls,
     holding,
-    is_deflection,
     start_memory,
 )
 from kinetree.robot import Robot
@@ -132,29 +131,12 @@ class Problem:
     @property
     def motors(self) -> tuple[int, ...]:
         """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
-        model, names = self.model, self.model.dof_names
+        model = self.model
         if self.controls:
             if self.actuated is not None:
                 raise InputError("actuated names motors, but controls are planned; leave one out.")
             return tuple(range(len(model.actuators)))
-        if self.actuated is None:
-            free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
-            free |= {k for k, name in enumerate(names) if is_deflection(model, name)}
-            held = model.constraints
-            return tuple(
-                k for k in (range(model.n) if held is None else held.actuated) if k not in free
-            )
-        chosen = [] if isinstance(self.actuated, str) else list(self.actuated)
-        twice = [name for k, name in enumerate(chosen) if name in chosen[:k]]
-        wrong = [f"{name!r:.60}" for name in chosen if name not in names]
-        wrong += [f"{name!r} twice" for name in twice if name in names]
-        if wrong or not chosen:
-            problem = f"has {wrong[0]}" if wrong else f"is {self.actuated!r:.60}"
-            raise InputError(
-                f"actuated {problem}; expected different degrees of freedom of {model.name!r}, "
-                f"at least one of {', '.join(names)}."
-            )
-        return tuple(names.index(name) for name in chosen)
+        return motor_rows(model, self.actuated)
 
     @property
     def transcription(self) -> Transcription:

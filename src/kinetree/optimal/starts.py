@@ -14,7 +14,6 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
-from kinetree.model.elastic import DEFLECTION
 from kinetree.optimal.forward import compiled
 from kinetree.optimal.residuals import checked
 from kinetree.optimal.sampling import inverse
@@ -37,12 +36,6 @@ def check_robot(model: Model, controls: bool) -> None:
             "expected friction that is smooth: robot.with_friction({joint: friction}) with "
             "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
         )
-
-
-def is_deflection(model: Model, name: str) -> bool:
-    """Return True for the deflection of an elastic joint, which has a spring and no motor."""
-    motor = name.removesuffix(DEFLECTION)
-    return motor != name and motor in model.dof_names
 
 
 def control_ranges(this: Transcription) -> tuple[Array, Array]:

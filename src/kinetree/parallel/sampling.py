@@ -21,7 +21,7 @@ from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.free import check_free, free_ports, free_values
+from kinetree.engine.kernels.free import OF_CONTACTS, check_free, free_ports, free_values, owners
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Joint, Model
@@ -34,12 +34,13 @@ POSITIONS, RATES = ("q", "q0"), ("dq", "dq0", "ddq", "tau")
 POSITIVE_DEVIATIONS = 5  # standard deviations from the mean within which masses must stay positive
 REACH_M = 1.0  # largest distance of free and planar joints from the origin along each axis
 AXES = ("x", "y", "z")
-PARTS = {  # columns of the data of one link, or of one spring
+PARTS = {  # columns of the data of one link, spring or contact
     "mass": ("",),
     "com": AXES,
     "inertia": tuple(a + b for a in AXES for b in AXES),
     "friction": ("viscous+", "viscous-", "coulomb+", "coulomb-"),
     "springs": ("stiffness", "rest"),
+    **dict.fromkeys(OF_CONTACTS, ("",)),
     "F_ext": ("nx", "ny", "nz", "fx", "fy", "fz"),
 }
 
@@ -169,8 +170,7 @@ def argument_columns(model: Model, name: str) -> list[str]:
     if name == "gravity":
         return [f"gravity:{x}" for x in AXES]
     parts = [f".{x}" if x else "" for x in PARTS[name]]
-    owners = [x.name for x in model.springs] if name == "springs" else model.link_names
-    return [f"{name}{part}:{owner}" for owner in owners for part in parts]
+    return [f"{name}{part}:{owner}" for owner in owners(model, name) for part in parts]
 
 
 class Arguments:

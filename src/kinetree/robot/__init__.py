@@ -56,6 +56,7 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
         constraint_margin, constraint_errors, constraint_jacobian, constraint_bias,
         constrained_forward_dynamics, constrained_inverse_dynamics, constraint_impulse,
         reduced_dynamics.
+    Contacts: with_contacts, on_ground, contact_inverse_dynamics.
     Text: to_urdf, to_mjcf.
 
     Args:

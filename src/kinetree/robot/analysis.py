@@ -21,6 +21,7 @@ from kinetree.robot.kernels import AnyAxes
 
 if TYPE_CHECKING:
     from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
+    from kinetree.algorithms.contacts.inverse import GroundForces
     from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.explain import Explanation
 
@@ -100,6 +101,49 @@ class Analysis(RobotCore):
 
         return task_space_derivatives(
             self.model, q, dq, frame=frame, expressed=expressed, rows=rows
+        )
+
+    @documented_batch
+    def contact_inverse_dynamics(
+        self,
+        q: StateLike,
+        dq: StateLike,
+        ddq: StateLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        contacts: Sequence[str] | ArrayLike | None = None,
+        actuated: Sequence[str] | None = None,
+        effort: float = 0,
+    ) -> GroundForces:
+        """Joint forces and contact forces of a motion, within the friction cones.
+
+        tau + J^T f = M ddq + h - residual, with tau = 0 in rows without a motor. First the residual
+        is made smallest, weighted by the inverse of the block of M of these rows; then
+        |f|^2 + effort |tau|^2. A motion that is not feasible has a residual, and `excess` names the
+        contacts and by how much; for one state a warning does. Leading axes are states.
+
+        Args:
+            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
+                wrench.
+            contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c),
+                dimensionless; None: all of the robot.
+            actuated: names of the degrees of freedom with a motor; None: those that actuators move,
+                or without actuators all but free joints.
+            effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
+
+        Returns:
+            A record with tau (..., n), forces (..., c, 3) in {s}, residual, shortfall, excess
+            (..., c), optimality and `feasible`.
+
+        Example:
+            >>> robot = kt.contacts.monoped()
+            >>> robot.contact_inverse_dynamics(robot.neutral(), [0] * 5, [0] * 5).forces.round(3)
+            array([[ 0.  ,  0.  , 58.86]])
+        """
+        from kinetree.engine.kernels.contacts import contact_inverse_dynamics
+
+        return contact_inverse_dynamics(
+            self.model, q, dq, ddq, F_ext, contacts=contacts, actuated=actuated, effort=effort
         )
 
     @documented

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.files.description import Actuator, Drive, Friction, Motor, Spring
 from kinetree.model import Model, build_model, model_of
+from kinetree.model.contacts import (
+    DEFAULT_FRICTION,
+    Contact,
+    Contacts,
+    Ground,
+    Plane,
+    chosen_contacts,
+)
 from kinetree.model.documented import documented, documented_like
 from kinetree.model.motors import forces_of_motors
 from kinetree.robot.core import RobotCore
@@ -249,6 +258,70 @@ class Construction(RobotCore):
             ('elbow',)
         """
         return type(self)(self.model.with_actuators(actuators))
+
+    def with_contacts(
+        self,
+        feet: Sequence[str | Contact] | None,
+        ground: Ground | None = None,
+        *,
+        friction: Scalar | None = None,
+        restitution: Scalar = 0,
+        compliance: Scalar | None = None,
+    ) -> Self:
+        """The same robot with points that may touch the ground, in place of those it had.
+
+        `step` and `simulate` then have contacts: no penetration, Coulomb friction and impacts.
+        Links do not touch each other, and meshes have no contacts.
+
+        Args:
+            feet: names of links, whose collision shapes count, or of collision shapes: spheres,
+                boxes (their corners), capsules and cylinders (their rims); or records
+                `kt.contacts.ContactPoint` and `ContactRim`. None: no contacts.
+            ground: `Plane`, `Boxes` or `HeightField` of `kt.contacts`; None: that of the robot's
+                file, or the plane z = 0.
+            friction: coefficient of friction of all feet that are no records; None: that of the
+                robot's file, and 1 for shapes without.
+            restitution: share of the normal velocity that an impact returns, 0 to 1,
+                dimensionless.
+            compliance: depth of a contact for a unit of normal force, m/N; None: rigid contacts.
+
+        Example:
+            >>> tip = kt.contacts.ContactPoint("tip", "tool", radius=0.02)
+            >>> arm = kt.robots.panda().with_contacts([tip], friction=0.6)
+            >>> arm.model.contacts.names
+            ('tip',)
+        """
+        model = self.model
+        if feet is None:
+            return self._with_model(model.replace(contacts=None))
+        points = chosen_contacts(model.collisions, feet, model.frames, friction)
+        contacts = Contacts(
+            points,
+            ground or model.collisions.ground or Plane(),
+            DEFAULT_FRICTION if friction is None else friction,
+            restitution,
+            compliance,
+        )
+        return self._with_model(model.replace(contacts=contacts))
+
+    def _with_model(self, model: Model) -> Self:
+        """The robot with another model, and the report of the same file."""
+        report = None if self.report is None else replace(self.report, model=model)
+        return type(self)(model, report)
+
+    def on_ground(self, q: StateLike, gap: float = 0.0) -> Array:
+        """The position with the free base moved along z until the lowest contact touches.
+
+        Args:
+            q: joint positions, shape (nq,), rad or m.
+            gap: gap that the lowest contact shall have, m.
+
+        Returns:
+            q: shape (nq,), rad or m.
+        """
+        from kinetree.algorithms.contacts.start import on_ground
+
+        return on_ground(self.model, q, gap)
 
     def with_elastic_joint(
         self,

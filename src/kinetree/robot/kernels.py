@@ -58,7 +58,9 @@ class Kernels(RobotCore):
                 argument.
             free: robot data that become further arguments: some of "mass" (..., l), kg; "com" (...,
                 l, 3), m; "inertia" (..., l, 3, 3), kg m^2; "gravity" (..., 3), m/s^2; "friction"
-                (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring.
+                (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring;
+                "contact_friction" and "restitution" (..., c) of each contact; "ground" (..., g),
+                the numbers of its record in their order (a plane: normal, point).
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
             wait: whether to wait for the machine code of a large kernel, which is compiled in the
                 background while slower code gives the same results.

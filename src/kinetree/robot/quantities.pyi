@@ -433,6 +433,18 @@ class ReducedDynamicsKernel(Kernel):
     @overload
     def __call__(self, q: ArrayLike, dq: ArrayLike, *, out: tuple[Array, Array, Array] | None = None, **options: Unpack[UfuncOptions]) -> tuple[Array, Array, Array]: ...
 
+class ContactPointsKernel(Kernel):
+    @overload
+    def __call__(self, q: Tensor, *, out: tuple[Tensor, Tensor, Tensor] | None = None, **options: Unpack[UfuncOptions]) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(self, q: Named) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]: ...
+    @overload
+    def __call__(self, q: PandasSeries[Frame]) -> tuple[Frame, Frame, Frame]: ...
+    @overload
+    def __call__(self, q: Rows) -> tuple[Rows, Rows, Rows]: ...
+    @overload
+    def __call__(self, q: ArrayLike, *, out: tuple[Array, Array, Array] | None = None, **options: Unpack[UfuncOptions]) -> tuple[Array, Array, Array]: ...
+
 class Quantities(RobotCore):
     """Quantities of a robot at a state, or at many."""
 
@@ -1373,4 +1385,28 @@ class Quantities(RobotCore):
             >>> robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)
             array([[ 1.],
                    [-2.]])
+        """
+    @Compiled
+    def contact_points(self) -> ContactPointsKernel:
+        r"""Points of the contacts in {s}, their gaps, and the normals of the ground.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m.
+            out: array for the result, a tuple of arrays for several; None: new arrays.
+            options: dtype, casting, order and axes of a NumPy ufunc.
+
+        Returns:
+            points: points of the robot that touch first, in the space frame, shape (..., c, 3), m.
+            gaps: distances from the ground, negative inside it, shape (..., c), m.
+            normals: normals of the ground, towards the robot, in the space frame, shape (..., c,
+                3), of length 1.
+
+        Names, batches and the letters of shapes: see `Robot`.
+
+        Example:
+            >>> slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))
+            >>> tip = kt.contacts.ContactPoint("tip", "tool")
+            >>> robot = kt.robots.planar_2r().with_contacts([tip], slope)
+            >>> robot.contact_points([0.1, 0.2])[1].round(3)
+            array([0.486])
         """

@@ -27,11 +27,11 @@ class Factor:
     D: list[Scalar]
 
 
-def factor(M: Array, names: Sequence[str]) -> Factor:
+def factor(M: Array, names: Sequence[str] | None) -> Factor:
     """Factor a symmetric positive definite matrix; `names` are those of its rows, for the error.
 
-    Only entries on and below the diagonal are read; an entry that is an exact integer 0 counts as
-    zero by structure.
+    Without names pivots are not judged. Only entries on and below the diagonal are read; an entry
+    that is an exact integer 0 counts as zero by structure.
     """
     n = len(M)
     rows: list[Column] = [
@@ -41,7 +41,8 @@ def factor(M: Array, names: Sequence[str]) -> Factor:
     D: list[Scalar] = [0] * n
     for i in reversed(range(n)):
         pivot = rows[i].get(i, 0)
-        check_pivot(pivot, M[i][i], names[i])
+        if names is not None:
+            check_pivot(pivot, M[i][i], names[i])
         D[i] = pivot
         L[i] = {j: entry / pivot for j, entry in rows[i].items() if j < i}
         for j, l_j in L[i].items():

@@ -7,6 +7,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
+from kinetree.model.contacts import HeightField, Plane
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
 from kinetree.views.raster import View
@@ -57,7 +58,8 @@ def camera_of(model: Model, cloud: Array, q: Array) -> Camera:
     up = upward(model)
     radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
     distance = 1.1 * radius / np.sin(OPENING / 2)
-    floor = float((cloud @ up).min())
+    ground = level_ground(model)
+    floor = float((cloud @ up).min()) if ground is None else ground
     eye = direction(model, link_poses(model, q), up)
     return Camera((low + high) / 2, eye, up, distance, floor)
 
@@ -67,6 +69,17 @@ def upward(model: Model) -> Array:
     g = np.asarray(model.gravity, float)[3:]
     size = np.linalg.norm(g)
     return -g / size if size > 0 else np.array([0.0, 0.0, 1.0])
+
+
+def level_ground(model: Model) -> float | None:
+    """Height of the plane that contacts touch, against gravity, m; None if none is level."""
+    contacts = model.contacts
+    if contacts is None or isinstance(contacts.ground, HeightField):
+        return None
+    plane = contacts.ground if isinstance(contacts.ground, Plane) else contacts.ground.plane
+    up, normal = upward(model), np.array(plane.normal, float)
+    level = normal @ up > (1 - LEVEL) * np.linalg.norm(normal)
+    return float(np.array(plane.point, float) @ up) if level else None
 
 
 def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
@@ -91,6 +104,7 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
 
 
 WIDTH, HEIGHT = 720, 470
+LEVEL = 1e-9  # of 1 - cosine of the slope of a plane that the grid of the floor shows
 GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
 
 

@@ -19,6 +19,7 @@ from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import ROD, Closure, Coupling
+from kinetree.model.contacts import contact_places
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import LOOP, Shape
@@ -70,10 +71,16 @@ def closures(model: Model) -> list[Closure]:
 
 
 def tied_points(model: Model, i: int) -> list[Array]:
-    """Points of a link at which constraints act, in {i}; those fixed in {s} are left out."""
+    """Points of a link at which constraints act, in {i}, and the middle of its contacts.
+
+    Points that are fixed in {s} are left out.
+    """
     frames = [(x.link_a, x.T_a) for x in closures(model)]
     frames += [(x.link_b, x.T_b) for x in closures(model)]
-    return [np.asarray(T, float)[:3, 3] for link, T in frames if link == i != WORLD]
+    ends = [np.asarray(T, float)[:3, 3] for link, T in frames if link == i != WORLD]
+    places = () if model.contacts is None else contact_places(model.contacts, model.frames)
+    touching = [np.asarray(p, float) for link, p, _ in places if link == i]
+    return [*ends, np.mean(touching, axis=0)] if touching else ends
 
 
 def loop_shapes(model: Model, radius: float) -> Iterator[Shape]:

@@ -17,9 +17,10 @@ from kinetree.model.inputs import coordinates
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 from kinetree.views.camera import Camera
+from kinetree.views.contacts import force_parts
 from kinetree.views.loops import closed_rest
 from kinetree.views.movie import ffmpeg, replaced, write_gif, write_mp4, write_png
-from kinetree.views.parts import parts_of
+from kinetree.views.parts import Part, parts_of
 from kinetree.views.scene import check_motion_of, numeric_model, scene
 from kinetree.views.shapes import Scene
 from kinetree.views.studio import PAPER, SHOWN, Studio, studio
@@ -97,8 +98,9 @@ def render(
         camera: its turn about the vertical from the usual place and its height above the horizon,
             rad; or a Camera, which is used as it is; None: the usual place.
         zoom: factor on the size of the robot in the picture, dimensionless.
-        add: drawn besides the usual, some of "body", "joint", "loop", "visual", "inertia",
-            "frame", "floor", "gravity", "trace".
+        add: drawn besides the usual, some of "body", "joint", "loop", "contact", "ground",
+            "visual", "inertia", "frame", "floor", "gravity", "trace", "force", "cone". Contact
+            forces of a simulated motion are usual: the robot's weight is 0.6 of its size long.
         hide: not drawn, of the same names.
         plans: motions of the robot whose ways of the tool are drawn faintly, such as the
             `trajectory` of a solution.
@@ -130,15 +132,20 @@ def render(
         camera=camera, zoom=zoom, around=motion is None and kind in MOVING,
         plans=[np.asarray(one.q, float)[traced(one)] for one in plans],
     )  # fmt: skip
+    at = np.array([0.0]) if motion is None else shown_times(motion, time, kind, moments * speed)
+    marks = [force_parts(model, drawn.extent, motion, float(t)) for t in at]
     if kind == ".svg":
         with replaced(file) as other:
-            other.write_text(place.svg(rows[0], transparent), encoding="utf-8", newline="\n")
+            other.write_text(
+                place.svg(rows[0], transparent, marks[0]), encoding="utf-8", newline="\n"
+            )
     elif kind == ".png":
-        picture = place.frame(rows[0], STILL_SAMPLES, transparent=transparent)
+        picture = place.frame(rows[0], STILL_SAMPLES, transparent=transparent, marks=marks[0])
         write_png(file, picture if transparent else picture[..., :3])
     else:
         turns = 2 * np.pi * moments / AROUND if motion is None else np.zeros(len(moments))
-        frames = movie_frames(place, rows, turns, passed, progress)
+        marks = marks * (len(rows) if motion is None else 1)
+        frames = movie_frames(place, rows, turns, passed, marks, progress)
         if kind == ".gif":
             write_gif(file, frames, np.append(moments, len(moments) / fps))
         else:
@@ -148,14 +155,22 @@ def render(
 
 
 def movie_frames(
-    place: Studio, q: Array, turns: Array, passed: Array, progress: Progress | None
+    place: Studio,
+    q: Array,
+    turns: Array,
+    passed: Array,
+    marks: Sequence[Sequence[Part]],
+    progress: Progress | None,
 ) -> Iterator[Array]:
     """Frames, uint8 (height, width, 3), at positions q (k, nq) and turns of the camera (k,).
 
-    passed: points of the trace that are passed in each frame, (k,).
+    passed: points of the trace that are passed in each frame, (k,). marks: parts of each frame.
     """
     for k, (row, turn) in enumerate(zip(q, turns, strict=True)):
-        yield place.frame(row, MOVIE_SAMPLES, float(turn), passed=int(passed[k]))[..., :3]
+        picture = place.frame(
+            row, MOVIE_SAMPLES, float(turn), passed=int(passed[k]), marks=marks[k]
+        )
+        yield picture[..., :3]
         if progress is not None:
             progress(k + 1, len(q))
 
@@ -191,15 +206,19 @@ def positions(
             row = np.asarray(coordinates(model, q, "q"), float)[None]
         return row, np.broadcast_to(row[0], (len(moments), model.nq)), np.zeros(len(moments), int)
     kept = traced(motion)
-    if kind in STILL:
-        at = np.array([motion.t[-1] if time is None else time])
-    else:
-        at = np.minimum(motion.t[0] + moments, motion.t[-1])
+    at = shown_times(motion, time, kind, moments)
     passed = np.searchsorted(motion.t[kept], at, "right")
     with warnings.catch_warnings():  # accelerations between the samples are not drawn
         warnings.simplefilter("ignore", KinetreeWarning)
         rows = np.asarray(motion.resample(at).q, float)
     return np.asarray(motion.q, float)[kept], rows, passed
+
+
+def shown_times(motion: Trajectory, time: float | None, kind: str, moments: Array) -> Array:
+    """Times of the motion that are drawn, (k,), s."""
+    if kind in STILL:
+        return np.array([motion.t[-1] if time is None else time])
+    return np.minimum(motion.t[0] + moments, motion.t[-1])
 
 
 def traced(motion: Trajectory) -> Array:
@@ -304,7 +323,7 @@ def check_shown(drawn: Scene, add: Sequence[str], hide: Sequence[str]) -> frozen
     both = [x for x in add if x in hide]
     if both:
         raise InputError(f"add and hide both name {both[0]!r}; expected it in one of them.")
-    shown = frozenset({*drawn.shown, "floor", *add}) - {*hide}
+    shown = frozenset({*drawn.shown, "floor", "force", *add}) - {*hide}
     if not drawn.of(*shown):
         groups = [x for x in SHOWN if drawn.of(x)]
         raise InputError(

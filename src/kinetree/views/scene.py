@@ -20,6 +20,7 @@ from kinetree.views.bodies import (
     link_points,
     link_poses,
 )
+from kinetree.views.contacts import contact_shapes, ground_shapes
 from kinetree.views.loops import loop_shapes
 from kinetree.views.shapes import Scene
 from kinetree.views.visuals import Visual, read_visuals, visual_shapes, visual_source
@@ -45,6 +46,7 @@ def scene(
     extent = size_of(model)
     shapes = [*body_shapes(model, extent), *joint_shapes(model, extent)]
     shapes += loop_shapes(model, girth(model, extent))
+    shapes += [*contact_shapes(model, girth(model, extent)), *ground_shapes(model, extent)]
     shapes += [*inertia_shapes(model, extent), *frame_shapes(model, extent)]
     visuals, remarks = _visuals_of(robot, source, folder)
     shapes += visual_shapes(model, visuals)

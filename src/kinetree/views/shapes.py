@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kinetree.base.arrays import Array
+from kinetree.files.description.meshes import TriangleMesh
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
@@ -14,24 +15,7 @@ INERTIA: Colour = (46, 134, 193)
 LOOP: Colour = (196, 44, 122)
 AXES: tuple[Colour, Colour, Colour] = ((214, 64, 69), (61, 153, 80), (58, 110, 220))
 
-GROUPS = ("body", "joint", "loop", "visual", "inertia", "frame")
-
-
-@dataclass(frozen=True, eq=False)
-class TriangleMesh:
-    """A surface of triangles.
-
-    Args:
-        vertices: corners, shape (k, 3), m.
-        triangles: three corners of each triangle, counter-clockwise, shape (m, 3), indices without
-            a unit.
-        colours: red, green and blue of each triangle, 0 to 255, shape (m, 3), -1 for triangles
-            without a colour of their own; None: no triangle has one.
-    """
-
-    vertices: Array
-    triangles: Array
-    colours: Array | None = None
+GROUPS = ("body", "joint", "loop", "contact", "ground", "visual", "inertia", "frame")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +30,8 @@ class Shape:
         kind: "sphere", "ellipsoid", "box", "cylinder", "capsule", "frame" or "mesh".
         group: "body" and "joint" are made from the joints, "visual" comes from the robot's file,
             "inertia" is the inertia ellipsoid of a link, "frame" the space and tool frames, "loop"
-            the frames that constraints tie.
+            the frames that constraints tie, "contact" the points that may touch, "ground" what they
+            touch.
         link: number of the link; -1: fixed in {s}.
         T: pose in the link's frame, shape (4, 4), position in m.
         size: sizes as above, m.
@@ -85,7 +70,8 @@ class Scene:
         """Shapes of the given groups.
 
         Args:
-            groups: some of "body", "joint", "loop", "visual", "inertia", "frame".
+            groups: some of GROUPS: "body", "joint", "loop", "contact", "ground", "visual",
+                "inertia", "frame".
         """
         return tuple(shape for shape in self.shapes if shape.group in groups)
 
@@ -94,7 +80,7 @@ class Scene:
         """Groups that are drawn at first: the file's visuals if complete, else the bodies too."""
         groups = {shape.group for shape in self.shapes}
         has_visuals = "visual" in groups
-        loops = ("loop",) if "loop" in groups else ()
+        loops = tuple(x for x in ("loop", "ground") if x in groups)
         if has_visuals and not self.remarks:
             return ("visual", *loops, "frame")
         return ("body", "joint", *loops, "visual", "frame")

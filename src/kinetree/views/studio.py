@@ -15,6 +15,7 @@ from kinetree.views.camera import (
     Camera,
     camera_of,
     drawn_points,
+    level_ground,
     picture,
     upward,
     view_of,
@@ -24,7 +25,8 @@ from kinetree.views.parts import Part, Parts, coarser, stretch, unit_cylinder
 from kinetree.views.raster import Layer, View, corner_normals, paint, ribbons
 from kinetree.views.shapes import GROUPS, LOOP, Colour, Scene, TriangleMesh
 
-SHOWN = (*GROUPS, "floor", "gravity", "trace")
+SHOWN = (*GROUPS, "floor", "gravity", "trace", "force", "cone")
+CLEAR = ("inertia", "cone")  # groups that are drawn transparent
 PAPER: dict[str, Colour] = {"light": (255, 255, 255), "dark": (20, 24, 30)}  # --paper of style.css
 GRID: Colour = (127, 127, 127)
 OPACITY = {"light": 0.5, "dark": 0.4}  # of the floor's lines under the robot
@@ -72,6 +74,7 @@ class Studio:
         turn: float = 0.0,
         transparent: bool = False,
         passed: int | None = None,
+        marks: Sequence[Part] = (),
     ) -> Array:
         """The picture at position q, uint8 (height, width, 4).
 
@@ -82,22 +85,26 @@ class Studio:
             transparent: whether the background is left out.
             passed: number of points of the path that the tool has passed, which the trace ends
                 after; None: the trace is the whole path.
+            marks: parts that belong to this picture alone, such as arrows of forces.
         """
         poses, camera = link_poses(self.model, q), turned(self.camera, turn)
         background = (*(x / 255 for x in PAPER[self.theme]), 0.0 if transparent else 1.0)
         rows = max(1, FINE // (samples * samples * self.view.width))
         bands: list[Array] = []
-        layers = self.layers(poses, camera, passed)
+        layers = self.layers(poses, camera, passed, marks)
         for top in range(0, self.view.height, rows):
             height = min(rows, self.view.height - top)
             band = replace(self.view, height=height, cy=self.view.cy - top)
             bands.append(paint(layers, band, background, samples))
         return np.concatenate(bands)
 
-    def layers(self, poses: dict[int, Array], camera: Camera, passed: int | None) -> list[Layer]:
-        """Solid parts, lines, the floor, and transparent inertia ellipsoids."""
-        solid = [p for p in self.parts.parts if p.group in self.shown and p.group != "inertia"]
-        glass = [p for p in self.parts.parts if p.group in self.shown and p.group == "inertia"]
+    def layers(
+        self, poses: dict[int, Array], camera: Camera, passed: int | None, marks: Sequence[Part]
+    ) -> list[Layer]:
+        """Solid parts, lines, the floor, and transparent ellipsoids and cones."""
+        drawn = [p for p in (*self.parts.parts, *marks) if p.group in self.shown]
+        solid = [p for p in drawn if p.group not in CLEAR]
+        glass = [p for p in drawn if p.group in CLEAR]
         layers = [self.lit(solid, poses, camera)]
         for ends, colour, width in (
             (self.trace(poses, passed), TRACE, TRACE_WIDTH),
@@ -142,7 +149,8 @@ class Studio:
 
     def floor(self) -> tuple[Array, Array]:
         """Ends (k, 2, 3) of the floor's lines in {s}, and opacities; empty if it is not shown."""
-        if "floor" not in self.shown:
+        sloping = self.model.contacts is not None and level_ground(self.model) is None
+        if "floor" not in self.shown or sloping:
             return np.zeros((0, 2, 3)), np.zeros(0)
         lines, strength = floor_lines(self.camera, self.scene.extent)
         return lines, strength * OPACITY[self.theme]
@@ -167,10 +175,10 @@ class Studio:
             return np.zeros((0, 2, 3))
         return tie_lines(self.model, poses)
 
-    def svg(self, q: Array, transparent: bool = False) -> str:
+    def svg(self, q: Array, transparent: bool = False, marks: Sequence[Part] = ()) -> str:
         """The picture at position q as an SVG file; lines are behind the robot."""
-        parts = Parts(coarser(self.parts.meshes, SVG_TRIANGLES), self.parts.parts)
-        groups = tuple(x for x in (*GROUPS, "gravity") if x in self.shown)
+        parts = Parts(coarser(self.parts.meshes, SVG_TRIANGLES), (*self.parts.parts, *marks))
+        groups = tuple(x for x in (*GROUPS, "gravity", "force", "cone") if x in self.shown)
         poses, view = link_poses(self.model, q), self.view
         behind: list[str] = []
         if not transparent:
@@ -230,7 +238,7 @@ def studio(
         plans: positions (k, nq) of motions whose ways of the tool are drawn faintly.
     """
     some = q[np.unique(np.linspace(0, len(q) - 1, MAX_SEEN).round().astype(int))]
-    groups = tuple(x for x in GROUPS if x in shown)
+    groups = tuple(x for x in GROUPS if x in shown and x != "ground")
     cloud = drawn_points(model, parts, some, groups)
     path = tool_path(model, q) if "trace" in shown else np.zeros((0, 3))
     ways = tuple(tool_path(model, rows) for rows in plans)
@@ -238,9 +246,11 @@ def studio(
     place = camera if isinstance(camera, Camera) else camera_of(model, cloud, q[0])
     if isinstance(camera, tuple):
         place = raised(turned(place, camera[0]), camera[1])
+    if {"gravity", "force", "cone"} & set(shown):
+        parts = Parts(parts.meshes | {"arrow": arrow_mesh(), "cone": cone_mesh()}, parts.parts)
     if "gravity" in shown:
         arrow = gravity_arrow(model, place, cloud, scene.extent)
-        parts = Parts(parts.meshes | {"arrow": arrow_mesh()}, (*parts.parts, arrow))
+        parts = Parts(parts.meshes, (*parts.parts, arrow))
         cloud = np.concatenate([cloud, arrow_mesh().vertices @ arrow.A[:3, :3].T + arrow.A[:3, 3]])
     view = view_of(place, size)
     if not isinstance(camera, Camera):
@@ -343,6 +353,16 @@ def arrow_mesh() -> TriangleMesh:
     disc = np.column_stack([n + following, n + k, np.full(around, middle)])
     points = np.concatenate([shaft, rim, [[0, 0, 1], [0, 0, 0.7]]])
     return TriangleMesh(points, np.concatenate([rod.triangles, cone, disc]))
+
+
+def cone_mesh() -> TriangleMesh:
+    """Cone with its tip at the origin, open at z = 1, where its radius is 1."""
+    rod = unit_cylinder()
+    around = len(rod.vertices) // 2 - 1
+    ring = rod.vertices[:around] * [1, 1, 0] + [0, 0, 1]
+    k = np.arange(around)
+    sides = np.column_stack([np.full(around, around), np.roll(k, -1), k])
+    return TriangleMesh(np.concatenate([ring, [[0, 0, 0]]]), sides)
 
 
 def _code(colour: Colour) -> str:

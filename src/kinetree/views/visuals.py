@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.findings import Findings
+from kinetree.files.description.meshes import MeshFolder
 from kinetree.files.description.mjcf import compile_file
 from kinetree.files.description.mjcf.links import mesh_geoms
 from kinetree.files.description.packages import own_package
@@ -30,7 +31,6 @@ from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion
-from kinetree.views.meshes import MeshFolder
 from kinetree.views.shapes import BODY, Colour, Shape, TriangleMesh
 
 MAX_VISUALS = 5000

@@ -1,7 +1,5 @@
 """Doors of a constrained robot: what honours its constraints, and what refuses it by name."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,13 +21,6 @@ def trajectory():
     q = np.array([slider_crank_position(0.1 * x) for x in t])
     zero = np.zeros_like(q)
     return kt.motion.Trajectory(t=t, q=q, dq=zero, ddq=zero, model=MODEL)
-
-
-def recording():
-    """A recording of the joints without their loop: that of a mechanism cannot be made."""
-    t, tree = np.linspace(0, 1, 200), kt.Robot(replace(MODEL, constraints=None))
-    q = 0.1 * np.sin(t[:, None] * [3.0, 4.0, 5.0])
-    return kt.identify.make_recording(tree, t, q, 0 * q, 0 * q, 0 * q)
 
 
 def line():
@@ -59,6 +50,10 @@ DOORS = {
     "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
+    "contact_inverse_dynamics": lambda: ROBOT.contact_inverse_dynamics(*STATE),
+    "algorithms.contact_inverse_dynamics": lambda: algorithms.contact_inverse_dynamics(
+        MODEL, *STATE
+    ),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
@@ -72,10 +67,8 @@ DOORS = {
     "check": lambda: ROBOT.check(trajectory()),
     "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
     "observer": lambda: MomentumObserver(ROBOT, 10.0),
-    "excite": lambda: kt.identify.excite(ROBOT),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
     "with_elastic_joint": lambda: ROBOT.with_elastic_joint("crank", stiffness=9.0, motor_inertia=1),
-    "identify_payload": lambda: kt.identify.identify_payload(ROBOT, recording()),
     "momentum_balance": lambda: ROBOT.compile("momentum_balance"),
     "export": lambda: kt.export(ROBOT, "reference_regressor", language="c"),
     "lock": lambda: ROBOT.lock({"crank": 0.1}),
@@ -104,17 +97,18 @@ project project_accelerations project_rates reduced_dynamics regressor simulate 
 to_urdf unconstrained compile derivative""".split()
 OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
-centroidal_momentum_matrix_rate coriolis_forces coriolis_matrix difference energy_regressor
+centroidal_momentum_matrix_rate contact_points coriolis_forces coriolis_matrix difference
+energy_regressor
 force_limits frame_acceleration frame_velocity friction_forces gravity_forces integrate motor_forces
 inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momentum
-momentum_regressor neutral payload_parameters pose potential_energy random space_jacobian
+momentum_regressor neutral on_ground payload_parameters pose potential_energy random space_jacobian
 space_jacobian_rate spring_forces start_position transposed_coriolis_forces wrenches""".split()
-KEEPS = """with_actuators with_drives with_friction with_gravity with_motors with_payload
-with_springs with_tool""".split()
+KEEPS = """with_actuators with_contacts with_drives with_friction with_gravity with_motors
+with_payload with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
-REFUSES = """attach check force_ellipsoid inverse_kinematics lock mass_ellipsoid
-newton_euler reference_regressor sensitivities subtree task_space
+REFUSES = """attach check contact_inverse_dynamics force_ellipsoid inverse_kinematics lock
+mass_ellipsoid newton_euler reference_regressor sensitivities subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 
@@ -128,6 +122,7 @@ def test_every_attribute_of_a_robot_is_known_to_honour_or_to_refuse_constraints(
 
 CHANGES = {
     "with_actuators": {"motor": kt.Actuator.motor("crank", 2)},
+    "with_contacts": [kt.contacts.ContactPoint("heel", "bar")],
     "with_drives": {"crank": kt.Drive(peak=3)},
     "with_friction": {"rod": kt.Friction(0.3)},
     "with_gravity": (0, 0, -1),

@@ -90,11 +90,14 @@ def test_the_table_counts_scores_and_intervals():
 
 def test_clean_and_corrupted_recordings_are_examined(tmp_path, monkeypatch, capsys):
     path = tmp_path / "outcomes.json"
-    command = "tool --corruptions clean overcompensated_friction --robots 1 --seed 1 --record"
-    monkeypatch.setattr(sys, "argv", [*command.split(), str(path)])
+    kinds = ["clean", "gripper", "overcompensated_friction"]
+    command = ["tool", "--corruptions", *kinds, "--robots", "1", "--seed", "1", "--record"]
+    monkeypatch.setattr(sys, "argv", [*command, str(path)])
     assert tool.main() == 0
-    clean, friction = map(json.loads, path.read_text("utf8").splitlines())
+    clean, gripper, friction = map(json.loads, path.read_text("utf8").splitlines())
     assert clean["word"] == "usable" and clean["score"] == "intervals hold"
     assert clean["given"] >= 25 and clean["withheld"] == 0
+    assert gripper["score"] == "intervals hold" and gripper["given"] == 13
+    assert gripper["rank"] == 0 and 0 < gripper["elsewhere"] < 1
     assert friction["score"] == "right cause" and friction["named"]
     assert "corrupted: 1 of 1 right" in capsys.readouterr().out

@@ -164,7 +164,7 @@ def test_links_inside_the_folder_are_followed(package):
 
 
 def test_large_and_strange_files_are_left_out_with_a_remark(package, monkeypatch):
-    from kinetree.views import meshes as mesh_paths
+    from kinetree.files.description import meshes as mesh_paths
 
     monkeypatch.setattr(mesh_paths, "MAX_MESH", 20)
     robot = robot_with(package, "../meshes/m.obj")

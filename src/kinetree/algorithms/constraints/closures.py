@@ -82,17 +82,17 @@ def tree_constraints(
     """Phi, J and gamma of all constraints; gamma is zero where dq is None."""
     n = tree.model.n
     Phi: Rows = []
-    J: list[Rows] = []
+    columns: list[tuple[int, int, Rows]] = []
     gamma: Rows = []
     for item in items:
         rows = _couple(item, q, dq) if isinstance(item, Coupling) else _close(tree, item, dq)
+        columns += [(len(Phi), d, column) for d, column in rows.columns.items()]
         Phi += rows.Phi
         gamma += rows.gamma
-        for k in range(len(rows.Phi)):
-            columns = rows.columns
-            J.append([columns[d][k] if d in columns else 0 for d in range(n)])
-    matrix = np.array(J, dtype=object).reshape(len(Phi), n)
-    return Constrained(np.array(Phi), matrix, np.array(gamma))
+    J = np.zeros((len(Phi), n), dtype=object)
+    for first, d, column in columns:
+        J[first : first + len(column), d] = column
+    return Constrained(np.array(Phi), J, np.array(gamma))
 
 
 def item_dofs(tree: Tree, item: Closure | Coupling) -> frozenset[int]:
@@ -198,7 +198,10 @@ def _outward(tree: Tree, way: Sequence[int], T: Array, dq: Array | None) -> _Sid
         link = tree.links[i]
         r = R @ link.to.p
         o = o + r
-        R = R @ np.array([link.to.inward(e) for e in np.eye(3, dtype=int)]).T
+        if link.to.turn is None:
+            R = R @ link.to.R
+        else:
+            R = R @ np.array([link.to.inward(e) for e in np.eye(3, dtype=int)]).T
         angular, linear = R @ link.A[:3], R @ link.A[3:]
         joints.append((link.dofs, angular, linear, o))
         if dq is not None:

@@ -35,6 +35,7 @@ import numpy as np
 from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
 from kinetree.algorithms.constraints.solve import (
     Proximal,
+    entries,
     float_choice,
     gram,
     has_floats,
@@ -42,6 +43,8 @@ from kinetree.algorithms.constraints.solve import (
     least_norm,
     one_or_nan,
     solve_general,
+    symmetric_product,
+    times,
 )
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import load_coefficients
@@ -55,7 +58,7 @@ from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, where
-from kinetree.spatial.matrices import Factor, eliminated, is_zero, solve_inward, solve_outward
+from kinetree.spatial.matrices import Factor, eliminated, solve_inward, solve_outward
 
 Items = Sequence[Closure | Coupling]
 # weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
@@ -173,10 +176,11 @@ class Kkt:
             parts = dict(zip(rows, lam, strict=True))
         else:
             whole = self.eliminated
-            cross = eliminated_rows(whole.M, self.all.J[others])[1] @ whole.Y.T  # K M^-1 J^T
+            K = eliminated_rows(whole.M, self.all.J[others])[1]
+            cross = times(K, whole.Y.T)  # K M^-1 J^T
             X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
             one = np.eye(len(rows), dtype=int)
-            Z = Proximal(one + X.T @ X, [1.0] * len(rows), names)
+            Z = Proximal(one + times(X.T, X), [1.0] * len(rows), names)
             share = Z.solve(lam)
             parts = dict(zip([*rows, *others], [*share, *(X @ share)], strict=True))
         return np.array([parts.get(row, 0) for row in range(m)])
@@ -435,17 +439,8 @@ def eliminated_rows(M: Factor, J: Array) -> tuple[Array, Array]:
 
     A row has entries for the joints that move its constraint and for their ancestors alone.
     """
-    n = len(M.D)
-    rows = [eliminated(M, {d: x for d, x in enumerate(row) if not is_zero(x)}) for row in J]
-    Y = [[row.get(d, 0) for d in range(n)] for row in rows]
-    over_D = [[row[d] / M.D[d] if d in row else 0 for d in range(n)] for row in rows]
-    shape = len(J), n
-    return np.array(Y, object).reshape(shape), np.array(over_D, object).reshape(shape)
-
-
-def symmetric_product(B: Array, C: Array) -> Array:
-    """B C^T, (m, m), which is known to be symmetric; mirrored entries are computed once."""
-    m = len(B)
-    half = [[B[a] @ C[b] for b in range(a + 1)] for a in range(m)]
-    full = [[half[max(a, b)][min(a, b)] for b in range(m)] for a in range(m)]
-    return np.array(full, dtype=object).reshape(m, m)
+    Y, over_D = (np.zeros((len(J), len(M.D)), dtype=object) for _ in range(2))
+    for row, line in enumerate(J):
+        for d, x in eliminated(M, entries(line)).items():
+            Y[row, d], over_D[row, d] = x, x / M.D[d]
+    return Y, over_D

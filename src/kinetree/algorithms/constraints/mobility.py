@@ -33,6 +33,7 @@ from kinetree.algorithms.constraints.positions import (
     random_starts,
     regular_starts,
 )
+from kinetree.algorithms.constraints.projection import MANY_EQUATIONS
 from kinetree.algorithms.constraints.regularity import RANK, OnlySingularError, check_regular
 from kinetree.algorithms.constraints.row_space import dots, row_space
 from kinetree.base.arrays import Array, StateLike
@@ -54,6 +55,7 @@ from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
 from kinetree.scalars import Scalar
 
+AROUND_REST = 0.5  # distance of the first starts of a mechanism of many loops, rad or m
 TILT = 100.0  # rows this many times longer than the gap of a loop are more than its tilt
 
 
@@ -158,19 +160,7 @@ def constrain(
     resolved = Constraints(dict(records), resolve(tree, records), *motors)
     numbers = as_floats(tree.replace(constraints=resolved))
     start = None if near is None else np.array(coordinates(numbers, near), float)
-    tilt: Misalignment | None = None
-    try:
-        samples = closed_positions(numbers, random_starts(numbers, start))
-        samples, tilt = _eased(numbers, resolved, samples, start)
-        chosen = _chosen(numbers, resolved, samples, independent)
-    except OnlySingularError as error:
-        if near is not None:
-            raise
-        try:
-            samples = closed_positions(numbers, regular_starts(numbers))
-            chosen = _chosen(numbers, resolved, samples, independent)
-        except InputError:
-            raise error from None
+    samples, tilt, chosen = _decided(numbers, resolved, start, independent)
     placed = numbers.replace(constraints=chosen.astype(float))
     home = home_position(placed, samples.positions, start)
     notes = list[Note]()
@@ -180,6 +170,32 @@ def constrain(
         notes.append(Note(tilt.frozen_words(tree.name, tree.n - len(chosen.basis))))
     chosen = replace(chosen, home=tuple(map(float, home)))
     return tree.replace(constraints=chosen, warnings=(*tree.warnings, *notes))
+
+
+def _decided(
+    model: Model, resolved: Constraints, start: Array | None, independent: Sequence[str] | None
+) -> tuple[Samples, Misalignment | None, Constraints]:
+    """Closed positions from the first kind of starts that leads to regular ones, and the choices.
+
+    Random positions come first. From these, Newton's method closes few of many loops, after many
+    steps: there, equal cells start alike, and around the position of rest first.
+    """
+    kinds, another = [random_starts(model, start)], OnlySingularError
+    if start is None:
+        kinds.append(regular_starts(model))
+        if len(resolved.row_names) >= MANY_EQUATIONS:
+            kinds = [regular_starts(model, spread=AROUND_REST), *kinds[::-1]]
+            another = InputError
+    errors = list[InputError]()
+    for starts in kinds:
+        try:
+            samples, tilt = _eased(model, resolved, closed_positions(model, starts), start)
+            return samples, tilt, _chosen(model, resolved, samples, independent)
+        except InputError as problem:
+            errors.append(problem)
+            if not isinstance(problem, another):
+                break
+    raise errors[0]
 
 
 def _eased(

@@ -19,6 +19,7 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.alignment import EXACT, WEAK, Misalignment
 from kinetree.algorithms.constraints.closures import plain_floats, ways
 from kinetree.algorithms.constraints.projection import (
+    ROUNDING,
     Closed,
     Part,
     close,
@@ -51,9 +52,6 @@ ENOUGH = 3  # exact samples, with which the others are left out
 TRIES = 80
 REPEATS = 6  # starts that end with the same least error, after which the constraints contradict
 CLOSED = 1e-9  # residual of a sample, rad or m
-# the same for samples that decide the rank, which some linkages lose only where they are closed;
-# less exact ones are taken where Newton's method does not come so far
-ROUNDING = 1e-12
 WIDEST_GAP = 1e-5  # rad or m, for mechanisms of 1 m and more: 1.5708 is 4e-6 from a right angle
 OPEN = 0.01  # rad or m, for mechanisms of 1 m: larger errors are not those of a misalignment
 NEAR = (0.05,)  # distances of starts from a given position, rad or m
@@ -108,6 +106,8 @@ def closed_positions(model: Model, starts: Iterator[Array]) -> Samples:
         _joined(model, parts, [x[k % len(x)] for x in each])
         for k in range(max(len(x) for x in each))
     ]
+    # some linkages lose their rank only where they are closed: less exact samples decide it only
+    # where Newton's method does not come to ROUNDING
     levels = [[x for x in whole if x.residual <= most] for most in (ROUNDING, CLOSED, widest)]
     used = next((x for x in levels if len(x) >= ENOUGH), levels[-1])
     closed = sorted(x.residual for x in levels[-1])
@@ -264,22 +264,26 @@ def random_starts(
             yield random(model, rng)
 
 
-def regular_starts(model: Model) -> Iterator[Array]:
+def regular_starts(model: Model, spread: float | None = None) -> Iterator[Array]:
     """Positions in which joints as far from the base as each other stand alike.
 
     A mechanism of many equal cells has many ways to close each of them, and nearly all combinations
     are singular; if the cells start alike, they close alike.
+
+    spread: largest distance from the position of rest, rad or m; None: anywhere.
     """
-    depth = dict[int, int]()
+    rest, depth = rest_position(model), dict[int, int]()
     for i in model.links:
         depth[i] = depth.get(model.parent[i], 0) + 1
     for attempt in range(TRIES):
         rng = np.random.default_rng((2018, attempt))
         share = rng.uniform(size=max(depth.values()) + 1)
-        q = random(model, rng)
+        q = random(model, rng) if spread is None else np.array(rest)
         for i, joint in enumerate(model.joints):
             if joint.follows is None and joint.type in SCREW_TYPES:
                 low, high = position_range(joint)
+                if spread is not None:
+                    low, high = rest[joint.coords[0]] - spread, rest[joint.coords[0]] + spread
                 q[joint.coords[0]] = low + (high - low) * share[depth[i]]
         yield q
 

@@ -46,6 +46,10 @@ TOLERANCE = 1e-10
 LONGEST = 0.5  # of a step, rad or m
 MOST_STEPS = 200
 HALVINGS = 12
+# a step that fails where all errors are below ROUNDING, rad or m, is halved to gain the last bits;
+# not with MANY_EQUATIONS, where each try takes as long as a step
+ROUNDING = 1e-12
+MANY_EQUATIONS = 40
 SLOW = 0.9  # of |Phi|^2: a step that leaves more of it is slow; near a solution it leaves 1/16
 SLOW_STEPS = 8  # slow steps in a row after which the constraints count as open
 ATTEMPTS = 20  # positions around, from which it is tried again
@@ -213,7 +217,8 @@ def _newton(model: Model, q: Array, evaluate: Evaluate, moving: Array, cutoff: f
         if length == 0:
             break
         step = v * min(1.0, LONGEST / length)
-        for halvings in range(HALVINGS):  # noqa: B007
+        polished = size < ROUNDING and len(Phi) >= MANY_EQUATIONS
+        for halvings in range(1 if polished else HALVINGS):  # noqa: B007
             tried = moved_along(joints, q, step)
             Phi_new, J_new = evaluate(tried)
             if _smaller(Phi_new, Phi):

@@ -57,20 +57,25 @@ def row_space(A: Array, cutoff: float, least: float = 0.0) -> RowSpace:
     """
     m, n = A.shape
     left = np.array(A, float)
+    squares = dots(left, left)
     Q, B = np.zeros((min(m, n), n)), np.zeros((m, min(m, n)))
     rows: list[int] = []
     pivots: list[float] = []
     for k in range(min(m, n)):
-        squares = dots(left, left)
         best = int(np.argmax(squares))
         size = float(np.sqrt(squares[best]))
         if not size > max(cutoff * (pivots[0] if pivots else 0.0), least):
             break
-        unit = left[best] / size
-        along = dots(left, unit)
-        left = left - along[:, None] * unit
+        Q[k] = left[best] / size
+        # a mechanism of many loops has mostly zeros, which change no sum and are left out of them
+        columns = np.flatnonzero(Q[k])
+        touched = np.flatnonzero(left[:, columns].any(axis=1))
+        block, unit = np.ix_(touched, columns), Q[k, columns]
+        along = dots(left[block], unit)
+        left[block] -= along[:, None] * unit
         left[best] = 0
-        Q[k], B[:, k] = unit, along
+        squares[touched] = dots(left[touched], left[touched])
+        B[touched, k] = along
         rows.append(best)
         pivots.append(size)
     return RowSpace(Q[: len(rows)], B[:, : len(rows)], rows, pivots)

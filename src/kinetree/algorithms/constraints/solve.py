@@ -53,7 +53,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.errors import SingularityError
 from kinetree.scalars import absolute, sqrt, where
-from kinetree.spatial.matrices import Factor, factor, is_zero, solve
+from kinetree.spatial.matrices import Column, Factor, factor, is_zero, product, solve
 
 EPS = 2.0**-36
 STEPS = 3
@@ -117,7 +117,7 @@ class Proximal:
         """X after a number of proximal steps."""
         x = solve(self.factor, b)
         for _ in range(count - 1):
-            x = x + solve(self.factor, b - self.A @ x)
+            x = x + solve(self.factor, b - times(self.A, x))
         return x
 
     def reached(self, b: Array) -> Array:
@@ -199,20 +199,29 @@ def has_floats(*arrays: Array) -> bool:
     )
 
 
-def gram(J: Array, weights: Sequence[Any]) -> Array:
-    """J diag(weights) J^T, (m, m), symmetric to the last digit; exact zeros of J are skipped."""
-    m = len(J)
-    rows = [{d: x for d, x in enumerate(row) if not is_zero(x)} for row in J]
-    scaled = [{d: x * weights[d] for d, x in row.items()} for row in rows]
-    half = [
-        [
-            sum((scaled[i][d] * rows[j][d] for d in sorted(scaled[i].keys() & rows[j].keys())), 0)
-            for j in range(i + 1)
-        ]
-        for i in range(m)
-    ]
-    full = [[half[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)]
+def entries(row: Array) -> Column:
+    """Entries of a row by their places, without exact zeros."""
+    return {d: x for d, x in enumerate(row.tolist()) if not is_zero(x)}
+
+
+def times(A: Array, X: Array) -> Array:
+    """A X, for X (k,) or (k, c), without the exact zeros, of which many loops have many."""
+    rows, columns = [entries(row) for row in A], [entries(x) for x in np.atleast_2d(X.T)]
+    made = [[product(row, x) for x in columns] for row in rows]
+    return np.array(made, dtype=object).reshape(len(A), *X.shape[1:])
+
+
+def symmetric_product(B: Array, C: Array) -> Array:
+    """B C^T, (m, m), which is known to be symmetric; mirrored entries are computed once."""
+    m, left, right = len(B), [entries(row) for row in B], [entries(row) for row in C]
+    half = [[product(left[a], right[b]) for b in range(a + 1)] for a in range(m)]
+    full = [[half[max(a, b)][min(a, b)] for b in range(m)] for a in range(m)]
     return np.array(full, dtype=object).reshape(m, m)
+
+
+def gram(J: Array, weights: Sequence[Any]) -> Array:
+    """J diag(weights) J^T, (m, m), symmetric to the last digit."""
+    return symmetric_product(J * np.array(weights, dtype=object), J)
 
 
 def solve_general(B: Array, C: Array, names: Sequence[str] = ()) -> tuple[Array, Any]:

@@ -83,9 +83,11 @@ class StepConstraints:
         if not (is_symmetric(M) if symmetric is None else symmetric):
             return self._solve_unsymmetric(M, b)
         whole = Eliminated(self.model, M, self.J)
-        scales = self._scales(whole.A)
-        A = Proximal(whole.A, scales, self.names, dependent=self.dependent)
-        return whole.solve(A, b, self.wanted)
+        return whole.solve(self.matrix(whole.A), b, self.wanted)
+
+    def matrix(self, A: Array) -> Proximal:
+        """A = J M^-1 J^T, (m, m), of the matrix M of a step, factored."""
+        return Proximal(A, self._scales(A), self.names, dependent=self.dependent)
 
     def _solve_unsymmetric(self, M: Array, b: Array) -> tuple[Array, Array]:
         columns = solve_unsymmetric(M, np.concatenate([self.J.T, b[:, None]], axis=1))

@@ -10,6 +10,7 @@ from math import isfinite, pi
 
 import numpy as np
 
+from kinetree.algorithms.contacts.start import free_base, on_ground
 from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
@@ -55,10 +56,12 @@ def start_position(model: Model) -> Array:
     """The position in which commands, views and simulations begin where none is given, (nq,).
 
     It is that of rest; for a robot with constraints, the closed position that was chosen when it
-    was constrained (constraints/positions.py).
+    was constrained (constraints/positions.py). A robot with contacts and a free base stands on the
+    ground.
     """
     constraints = model.constraints
-    return rest_position(model) if constraints is None else np.array(constraints.home)
+    q = rest_position(model) if constraints is None else np.array(constraints.home)
+    return on_ground(model, q) if model.contacts is not None and free_base(model) else q
 
 
 @documented

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kinetree import scalars
 from kinetree.base.pieces import recording
+from kinetree.base.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
 from kinetree.engine.compiler.interpret import elementary_value
@@ -455,7 +456,7 @@ def operand(builder: Builder, x: object) -> int:
 
 
 def repeated(
-    function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any
+    function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any, solves: bool
 ) -> NDArray[np.object_]:
     """Return the results of a loop (`kinetree.base.repeat`), which is one node of the graph.
 
@@ -472,18 +473,13 @@ def repeated(
 
     def once(before: NDArray[np.object_], inputs: NDArray[np.object_]) -> list[Any]:
         known = {node: numbers[node] for node in stay} | dict(zip(varying, inputs, strict=True))
-        after = np.asarray(function(before, np.array([known[node] for node in stay], object)))
-        if after.shape != before.shape:
-            raise GraphError(
-                f"a repeated function was given {before.shape} numbers to carry on and returned "
-                f"{after.shape}; expected as many."
-            )
+        after = next_round(function, before, np.array([known[node] for node in stay], object))
         return [_kept(before[0], new, old) for new, old in zip(after, before, strict=True)]
 
     ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
     with recording(None):
         graph = optimise(trace(once, ports, [("next", ())]))
-    loop = builder.apply("repeat", (*start, *varying), Sweep(rounds, graph))
+    loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph, solves))
     made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
     return np.array([TracedScalar(builder, node) for node in made], object)
 

@@ -130,7 +130,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
         make = HONOURED.get(request.name, make)
     if quantity.framed:
         model.frame(request.frame)  # an unknown frame names the known ones
-    state = [_port(model, x) for x in quantity.inputs]
+    state = [argument_port(model, x) for x in quantity.inputs]
     loads = [Port("F_ext", (len(model.links), 6), ("l", "6"))] if request.wrenches else []
     count = len(state) + len(loads)
 
@@ -214,7 +214,7 @@ def port_axes(model: Model, graph: Graph, rows: Sequence[int] | None = None) -> 
     for port in graph.inputs:
         letter = port.dims[0] if len(port.dims) == len(port.shape) == 1 else ""
         letter = "nq" if port.name == "q" else letter
-        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l", "u", "a") else None
+        axis = _letter_axis(model, letter) if letter in ("n", "nq", "l", "u", "a", "c") else None
         inputs.append(axis if _fits((axis,), port) else None)
     outputs: list[tuple[Axis | None, ...]] = []
     for port in graph.outputs:
@@ -259,7 +259,8 @@ def _fits(axes: Sequence[Axis | None], port: Port) -> bool:
     return len(sizes) == len(port.shape) and all(a in (None, b) for a, b in pairs)
 
 
-def _port(model: Model, name: str) -> Port:
+def argument_port(model: Model, name: str) -> Port:
+    """Return the port of an argument of a quantity."""
     if name == "q":
         same = model.nq == model.n
         return Port("q", (model.nq,), ("n",) if same else ("nq",))
@@ -269,6 +270,8 @@ def _port(model: Model, name: str) -> Port:
         return Port(name, (len(model.actuators),), ("u",))
     if name == "activation":
         return Port(name, (len(model.activation_names),), ("a",))
+    if name == "touching":
+        return Port(name, (0 if model.contacts is None else len(model.contacts.points),), ("c",))
     return Port(name, (model.n,), ("n",))
 
 

@@ -9,14 +9,23 @@ from kinetree.base.arrays import Array
 from kinetree.base.options import names
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
+from kinetree.files.description.contacts import (
+    above_zero,
+    at_least_zero,
+    number_names,
+    numbers_in,
+    share,
+    unchecked,
+    with_numbers,
+)
 from kinetree.files.description.friction import Friction
 from kinetree.model import Model
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.friction import joint_friction, with_coefficients
 from kinetree.model.springs import checked_stiffness
 from kinetree.spatial.inertia import check_physical
 
-# name -> shape after the number of links or springs (or alone, for gravity) and letters of its
-# dimensions
+# name -> shape after the number of its owners (or alone, for gravity) and letters of its dimensions
 FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "mass": ((), ("l",)),
     "com": ((3,), ("l", "3")),
@@ -24,7 +33,11 @@ FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "gravity": ((3,), ("3",)),
     "friction": ((4,), ("l", "4")),
     "springs": ((2,), ("s", "2")),
+    "contact_friction": ((), ("c",)),
+    "restitution": ((), ("c",)),
+    "ground": ((), ("g",)),
 }
+OF_CONTACTS = ("contact_friction", "restitution", "ground")
 
 
 def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
@@ -40,10 +53,25 @@ def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
                 f"'springs' cannot be left free: {model.name!r} has no springs. Add some first, of "
                 "any stiffness, with robot.with_springs({joint: kt.Spring(1)})."
             )
+        if name in OF_CONTACTS:
+            contacts_of_model(model, f"{name!r} as a free parameter")
         shape, dims = FREE[name]
-        count = len(model.springs if name == "springs" else model.links)
-        ports.append(Port(name, shape if name == "gravity" else (count, *shape), dims))
+        ports.append(
+            Port(name, shape if name == "gravity" else (len(owners(model, name)), *shape), dims)
+        )
     return ports
+
+
+def owners(model: Model, name: str) -> Sequence[str]:
+    """Links, springs or contacts that free data belong to; of gravity and ground, their numbers."""
+    if name == "gravity":
+        return ("x", "y", "z")
+    if name == "springs":
+        return [x.name for x in model.springs]
+    if name not in OF_CONTACTS:
+        return model.link_names
+    contacts = contacts_of_model(model, name)
+    return number_names(contacts.ground) if name == "ground" else contacts.names
 
 
 def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Model:
@@ -63,6 +91,16 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
                 for spring, (k, rest) in zip(model.springs, x, strict=True)
             ]
             model = model.replace(springs=tuple(springs))
+        elif name in OF_CONTACTS:
+            contacts = contacts_of_model(model, name)
+            if name == "ground":
+                contacts = replace(contacts, ground=with_numbers(contacts.ground, x))
+            else:
+                field = "friction" if name == "contact_friction" else name
+                pairs = zip(contacts.points, x, strict=True)
+                points = tuple(unchecked(point, **{field: value}) for point, value in pairs)
+                contacts = replace(contacts, points=points)
+            model = model.replace(contacts=contacts)
         else:
             joints = [
                 replace(
@@ -82,7 +120,7 @@ def check_free(model: Model, name: str, values: Array) -> None:
     """
     robot_values = free_values(model, name)
     rows = values.reshape(-1, *robot_values.shape)
-    for row, i in np.argwhere(_suspect(name, rows)):
+    for row, i in np.argwhere(_suspect(model, name, rows)):
         value = rows[row, i].tolist()
         try:
             if value == robot_values[i].tolist():
@@ -93,6 +131,9 @@ def check_free(model: Model, name: str, values: Array) -> None:
                 check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
             elif name == "springs":
                 checked_stiffness(value[0], model.springs[i].name)
+            elif name in OF_CONTACTS:
+                rules = {"contact_friction": at_least_zero, "restitution": share}
+                rules.get(name, above_zero)(value, f"entry {owners(model, name)[i]!r}")
             else:
                 friction = Friction(tuple(value[:2]), tuple(value[2:]))
                 joint_friction(friction, model.joints[i].name, None)
@@ -101,14 +142,19 @@ def check_free(model: Model, name: str, values: Array) -> None:
             raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None
 
 
-def _suspect(name: str, rows: Array) -> Array:
-    """Which entries of free data, (rows, links or springs), may break a rule."""
+def _suspect(model: Model, name: str, rows: Array) -> Array:
+    """Which entries of free data, (rows, owners), may break a rule."""
     if name == "mass":
         return rows < 0
     if name == "springs":
         return rows[..., 0] < 0
     if name == "friction":
         return np.asarray((rows < 0).any(-1))
+    if name == "ground":
+        lengths = [x.startswith("spacing") or ".size" in x for x in owners(model, name)]
+        return (rows <= 0) & np.array(lengths)
+    if name in OF_CONTACTS:
+        return (rows < 0) | (rows > 1) if name == "restitution" else rows < 0
     if name != "inertia":
         return np.zeros((0, 0), bool)
     moments = np.linalg.eigvalsh(rows)
@@ -126,6 +172,14 @@ def free_values(model: Model, name: str) -> Array:
     if name == "springs":
         pairs = [(spring.stiffness, spring.rest) for spring in model.springs]
         return np.array(pairs, float).reshape(-1, 2)
+    if name in OF_CONTACTS:
+        contacts = contacts_of_model(model, name)
+        values = {
+            "contact_friction": contacts.frictions,
+            "restitution": contacts.restitutions,
+            "ground": numbers_in(contacts.ground),
+        }
+        return np.array(values[name], float)
     data = {
         "mass": model.m,
         "com": model.com,

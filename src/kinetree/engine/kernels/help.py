@@ -41,6 +41,7 @@ LETTERS = {
     "m": "m the number of equations of the constraints, ",
     "d": "d the number of independent rates, ",
     "k": "k the number of rows of the task, ",
+    "c": "c the number of contacts, ",
 }
 HONOURED = (
     "The constraints of this robot are honoured: results satisfy M ddq + h = tau + J^T lambda and "

@@ -17,6 +17,8 @@ from kinetree.algorithms.constraints.stepping import (
     closed_start,
     closing,
 )
+from kinetree.algorithms.contacts.points import lean_places
+from kinetree.algorithms.contacts.step import check_contact_method, check_smooth
 from kinetree.algorithms.joints.actuation import (
     activation_ranges,
     activation_rates,
@@ -35,6 +37,7 @@ from kinetree.algorithms.steps import (
     METHODS,
     Method,
     constrained_step_rate,
+    contact_step_rate,
     step_rate,
     take_stage,
     take_stages,
@@ -110,6 +113,7 @@ def check_step(
     Drives and actuators may need a memory that it does not have.
     """
     check_step_drives(model)
+    check_contact_method(model, method.name)
     check_stepping(model, free)
     if "controls" not in names:
         return
@@ -166,9 +170,11 @@ def whole_step(
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
+        check_smooth(model)
         check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
         items, close = lean_items(lean), lean_closing(model)
+        places = None if model.contacts is None else lean_places(lean)
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
@@ -183,7 +189,10 @@ def whole_step(
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
                 stop = method.braking / dt
-                if items:
+                if places is not None:
+                    at = tree, places, items, (q, dq)
+                    k = contact_step_rate(method, *at, acting, dt, gains)[0]
+                elif items:
                     at = items, (q, dq)
                     k = constrained_step_rate(method, tree, *at, acting, dt, stop, gains)[0]
                 else:
@@ -260,12 +269,14 @@ def rate_graph(
         lean = lean_model(changed, regrouped=not free)
         tree = lean_tree(lean, q, arguments.get("F_ext"))
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
-        if model.constraints is not None:
-            items = lean_items(lean)
-            h, stop = arguments["h"], arguments["stop"]
+        h, stop, items = arguments["h"], arguments["stop"], lean_items(lean)
+        if model.contacts is not None:
+            at = tree, lean_places(lean), items, (q, dq)
+            k, more = contact_step_rate(method, *at, acting, h, gains)
+        elif model.constraints is not None:
             k, more = constrained_step_rate(method, tree, items, (q, dq), acting, h, stop, gains)
         else:
-            k, more = step_rate(method, tree, dq, acting, arguments["h"], arguments["stop"], gains)
+            k, more = step_rate(method, tree, dq, acting, h, stop, gains)
         k = np.concatenate([k, next_a]) if space.extra else k
         return k, np.concatenate([acting, more])
 

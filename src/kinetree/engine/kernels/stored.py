@@ -32,7 +32,7 @@ SOURCES = (
 )
 # fields that decide no result: names, remarks, and limits, which only `algorithms.random` reads
 IGNORED = {
-    "Model": ("name", "link_names", "base_name", "notes", "warnings"),
+    "Model": ("name", "link_names", "base_name", "collisions", "notes", "warnings"),
     "Joint": ("limits",),
 }
 

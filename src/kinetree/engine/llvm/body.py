@@ -45,9 +45,9 @@ class Head:
     attributes: str = ""
 
 
-def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
-    """The parts of an order of evaluation, of about equal lengths."""
-    count = 1 if lanes > 1 and len(order) <= WHOLE_NODES else -(-len(order) // PART_NODES)
+def split(order: Sequence[Item], whole: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths; one up to `whole` nodes."""
+    count = 1 if len(order) <= whole else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -111,6 +111,19 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
     return "\n".join([*lines, first, *made, *calls, end])
 
 
+# {a} where {above} - {below} > 0 and where {a} is NaN, {b} elsewhere. A difference is 0 for equal
+# numbers only. A call would cost more: no register of vectors outlives it.
+CHOICE = (
+    "  %d{{i}} = fsub {{T}} {above}, {below}\n"
+    "  %k{{i}} = bitcast {{T}} %d{{i}} to {{I}}\n"
+    "  %g{{i}} = icmp sgt {{I}} %k{{i}}, {{none}}\n"
+    "  %o{{i}} = fcmp ord {{T}} %d{{i}}, %d{{i}}\n"
+    "  %q{{i}} = and {{B}} %g{{i}}, %o{{i}}\n"
+    "  %u{{i}} = fcmp uno {{T}} {{a}}, {{a}}\n"
+    "  %z{{i}} = or {{B}} %q{{i}}, %u{{i}}\n"
+    "  %n{{i}} = select {{B}} %z{{i}}, {{T}} {{a}}, {{T}} {{b}}"
+)
+
 # node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
 STATEMENTS: dict[str, str] = {
     "add": "  %n{i} = fadd {T} {a}, {b}",
@@ -137,6 +150,8 @@ STATEMENTS: dict[str, str] = {
     "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
     "  %s{i} = and {I} %k{i}, {magnitude}\n"
     "  %n{i} = bitcast {I} %s{i} to {T}",
+    "min": CHOICE.format(above="{b}", below="{a}"),
+    "max": CHOICE.format(above="{a}", below="{b}"),
     **{
         op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
         for op in CALLED
@@ -198,17 +213,21 @@ class Moves(Protocol):
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
-    `slots` are the places of the values that go from part to part, `kept` is their number.
+    `slots` are the places of the values that go from part to part, `kept` is their number. whole:
+    nodes up to which there is one part.
     """
 
-    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+    def __init__(
+        self, graph: Graph, name: str, dtype: str, lanes: int, whole: int | None = None
+    ) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
         self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph)
-        self.parts = split(list(order(graph, self.stages)), lanes)
+        whole = whole or (WHOLE_NODES if lanes > 1 else PART_NODES)
+        self.parts = split(list(order(graph, self.stages)), whole)
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}

@@ -24,6 +24,7 @@ CYCLES = {
     **dict.fromkeys(("const", "input", "sin", "cos", "carried"), 0),
     **dict.fromkeys(("neg", "abs", "sign", "select"), 2),
     **dict.fromkeys(("add", "sub", "mul", "fma", "fms", "fnma"), 4),
+    **dict.fromkeys(("min", "max"), 8),
     "div": 24,
     "sqrt": 32,
 }

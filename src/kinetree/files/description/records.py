@@ -1,14 +1,16 @@
 """The records between a source (file, table, list of screws) and the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.files.description.actuators import UNLIMITED, Actuator, Range
+from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
+from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
+from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
 from kinetree.scalars import Scalar
@@ -50,7 +52,7 @@ class Spring:
     rest: Scalar = 0
     joints: Mapping[str, Scalar] | None = None
     damping: Scalar = 0
-    points: Sequence[tuple[str, ArrayLike]] | None = None
+    points: Points | None = None
     play: Scalar = 0
 
 
@@ -195,6 +197,8 @@ class RobotDescription:
     springs: by name; one that lists no joints belongs to the joint of its name. actuators and
     motors: by name.
     constrained: closed loops and other constraints, beyond the tree; None: there are none.
+    contacts: points that may touch the ground; None: there are none. collisions: shapes of a file
+    that contacts can be made of.
     """
 
     name: str
@@ -210,3 +214,5 @@ class RobotDescription:
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
     meshes: tuple[Mesh, ...] = ()
     constrained: Constrained | None = None
+    contacts: Contacts | None = None
+    collisions: Collisions = Collisions()

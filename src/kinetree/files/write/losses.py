@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.base.arrays import known
 from kinetree.base.options import is_one_of
 from kinetree.base.tables import exact_number as number
+from kinetree.base.tables import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
@@ -99,16 +100,20 @@ def lost_laws(joint: Joint | GearedMotor, losses: Losses, kind: str = "joint") -
 
 
 def lost_springs(model: Model, losses: Losses) -> list[Tag]:
-    """Comments on the springs and motors of a robot, for formats that have none."""
-    comments: list[Tag] = []
-    for x in model.springs:
-        comments.append(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
-    return [*comments, *lost_motors(model, losses)]
+    """Comments on the springs of a robot, for formats that have none."""
+    return [losses.add(f"spring {x.name!r} {spring_place(model, x)}") for x in model.springs]
 
 
 def lost_motors(model: Model, losses: Losses) -> list[Tag]:
     """Comments on the motors of coupled joints, for formats that have none."""
     return [losses.add(f"motor {x.name!r} {motor_place(model, x)}") for x in model.motors]
+
+
+def lost_contacts(model: Model, losses: Losses) -> list[Tag]:
+    """A comment on the contacts of a robot, which only JSON has."""
+    contacts = model.contacts
+    names = () if contacts is None else contacts.names
+    return [losses.add(f"contacts with the ground: {listing(names, 6)}")] if names else []
 
 
 def motor_place(model: Model, x: GearedMotor) -> str:

@@ -15,6 +15,7 @@ from kinetree.files.write.losses import (
     check_policy,
     has_friction,
     in_floats,
+    lost_contacts,
     lost_drive,
     lost_motors,
     shown,
@@ -23,7 +24,7 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.urdf import GRAVITY, roll_pitch_yaw
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
-from kinetree.model import WORLD, Joint, Model, joint_pose
+from kinetree.model import WORLD, Joint, JointSpring, Model, joint_pose
 from kinetree.model.describe import link_names, own_frames
 from kinetree.spatial.so3 import cross
 
@@ -82,11 +83,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
     elif base != BASE:
         names[WORLD] = BASE
         robot.add(losses.add(f"base {base!r} without mass: SDF's world takes its place"))
-    springs = {
-        x.coords[0]: x
-        for x in model.springs
-        if len(x.coords) == 1 and float(x.arms[0]) == 1 and not (x.damping or x.play)
-    }
+    springs = {x.coords[0]: x for x in model.springs if len(x.coords) == 1 and not x.play}
     for x in model.springs:
         if x not in springs.values():
             robot.add(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
@@ -100,10 +97,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
         link = Tag("link", {"name": names[i]}).add(_pose(M, **near))
         robot.add(link.add(_inertial(model, i)))
         spring = None if joint.follows else springs.get(joint.coords[0])
-        dynamics = {} if spring is None else {
-            "spring_reference": number(spring.rest), "spring_stiffness": number(spring.stiffness)
-        }  # fmt: skip
-        robot.add(*_joint(joint, parent, names[i], dynamics, losses))
+        robot.add(*_joint(joint, parent, names[i], spring, losses))
     for name, frame in own_frames(model).items():
         if names[frame.link] == BASE:
             robot.add(losses.add(f"frame {name!r} of the base, which is SDF's world"))
@@ -114,7 +108,8 @@ def _robot(model: Model, losses: Losses) -> Tag:
     for rotor in model.rotors:
         values = shown(inertia=rotor.inertia, ratio=rotor.ratio)
         robot.add(losses.add(f"rotor of joint {model.joints[rotor.joint].name!r}: {values}"))
-    return robot.add(*lost_motors(model, losses), *lost_actuators(model, losses))
+    robot.add(*lost_motors(model, losses), *lost_actuators(model, losses))
+    return robot.add(*lost_contacts(model, losses))
 
 
 def _inertial(model: Model, i: int) -> Tag:
@@ -132,9 +127,13 @@ def _inertial(model: Model, i: int) -> Tag:
 
 
 def _joint(
-    joint: Joint, parent: str, child: str, dynamics: dict[str, str], losses: Losses
+    joint: Joint, parent: str, child: str, spring: JointSpring | None, losses: Losses
 ) -> list[Tag]:
-    """A joint at its axis, and comments on what SDF cannot represent of it."""
+    """A joint at its axis, and comments on what SDF cannot represent of it.
+
+    A spring over a multiple of the position is one over the position itself; its damping is that
+    of the joint.
+    """
     if joint.type not in WORDS:
         raise ModelError(
             f"joint {joint.name!r} is {joint.type}, which SDF does not have. Expected revolute, "
@@ -162,8 +161,13 @@ def _joint(
     if limits:
         axis.add(Tag("limit").add(*(_leaf(key, number(x)) for key, x in limits.items())))
     viscous, coulomb, laws = symmetric_friction(joint, losses)
-    friction = {"damping": viscous, "friction": coulomb}
-    dynamics = {key: number(x) for key, x in friction.items() if x} | dynamics
+    arm = 1 if spring is None else spring.arms[0]
+    more = 0 if spring is None else spring.damping * arm * arm
+    friction = {"damping": viscous + more if more else viscous, "friction": coulomb}
+    dynamics = {key: number(x) for key, x in friction.items() if x}
+    if spring is not None:
+        dynamics["spring_reference"] = number(spring.rest if arm == 1 else spring.rest / arm)
+        dynamics["spring_stiffness"] = number(spring.stiffness * arm * arm)
     if dynamics:
         axis.add(Tag("dynamics").add(*(_leaf(key, x) for key, x in dynamics.items())))
     if joint.follows is not None:

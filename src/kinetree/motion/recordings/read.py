@@ -21,7 +21,7 @@ from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.pieces import from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
+from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.sizes import Unpacked, check_plain
@@ -124,7 +124,9 @@ def read_table(path: FilePath, request: ReadRequest) -> Table:
     if request.rate is None:
         return _read_table(Path(path), request)
     if not 0 < request.rate < np.inf:
-        raise InputError(f"the rate is {request.rate:g} Hz; expected samples per second, above 0.")
+        raise InputError(
+            f"the rate is {request.rate:g} Hz; expected samples per second, finite and above 0."
+        )
     needed = tuple(x for x in request.required if x != "t")
     table = _read_table(Path(path), replace(request, required=needed))
     if "t" in table.values:
@@ -142,20 +144,55 @@ def files_of(path: FilePath) -> list[Path]:
 
 
 def _side_by_side(paths: Sequence[Path]) -> BinaryIO:
-    """The lines of text files, joined one by one with commas; comments are left out."""
-    tables: list[list[bytes]] = []
+    """The lines of text files, joined one by one with commas; comments are left out.
+
+    Times that several files have under one name, in their first columns, count once.
+    """
+    tables: list[list[list[bytes]]] = []
     for path in paths:
         with open_text(path) as stream:
             lines = [x.strip() for x in stream.read().splitlines()]
         lines = [x for x in lines if x and not x.startswith(b"#")]
         mark = separator(lines[0].decode("utf-8", "replace"), path.name) if lines else ","
         own = None if mark == " " else mark.encode()
-        tables.append([b",".join(x.split(own)) for x in lines])
+        tables.append([x.split(own) for x in lines])
     counts = [len(x) for x in tables]
     if len(set(counts)) > 1:
         sizes = ", ".join(f"{path.name} has {k}" for path, k in zip(paths, counts, strict=True))
-        raise ParseError(f"joined files must have the same number of lines; {sizes}.")
-    return BytesIO(b"\n".join(map(b",".join, zip(*tables, strict=True))))
+        raise ParseError(
+            f"joined files must have the same number of lines; {sizes}. Resample them at the same "
+            "times first."
+        )
+    for k, path in enumerate(paths[1:], 1):
+        if counts[0] and tables[0][0][0] == tables[k][0][0] and _value(tables[k][0][0]) is None:
+            _check_times(paths[0], path, tables[0], tables[k])
+            tables[k] = [row[1:] for row in tables[k]]
+    rows = zip(*tables, strict=True)
+    return BytesIO(b"\n".join(b",".join(cell for x in row for cell in x) for row in rows))
+
+
+def _check_times(
+    path: Path, other: Path, lines: list[list[bytes]], others: list[list[bytes]]
+) -> None:
+    """Raise ParseError at the first line whose first column differs between two files."""
+    for k, (row, its) in enumerate(zip(lines, others, strict=True), 1):
+        times = [_value(row[0]), _value(its[0])]
+        if row[0] != its[0] and (None in times or times[0] != times[1]):
+            cells = (row[0], its[0])
+            here, there = (x.decode("utf-8", "replace") for x in cells)
+            raise ParseError(
+                f"the clocks of {path.name} and {other.name} disagree: in line {k}, the "
+                f"first is at {here} and the second at {there}. Lines of joined files are "
+                "samples of the same times: resample one of the files at those of the other."
+            )
+
+
+def _value(cell: bytes) -> float | None:
+    """The number in a cell; None if it has none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 def _read_table(path: Path, request: ReadRequest) -> Table:
@@ -292,8 +329,16 @@ def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
         t=values["t"], q=values["q"], dq=values["dq"], ddq=values["ddq"], tau=values.get("tau"),
         model=request.model, name=Path(file).stem,
         joint_names=table.joints if request.model is None else (),
-        meta={"notes": table.notes} if table.notes else {},
+        meta={**({"notes": table.notes} if table.notes else {}), **_bent(table.values)},
     )  # fmt: skip
+
+
+def _bent(arrays: Mapping[str, Array]) -> dict[str, object]:
+    """The states of friction with a memory, by name, as an entry of `meta`; empty without any."""
+    names = [x for x in arrays if x.startswith(FRICTION_STATE)]
+    shape = arrays["q"].shape[:-1] if names else ()
+    states = {x.partition(":")[2]: arrays[x].reshape(shape) for x in names}
+    return {"friction_state": states} if states else {}
 
 
 def from_columns(
@@ -353,7 +398,7 @@ def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict
                 f"column for each of {', '.join(names)}."
             )
         columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(names)}
-    return columns
+    return columns | {x: arrays[x] for x in arrays if x.startswith(FRICTION_STATE)}
 
 
 def _axis_names(arrays: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -378,6 +423,7 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], model: Model | None) -
         arrays[key] = _ordered(arrays[key], names, wanted, f"{path.name}: {key}")
     meta: dict[str, object] = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
+        meta |= _bent(arrays)
         if "dq" not in arrays or "ddq" not in arrays:
             arrays = arrays | _missing_rates(path, arrays, model, meta)
         return Trajectory(

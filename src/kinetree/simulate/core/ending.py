@@ -14,6 +14,7 @@ from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.core.touching import contact_results, report_unsolved
 from kinetree.simulate.core.verification import unbounded_law
 
 Record = TypeVar("Record")
@@ -38,11 +39,12 @@ def recorded(
         }
         state = _memory(setup, arrays)
         state |= constraint_results(setup.model, arrays, outcome.xp)
+        state |= contact_results(setup.model, arrays)
         if "tau" not in arrays:
             arrays["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, setup.model.n))
         return make(t[:count], arrays, meta | state)
 
-    noted = violations(run, setup, outcome)
+    noted = report_unsolved(setup.model, violations(run, setup, outcome))
     lost = [v for v in noted if v.by is None]
     broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
     wrong = noted if run.limits == "stop" else sorted(lost + broken, key=lambda v: v.t)

@@ -29,7 +29,7 @@ from kinetree.engine.kernels.step import stage_graph
 from kinetree.engine.rollout import Rollout
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces
-from kinetree.simulate.core.limits import margins_graph
+from kinetree.simulate.core.limits import CONTACT, margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
@@ -88,7 +88,8 @@ class FixedSteps:
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         sampling = setup.sampling
         period = len(times) if sampling is None else sampling.steps(times)
-        part = slice(0, 0)
+        noted = sum(x.quantity == CONTACT for x in run.bounds)  # after all that may stop a run
+        part, stopping = slice(0, 0), self.stepping.watched - noted
         while part.stop < len(times):
             begin = part.stop
             until = begin - begin % period + period  # the next sample
@@ -112,7 +113,7 @@ class FixedSteps:
             )
             machine.call(call)
             bar.update(float(times[part.stop - 1]))
-            if run.limits == "stop" and bool((first >= 0).any()):
+            if run.limits == "stop" and bool((first[:, :stopping] >= 0).any()):
                 break
         named = dict(zip(self.fields, records, strict=True))
         return Outcome(named, first, amount, times, kept, {"steps": len(times) - 1}, xp)
@@ -194,7 +195,8 @@ def step_inputs(
     if pull_time is not None:
         external = external.with_constant("closure time", np.array([pull_time]))
     rubbing = method.sampled and bristles(setup.model)
-    if not (method.implicit or rubbing or setup.acting.actuation is not None):
+    touching = setup.model.contacts is not None
+    if not (method.implicit or rubbing or touching or setup.acting.actuation is not None):
         return external
 
     def at(t: Array, ends: Array) -> tuple[Array]:

@@ -19,6 +19,7 @@ from kinetree.simulate.tuning import LIMIT_ROUNDING
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
+CONTACT = "contact"  # the quantity of the bound on the residual of contacts
 CLOSURE = "closure"  # the quantity of a bound on the error of an equation of the constraints
 
 
@@ -57,7 +58,8 @@ class Violation:
         t: time, s.
         joint: name of the joint.
         quantity: "position", "velocity", "effort" or the array that is not finite; "closure" for
-            an equation of the constraints, whose name is `joint`.
+            an equation of the constraints, whose name is `joint`; "contact" for the residual of
+            contacts.
         by: how far beyond the limit at that time, in `unit` (rad, m, rad/s ...); None: not finite.
         rollout: index of the rollout in the batch.
         unit: unit of `by`.
@@ -79,6 +81,8 @@ class Violation:
                 f"t = {self.t:.6g} s: equation {self.joint!r} of the constraints{where} is open by "
                 f"{self.by:.4g} {self.unit} more than allowed"
             )
+        if self.quantity == CONTACT:
+            return f"t = {self.t:.6g} s{where}, where it is {self.by:.2g} larger"
         return (
             f"t = {self.t:.6g} s: {self.quantity} of joint {self.joint!r}{where} is "
             f"{self.by:.4g} {self.unit} beyond its limit"
@@ -121,7 +125,7 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> A
     q, dq, _ = space.split(x)
     distances: list[Scalar] = []
     for bound in bounds:
-        of = {"position": q, "velocity": dq, "effort": y, CLOSURE: y}
+        of = {"position": q, "velocity": dq, "effort": y, CLOSURE: y, CONTACT: y}
         value = of[bound.quantity][bound.index]
         if bound.low == -bound.high:
             distances.append(bound.high - absolute(value))

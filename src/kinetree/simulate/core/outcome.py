@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.contacts.step import contact_sizes
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
@@ -62,6 +63,7 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
     - ddq, (n,), of an implicit method, whose rate has the acceleration of the step instead;
     - friction of joints in a mode, of the adaptive method (None);
     - lam and Phi, the forces and errors of the constraints of a robot that has some;
+    - the results of contacts (algorithms/contacts/step.py);
     - controls of actuators, and command, (n,), the joint forces before the drives.
     """
     sizes = {"tau": model.n}
@@ -72,6 +74,7 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
         sizes["ddq"] = model.n
     if model.constraints is not None:
         sizes |= dict.fromkeys(("lam", "Phi"), len(model.constraints.row_names))
+    sizes |= contact_sizes(model) if method is not None else {}
     if acting is not None and acting.actuation is not None:
         sizes |= {} if acting.controls is None else {"controls": len(model.actuators)}
         sizes |= {"command": model.n} if acting.actuation.driven else {}

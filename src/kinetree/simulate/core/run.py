@@ -10,6 +10,7 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 import numpy as np
 
 from kinetree.algorithms.constraints.stepping import check_stepping
+from kinetree.algorithms.contacts.step import check_contact_method
 from kinetree.algorithms.steps import METHODS, Method
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
@@ -33,6 +34,7 @@ from kinetree.simulate.core.events import Event, Events, read_events
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.sources import ForceInput
+from kinetree.simulate.core.touching import AUTO, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
 ADAPTIVE = "dop853"
@@ -125,7 +127,8 @@ class Run:
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
         joints = () if self.limits == "ignore" else joint_bounds(self.model)
-        return joints + closure_bounds(self.model, self.pull_time, self.fixed)
+        closed = closure_bounds(self.model, self.pull_time, self.fixed)
+        return joints + closed + residual_bounds(self.model, self.fixed)
 
     @cached_property
     def found_events(self) -> list[Event]:
@@ -143,7 +146,8 @@ class Run:
         """All options of a run in which nothing but a constant tau acts; None for any other."""
         acting = self.F_ext, self.controller, self.parameters, self.controls, self.activation
         other = *acting, self.drive_state, self.friction_state, self.max_step, self.closure_time
-        if any(x is not None for x in other) or self.events or self.progress:
+        touching = self.model.contacts is not None
+        if any(x is not None for x in other) or self.events or self.progress or touching:
             return None
         return self.duration, self.dt, self.method, self.every, self.limits
 
@@ -176,6 +180,10 @@ def checked(run: Run) -> Run:
             "{'mass': (..., links)}."
         )
     model = run.model
+    if model.contacts is not None and isinstance(run.method, str) and run.method == "auto":
+        run = replace(run, method=AUTO)
+    _ = run.fixed  # reads the method
+    check_contact_method(model, run.method)
     if ("simulate", "checked") not in model.memo:  # once for each robot
         check_model(model)
         model.memo["simulate", "checked"] = True

@@ -14,7 +14,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
-from kinetree.engine.kernels.free import check_free, free_ports
+from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE as FREE_JOINT
 from kinetree.files.description.joints import SPHERICAL
@@ -31,6 +31,7 @@ from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
 from kinetree.simulate.core.sources import constant, force_source, time_source
 from kinetree.simulate.core.system import System
+from kinetree.simulate.core.touching import check_ground
 from kinetree.simulate.tuning import PYTHON_SAMPLES
 
 
@@ -125,6 +126,7 @@ def read_setup(run: Run) -> Setup:
         )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     check_start(model, parts[0], parts[1])
+    check_ground(model, parts[0], run.parameters or {})
     x0 = np.concatenate(parts, -1).reshape(math.prod(batch), -1)
     sampling = None
     if digital is not None:
@@ -247,8 +249,7 @@ def external_inputs(
             vector: tuple[int, ...] = source.constant.shape[-1:]
             constants[name] = source.constant, shapes.get(name, vector)
     for port in free_ports(model, acting.parameters):
-        entries = {"gravity": ("3 numbers",), "springs": [x.name for x in model.springs]}
-        listed = ", ".join(entries.get(port.name, model.link_names))
+        listed = "3 numbers" if port.name == "gravity" else ", ".join(owners(model, port.name))
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
         check_free(model, port.name, value)
         constants[f"parameter {port.name}"] = value, port.shape

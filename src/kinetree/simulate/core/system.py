@@ -27,6 +27,7 @@ from kinetree.algorithms.constraints.step_rates import (
     implicit_constrained_rate,
 )
 from kinetree.algorithms.constraints.stepping import constrained_rate
+from kinetree.algorithms.contacts.points import lean_places
 from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
 from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
 from kinetree.algorithms.joints.gains import Gains
@@ -39,7 +40,7 @@ from kinetree.algorithms.joints.presliding import (
 from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
-from kinetree.algorithms.steps import Method
+from kinetree.algorithms.steps import Method, contact_step_rate
 from kinetree.algorithms.stiction import accelerations
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
@@ -128,6 +129,12 @@ class EquationsOfMotion:
         return self.method is not None and self.method.implicit
 
     @property
+    def uses_step(self) -> bool:
+        """True if the motion depends on the length of the step."""
+        touching = self.method is not None and self.space.model.contacts is not None
+        return self.implicit or touching
+
+    @property
     def positions(self) -> bool:
         """True if springs have the forces of the end of the step."""
         return self.method is not None and self.method.positions
@@ -188,7 +195,7 @@ class EquationsOfMotion:
         """The rate of q, ddq, and the dry friction of joints in a mode.
 
         Of an implicit method: dq, the acceleration of the step, and ddq. Of a robot with
-        constraints (lambda, Phi) comes last.
+        constraints (lambda, Phi) comes last, then the results of contacts.
 
         traced: the masses are traced scalars, as they are if `acting` has parameters; their links
         cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
@@ -197,6 +204,11 @@ class EquationsOfMotion:
         lean = lean_model(loads.model, regrouped=regrouped)
         tree = lean_tree(lean, loads.q, loads.F_ext)
         dq, tau, inputs, none = loads.dq, loads.moving, loads.given, np.zeros(0, int)
+        if loads.model.contacts is not None and self.method is not None:
+            T = inputs["closure time"][0][0] if "closure time" in inputs else None
+            at = tree, lean_places(lean), lean_items(lean), (loads.q, dq), tau
+            k, more = contact_step_rate(self.method, *at, inputs["step"][0][0], gains, T)
+            return dq, k[len(dq) :], more
         if loads.model.constraints is not None:
             return self._tied_motion(loads, tree, lean_items(lean), gains)
         if self.method is not None:
@@ -237,14 +249,19 @@ class EquationsOfMotion:
     def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         """The function of the system: k and y."""
         loads = self.loads(t, x, p, s)
-        gains = self.gains(t, x, p, s) if self.implicit else None
-        if self.implicit and loads.bristling is not None:
-            gains = loads.bristling.gains if gains is None else gains.plus(loads.bristling.gains)
+        gains = self.slopes(loads, t, x, p, s) if self.implicit else None
         moving, ddq, friction = self.motion(loads, gains=gains)
         if self.implicit and loads.bristling is not None:
             loads = loads.bent_at_end(ddq)
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
+
+    def slopes(self, loads: ForcedState, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
+        """Slopes of all joint forces, those of friction with a memory included."""
+        gains, bristling = self.gains(t, x, p, s), loads.bristling
+        if bristling is None:
+            return gains
+        return bristling.gains if gains is None else gains.plus(bristling.gains)
 
     def added_forces(self, loads: ForcedState, a: Array, gains: Gains | None) -> Array:
         """Joint forces that an implicit step needs beyond those at its beginning, (n,).
@@ -419,7 +436,7 @@ def _python_rate(equations: EquationsOfMotion) -> Rate:
         tau = np.array(taus)
         extra = [np.array(state) for state in (between, loads) if state]
         motion, friction = kernel(
-            q, dq, np.array(drives), p, *([s] if equations.implicit else []), *extra
+            q, dq, np.array(drives), p, *([s] if equations.uses_step else []), *extra
         )
         k = np.concatenate([motion, np.array(rates)], -1)
         return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
@@ -437,8 +454,8 @@ def _commands(state: ForcedState) -> Array:
 def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
     """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
 
-    s is an argument if the method is implicit, F_ext if wrenches act. Implicit methods take the
-    slopes of actuators and drives into account, which are known from the commands.
+    s is an argument if the length of the step counts, F_ext if wrenches act. Implicit methods take
+    the slopes of actuators and drives into account, which are known from the commands.
     """
     space, acting, external = equations.space, equations.acting, equations.external
     model, n, nothing = space.model, space.model.n, np.zeros(0)
@@ -447,7 +464,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
 
     def robot(q: Array, dq: Array, tau: Array, p: Array, *further: Array) -> tuple[Array, Array]:
         inputs = external.named(
-            p, further[0] if equations.implicit else np.zeros(external.table_size)
+            p, further[0] if equations.uses_step else np.zeros(external.table_size)
         )
         changed = acting.changed_model(model, inputs)
         load = None if acting.F_ext is None else further[-1]
@@ -464,7 +481,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
 
     def make() -> Kernel:
         sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
-        sizes |= {"s": external.table_size} if equations.implicit else {}
+        sizes |= {"s": external.table_size} if equations.uses_step else {}
         if commanded and acting.actuation is not None:
             sizes["commands"] = n + controls + acting.actuation.size
         ports = [Port(name, (size,)) for name, size in sizes.items()]
@@ -474,7 +491,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
         return Kernel(graph, "robot", dtypes=("float64",))
 
     method = equations.method is None, equations.implicit, equations.positions
-    table = external.table_size if equations.implicit else 0
+    table = external.table_size if equations.uses_step else 0
     drives = (acting.actuation, controls) if commanded else None
     forces = acting.parameters, acting.F_ext is None, table, drives
     key = external.code_key[0], space.extra, space.dry, method, forces

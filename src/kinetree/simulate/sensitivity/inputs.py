@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.algorithms import parameter_list
 from kinetree.base.arrays import Array
-from kinetree.engine.kernels.free import FREE, free_values
+from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError
 from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.run import Run
@@ -43,7 +43,7 @@ def complete(run: Run, names: Sequence[str]) -> Run:
     """The run with zeros and the robot's own data for the inputs that were not given."""
     model, parameters = run.model, dict(run.parameters or {})
     varied = parameters | dict.fromkeys(names)
-    double = [name for name in FREE if name != "gravity" and name in varied]
+    double = [name for name in FREE if name not in ("gravity", *OF_CONTACTS) and name in varied]
     if PARAMETERS in names and double:
         raise InputError(
             f"wrt has 'parameters', all of the robot's, and {', '.join(double)} is given or asked "

@@ -27,6 +27,8 @@ SWITCHES = {
     "body": "bodies",
     "joint": "joint axes",
     "loop": "constraints",
+    "contact": "contacts",
+    "ground": "ground",
     "inertia": "inertia ellipsoids",
     "frame": "frames",
 }

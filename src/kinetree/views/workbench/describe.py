@@ -7,6 +7,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.explain.torque import dof_units
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.meshes import MISSING
 from kinetree.files.description.records import Note
 from kinetree.files.report import masses
 from kinetree.model import Model
@@ -14,7 +15,6 @@ from kinetree.model.bounds import bounds_of
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import upward
 from kinetree.views.loops import freedom_words, ties
-from kinetree.views.meshes import MISSING
 from kinetree.views.page.stage import handle_data
 from kinetree.views.rest import handles
 from kinetree.views.workbench.presets import default_preset, presets

@@ -12,6 +12,7 @@ from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.files.description.joints import FREE, SPHERICAL
+from kinetree.files.report import masses
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.splines import cubic_spline
@@ -62,12 +63,41 @@ def motion_data(robot: Robot, run: Run, name: str) -> dict[str, object]:
         "tau": tau,
         "stops": stops,
         "reference": trajectory.meta.get("reference"),
+        "contacts": contact_data(robot, trajectory, q, keep),
         "energy": {
             "kinetic": robot.kinetic_energy(q, dq),
             "potential": robot.potential_energy(q),
         },
         "remarks": remarks,
         "thinned": every > 1,
+    }
+
+
+def contact_data(
+    robot: Robot, trajectory: Trajectory, q: Array, keep: Array
+) -> dict[str, object] | None:
+    """Points, forces and normals of the contacts that ever touch, each (T, c, 3), in {s}.
+
+    None for a motion without contact forces. weight: of the robot, N.
+    """
+    contacts, records = robot.model.contacts, trajectory.meta
+    if contacts is None or "contact_forces" not in records:
+        return None
+    names = [name for name in contacts.names if np.any(records["contact_forces"][name])]
+    at = [contacts.names.index(name) for name in names]
+
+    def rows(kind: str) -> Array:
+        columns = [np.asarray(records[kind][name], float)[keep] for name in names]
+        return np.stack(columns, 1) if columns else np.zeros((len(keep), 0, 3))
+
+    weight = masses(robot.model)[0] * float(np.linalg.norm(np.asarray(robot.model.gravity, float)))
+    return {
+        "names": names,
+        "friction": [float(contacts.frictions[k]) for k in at],
+        "weight": weight,
+        "points": rows("contact_points"),
+        "forces": rows("contact_forces"),
+        "normals": np.asarray(robot.contact_points(q)[2])[:, at],
     }
 
 

@@ -116,12 +116,31 @@ ON_FREE_BASE = (
 )
 
 
+ON_GROUND = (
+    Preset(
+        HOLD,
+        "Stand",
+        "Motors hold the joints by PD control, and the feet carry the robot.",
+        2.0,
+        _gains(5000.0, 140.0),
+    ),
+    Preset(
+        FOLLOW,
+        "Move the joints on the ground",
+        "Motors move the joints by a gentle sine with PD control, and the feet carry the robot.",
+        2.0,
+        _gains(5000.0, 140.0),
+    ),
+    Preset(RELEASE, "Release", "No motors: the robot falls to the ground.", 2.0),
+)
+
+
 def presets(robot: Robot) -> tuple[Preset, ...]:
     """The presets of a robot; with too few motors only those without control."""
     if not robot.n:
         return ()
     if free_base(robot.model):
-        return ON_FREE_BASE
+        return ON_FREE_BASE if robot.model.contacts is None else ON_GROUND
     if robot.model.constraints is not None and not robot.mobility.sufficient:
         return tuple(x for x in FIXED if x.name == RELEASE)
     return FIXED
@@ -179,13 +198,16 @@ def controller(law: Law, state: State) -> controllers.Controller | None:
     scale = np.diag(np.asarray(robot.mass_matrix(state.q), float)).copy()
     if name == FLOAT:
         return controllers.GravityCompensation(kd=scale * law.kd)
+    if name == HOLD and free_base(robot.model):
+        scale[free_dofs(robot.model)] = 0.0
+        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd)
     if name == HOLD:
         return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd, gravity=True)
     if name == GO or law.target is not None:
         reference = to_target(law, state)
     else:
         reference = swing(law, state)
-    if law.preset.weightless:
+    if free_base(robot.model):
         scale[free_dofs(robot.model)] = 0.0
         return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd)
     return controllers.ComputedTorque(reference, kp=law.kp, kd=law.kd)

@@ -36,6 +36,7 @@ from kinetree.views.workbench.state import Push, State
 SHORTEST, LONGEST = 0.1, 60.0  # s of a run
 LONGEST_RUN_S = 20.0  # of computing time, after which a run ends with what it has
 SAMPLE = 0.01  # s between samples of a short run
+CONTACT_STEP = 0.002  # s of a step of a robot with contacts
 MAX_SAMPLES = 1500  # of a run
 STIFF = 120.0  # rad/s at which a joint alone would bounce on its stop
 SKIN = 2e-3  # rad or m in which the damping of a stop grows from zero, so that no force jumps
@@ -111,6 +112,7 @@ def simulated(
     if law.preset.weightless:
         state = state.replace(robot=state.robot.with_gravity([0.0, 0.0, 0.0]))
     driven = [x.name for x in state.robot.model.joints if x.drive is not None]
+    touching = state.robot.model.contacts is not None
     stops_acting = stops_of(state) if stops and not driven else None
     end = time.monotonic() + longest_run
 
@@ -127,12 +129,12 @@ def simulated(
             state.q,
             state.dq,
             duration=law.duration,
-            dt=max(SAMPLE, law.duration / (MAX_SAMPLES - 100)),
+            dt=CONTACT_STEP if touching else max(SAMPLE, law.duration / (MAX_SAMPLES - 100)),
             controller=controller(law, state),
             tau=None if stops_acting is None else lambda t, q, dq: stops_acting.force(q, dq),
             F_ext=steady(state.push, state.robot.model),
             limits="record",
-            events=Halt(asked=ends),
+            events=() if touching else Halt(asked=ends),  # fixed steps cannot be halted
             progress=False,
         )
     except SimulationError as error:

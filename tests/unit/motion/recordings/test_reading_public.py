@@ -48,6 +48,18 @@ def test_files_side_by_side_are_one_recording(tmp_path):
         read(f"{tmp_path / 'a.csv'}+{tmp_path / 'b.txt'}", ROBOT)
 
 
+def test_clocks_of_joined_files_agree(tmp_path):
+    forces = "t," + ",".join(f"tau:{x}" for x in ROBOT.joint_names)
+    save(tmp_path / "q.csv", MOTION.t, MOTION.q, names="t," + ",".join(ROBOT.joint_names))
+    save(tmp_path / "tau.csv", MOTION.t, TAU, names=forces)
+    save(tmp_path / "late.csv", MOTION.t + 100, TAU, names=forces)
+    motion = read(f"{tmp_path / 'q.csv'}+{tmp_path / 'tau.csv'}", ROBOT)
+    assert np.allclose(motion.tau, TAU) and np.allclose(motion.t, MOTION.t)
+    message = r"clocks of q\.csv and late\.csv disagree: in line 2, the first is at 0.* at 1"
+    with pytest.raises(ParseError, match=message):
+        read(f"{tmp_path / 'q.csv'}+{tmp_path / 'late.csv'}", ROBOT)
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -67,6 +79,7 @@ def test_a_rate_is_above_zero_and_stands_alone(tmp_path):
     path = save(tmp_path / "log.csv", MOTION.t, MOTION.q, TAU)
     for columns, rate, message in (
         ({"2-4": "q", "5-7": "tau"}, 0.0, "the rate is 0 Hz"),
+        ({"2-4": "q", "5-7": "tau"}, np.inf, "the rate is inf Hz; expected .* finite and above 0"),
         ({"1": "t", "2-4": "q", "5-7": "tau"}, 100.0, "leave out one of them"),
     ):
         with pytest.raises(InputError, match=message):

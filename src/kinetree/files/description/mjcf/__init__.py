@@ -10,6 +10,7 @@ from os import PathLike
 
 from kinetree.base.arrays import Array, array
 from kinetree.files.description.mjcf.checks import check_keyframes, check_nodes
+from kinetree.files.description.mjcf.collisions import read_collisions
 from kinetree.files.description.mjcf.compile import import_mujoco
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.files import read_document
@@ -26,6 +27,7 @@ def read_mjcf(
     *,
     folders: Sequence[str | PathLike[str]] = (),
     text: str | None = None,
+    start: bool = False,
 ) -> RobotDescription:
     """Read the robot of an MJCF file, with the constants that MuJoCo compiles.
 
@@ -37,7 +39,7 @@ def read_mjcf(
     Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
     Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; armature and friction
     of <fixed> tendons become motors; <actuator> becomes actuators, where its law is affine and its
-    transmission joints or <fixed> tendons. <equality> of connect, weld and joint becomes
+    transmission joints or tendons. <equality> of connect, weld and joint becomes
     constraints, exact ones, and the driven joints have motors.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only
@@ -50,6 +52,7 @@ def read_mjcf(
             that are trusted.
         text: the content, if it is not in a file; `path` is then its name in messages, and other
             files are opened in `folders` only.
+        start: also list the geoms that touch where the file starts.
     """
     nodes, meshed = compile_file(path, folders, text)
     compiled = meshed.compiled
@@ -69,6 +72,7 @@ def read_mjcf(
         warnings=warnings_of(meshed, nodes),
         meshes=mesh_records(meshed),
         constrained=equality.record,
+        collisions=read_collisions(meshed, start=start),
     )
 
 

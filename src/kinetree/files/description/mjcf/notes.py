@@ -19,6 +19,7 @@ from kinetree.files.description.mjcf.forces import (
     has_curved_damping,
     has_other_effects,
     is_motor,
+    is_on_one_body,
     is_spring,
     joint_motors,
     joint_ranges,
@@ -138,13 +139,17 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
     read = {t for t in tendons if is_spring(c, t) or is_motor(c, t)}
     sprung = [t for t in tendons if t in read and t not in driven]
-    left_out = [t for t in tendons if t not in read | driven]
+    unread = [t for t in tendons if t not in read | driven]
+    constant = [t for t in unread if is_on_one_body(c, t)]
+    left_out = [t for t in unread if t not in constant]
     kept = "linear springs and motors are kept, without limits"
     yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
 
     armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
     extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
     yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
+    names = [tendons[t] for t in constant]
+    yield "tendons", names, "tendons with all sites on one body move no joint and are ignored"
     names = [tendons[t] for t in sprung if has_other_effects(c, t)]
     yield "tendons", names, f"of these tendons {kept}"
     names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]

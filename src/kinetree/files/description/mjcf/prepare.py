@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from kinetree.files.description.contacts import MAX_CELLS
 from kinetree.files.description.mjcf.nodes import Node, subtree, with_ancestors
 
 # Sections and elements that never enter dynamics, and attributes that point to them.
@@ -147,9 +148,12 @@ def _cleaned(node: Node, around: Sequence[Node]) -> Node:
     if tag == "geom" and attributes.get("type") == "sdf":
         attributes["type"] = "mesh"
     if tag == "hfield" and around and around[-1].tag == "asset":
-        kept = {k: v for k, v in attributes.items() if k in ("name", "size")}
+        written = "file" not in attributes and "elevation" in attributes
+        whole = written and len(attributes["elevation"].split()) <= MAX_CELLS
+        keys = ("name", "size", *(("nrow", "ncol", "elevation") if whole else ()))
+        kept = {k: v for k, v in attributes.items() if k in keys}
         kept.setdefault("name", _asset_name(node))
-        attributes = kept | {"nrow": "2", "ncol": "2"}
+        attributes = kept if whole else kept | {"nrow": "2", "ncol": "2"}
     return replace(node, tag=tag, attributes=attributes)
 
 

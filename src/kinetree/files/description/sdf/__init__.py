@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.errors import ParseError
+from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.joints import FIXED, FREE
 from kinetree.files.description.records import (
@@ -24,7 +25,12 @@ from kinetree.files.description.records import (
     RobotDescription,
     Spring,
 )
-from kinetree.files.description.sdf.elements import read_joint, read_link, read_meshes
+from kinetree.files.description.sdf.elements import (
+    read_collisions,
+    read_joint,
+    read_link,
+    read_meshes,
+)
 from kinetree.files.description.sdf.files import Files
 from kinetree.files.description.sdf.frames import (
     FRAME,
@@ -160,6 +166,11 @@ class _Robot:
             gravity=self._gravity(found),
             springs=self.springs,
             meshes=tuple(self._meshes(frames)),
+            collisions=Collisions(
+                with_own_names(
+                    x for link in frames if link.kind == LINK for x in read_collisions(link)
+                )
+            ),
             notes=self.findings.all_notes(),
             warnings=self.findings.all_warnings(),
             constrained=closed.record,

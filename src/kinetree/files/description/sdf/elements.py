@@ -10,6 +10,7 @@ massless link CHILD/JOINT between them. A ball joint turns about the origin of t
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -18,6 +19,7 @@ import numpy as np
 from kinetree.base.arrays import Array, times
 from kinetree.errors import ParseError
 from kinetree.files.description.axes import check_axes
+from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -141,6 +143,34 @@ def read_meshes(frame: Frame, findings: Findings) -> list[Mesh]:
             if path:
                 meshes.append(Mesh(frame.name, path, T, (x, y, z), shape.tag))
     return meshes
+
+
+def read_collisions(frame: Frame) -> Iterator[CollisionShape]:
+    """The <collision> shapes of a link, with friction and restitution of their <surface>."""
+    for shape in frame.element.all("collision"):
+        part = Part(shape, f"collision of link {show(frame.name)}", Findings())
+        label = shape.attributes.get("name", "")
+        try:
+            T, mu = shape_pose(shape, frame), _surface(part, ("friction", "ode", "mu"))
+            bounce = _surface(part, ("bounce", "restitution_coefficient"))
+            for geometry in (x for y in shape.all("geometry") for x in y.children):
+                inner = replace(part, element=geometry)
+                counts = SIZES.get(geometry.tag, {"scale": 3} if geometry.tag == "mesh" else {})
+                default = (1.0, 1.0, 1.0) if geometry.tag == "mesh" else None
+                listed = [numbers_in(inner, x, count, default) for x, count in counts.items()]
+                size = tuple(abs(x) for numbers in listed for x in numbers)
+                path = "".join(x.text.strip() for x in geometry.all("uri"))
+                yield CollisionShape(label, frame.name, geometry.tag, T, size, mu, bounce, path)
+        except ParseError:
+            yield CollisionShape(label, frame.name, UNREADABLE, np.eye(4))
+
+
+def _surface(shape: Part, tags: tuple[str, ...]) -> float | None:
+    """A number in the <surface> of a collision; None if the file does not have it."""
+    inside = [shape.element]
+    for tag in ("surface", *tags):
+        inside = [x for element in inside for x in element.all(tag)]
+    return shape.parse(inside[0].value, 1, f"<{tags[-1]}>")[0] if inside else None
 
 
 def shape_pose(shape: Element, frame: Frame) -> Array:

@@ -42,11 +42,15 @@ function isRun(robot) {
     const curve = listOf(orNull(isNumber), length); // null: the value is not a finite number
     if (length < 2 || x.t.some((time, k) => k > 0 && !(time > x.t[k - 1]))) throw wrongEntry(x.t, `${name}.t`, "two or more times that increase");
     const forces = orNull(rows(robot.n, orNull(isNumber)));
+    const contacts = orNull((touch, place) => {
+      const vectors = listOf(listOf(listOf(isNumber, 3), (touch.names || []).length), length);
+      recordOf({ names: listOf(isText), friction: listOf(isNumber, touch.names.length), weight: isNumber, points: vectors, forces: vectors, normals: vectors })(touch, place);
+    });
     recordOf({
       name: isText, t: isAnything, q: rows(robot.nq), dq: rows(robot.n), ddq: rows(robot.n), tau: forces, stops: forces,
       reference: orNull((wanted, place) => recordOf({ t: listOf(isNumber), q: listOf(listOf(isNumber, robot.nq), (wanted.t || []).length) })(wanted, place)),
-      energy: eachOf(["kinetic", "potential"], curve), remarks: listOf(isText), thinned: isFlag,
-    })({ reference: null, ...x }, name); // scenes of earlier versions have no reference
+      energy: eachOf(["kinetic", "potential"], curve), remarks: listOf(isText), thinned: isFlag, contacts,
+    })({ reference: null, contacts: null, ...x }, name); // scenes of earlier versions have neither
   };
   return orNull((x, name) => {
     isRecord(x, name);
@@ -66,6 +70,12 @@ function isUnfolded(robot) {
   });
 }
 
+// Scenes of earlier versions have no marks of contacts.
+function isMarks(x, name) {
+  isRecord(x, name);
+  eachOf(Object.keys(freshView(false).marks), isFlag)({ contacts: true, cones: false, ...x }, name);
+}
+
 function isDocks(x, name) {
   eachOf(DOCKS, listOf(oneOf([...panels.keys()])))(x, name);
   const ids = Object.values(x).flat();
@@ -77,7 +87,7 @@ function sceneRules(robot, scene) {
   const preset = robot.presets.find((x) => x.name === scene.preset) || null, run = isRun(robot);
   return {
     degrees: isFlag, theme: oneOf([null, "light", "dark"]), classroom: isFlag, quantity: oneOf(Object.keys(QUANTITIES)), frame: isAnything,
-    shown: orNull(listOf(oneOf(Object.keys(GROUP_WORDS)))), marks: eachOf(Object.keys(freshView(false).marks), isFlag), docks: isDocks,
+    shown: orNull(listOf(oneOf(Object.keys(GROUP_WORDS)))), marks: isMarks, docks: isDocks,
     folded: listOf(oneOf([...panels.keys()])), table: isFlag,
     sizes: recordOf(Object.fromEntries(DOCKS.map((dock) => [dock, between(LEAST_SIZE[dock], LARGEST_SIZE)]))),
     q: isAnything, dq: isAnything, ddq: isAnything, gravity: isAnything, payload: orNull(recordOf({ mass: isAnything, com: listOf(isNumber, 3) })),

@@ -58,11 +58,11 @@ function showHand(readings) {
   panel.place.replaceChildren(...content);
 }
 
-const GROUP_WORDS = { visual: "visuals of the file", body: "bodies", joint: "joint axes", loop: "constraints", inertia: "inertia ellipsoids", frame: "frames" };
+const GROUP_WORDS = { visual: "visuals of the file", body: "bodies", joint: "joint axes", loop: "constraints", contact: "contacts", ground: "ground", inertia: "inertia ellipsoids", frame: "frames" };
 
 function buildDrawing(body) {
   const groups = make("div", { class: "checks" });
-  const marks = { gravity: "gravity arrow", com: "centre of mass", mass: "mass ellipsoid of the tool", force: "force ellipsoid of the tool" };
+  const marks = { gravity: "gravity arrow", com: "centre of mass", mass: "mass ellipsoid of the tool", force: "force ellipsoid of the tool", contacts: "contact forces", cones: "friction cones" };
   const boxes = Object.fromEntries(Object.entries(marks).map(([name, words]) => [name, checkbox(words, false, (on) => changeMarks(name, on), { "data-mark": name })]));
   body.append(groups, make("div", { class: "checks" }, ...Object.values(boxes)));
   Object.assign(this, { groups, boxes });

@@ -73,6 +73,10 @@ function curvesOf(robot, motion, kind) {
     const total = kinetic.map((x, k) => x + potential[k]);
     return { title: "energy", note: "potential since the start", unit: "J", series: Object.entries({ kinetic, potential, total }).map(([name, values]) => ({ name, values, limit: null })) };
   }
+  if (kind === "contacts") {
+    const { names, forces, normals } = motion.contacts;
+    return { title: "normal force", unit: "N", series: names.map((name, c) => ({ name, values: forces.map((row, k) => dot(row[c], normals[k][c])), limit: null })) };
+  }
   if (kind === "q") {
     const rows = motion.q.map((q) => handleValues(robot, q));
     const series = robot.handles.map((handle, k) => {
@@ -99,7 +103,7 @@ function curvesOf(robot, motion, kind) {
 }
 
 const withoutRounding = (error, size) => Math.abs(error) < 1e-12 * Math.max(1, Math.abs(size)) ? 0 : error;
-const PLOT_KINDS = ["q", "reference", "dq", "tau", "energy"]; // entries of a motion
+const PLOT_KINDS = ["q", "reference", "dq", "tau", "contacts", "energy"]; // entries of a motion
 
 function buildPlots(body) {
   const place = make("div", { class: "run-plots" }), legend = make("div", { class: "chart" });

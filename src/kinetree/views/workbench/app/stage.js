@@ -236,6 +236,23 @@ contributors.push(() => {
   return { parts: run.trace.map((part) => ({ ...part, colour: cssColour("--trace") })) };
 });
 
+// Forces of contacts at the shown time, and their friction cones; lengths as in views/contacts.py.
+const WEIGHT_LENGTH = 0.6, LONGEST_FORCE = 1.5, CONE_HEIGHT = 0.15;
+contributors.push(() => {
+  if (!bench.player.active) return null;
+  const { motion: { contacts, t } } = runs.get(bench.scene.run), { extent } = bench.robot.stage.scene, { marks } = bench.scene;
+  if (!contacts || !(marks.contacts || marks.cones)) return null;
+  const later = t.findIndex((x) => x >= bench.player.time), k = later < 0 ? t.length - 1 : later, parts = [];
+  contacts.names.forEach((_, c) => {
+    const [from, force, normal] = [contacts.points, contacts.forces, contacts.normals].map((rows) => rows[k][c]), size = Math.hypot(...force);
+    if (!(size > 1e-6 * contacts.weight)) return;
+    const length = extent * Math.min(WEIGHT_LENGTH * size / (contacts.weight || size), LONGEST_FORCE), high = CONE_HEIGHT * extent, wide = contacts.friction[c] * high;
+    if (marks.contacts) parts.push(...arrowParts(from, times(force, length / size), arrowRadius(), cssColour("--trace"), { front: true }));
+    if (marks.cones && wide > 0) parts.push(markPart("mark-cone", frameAlong(times(normal, -1)), [wide, wide, high], plus(from, times(normal, high)), cssColour("--com"), { alpha: 0.35 }));
+  });
+  return { parts };
+});
+
 // Rods along the way of the tool through positions, at most TRACED of them.
 function traceOf(robot, rows, radius) {
   const every = Math.max(1, Math.ceil(rows.length / TRACED)), parts = [];

@@ -10,7 +10,7 @@ function freshView(degrees) {
   return {
     degrees, theme: null, classroom: false, quantity: "q", frame: null,
     shown: null, // groups of the drawing; null: as the robot's scene proposes
-    marks: { gravity: true, com: false, mass: false, force: false },
+    marks: { gravity: true, com: false, mass: false, force: false, contacts: true, cones: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
     folded: [], sizes: { left: 330, right: 360, bottom: 250 },
     table: false,

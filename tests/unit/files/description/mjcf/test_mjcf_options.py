@@ -205,6 +205,15 @@ def test_a_fixed_tendon_is_a_spring_of_its_own_name_unless_a_joint_has_it(tmp_pa
     assert robot.springs == {found: Spring(5, 0.25, {"j1": 2, "j2": -1})}
 
 
+def test_a_spatial_tendon_on_one_body_is_named_as_without_effect(tmp_path):
+    sites = '<site name="s1"/><site name="s2" pos="1 0 0"/>'
+    body = f'<body name="b2"><joint name="j2"/><geom size=".1"/>{sites}</body>'
+    cord = '<spatial name="cord" stiffness="5"><site site="s1"/><site site="s2"/></spatial>'
+    robot = read(tmp_path, model(body, top=f"<tendon>{cord}</tendon>"))
+    assert robot.springs == {}
+    assert "sites on one body move no joint and are ignored: 'cord'" in texts(robot.warnings)
+
+
 def test_a_joint_may_be_coupled_to_the_first_joint_or_to_none(tmp_path):
     pair = '<joint name="pair" joint1="j2" joint2="j1" polycoef=".5 2 0 0 0"/>'
     alone = '<joint name="alone" joint1="j2" polycoef=".5 2 0 0 0"/>'
@@ -283,9 +292,10 @@ def test_linear_damping_of_a_motor_is_read_without_a_warning(tmp_path):
 BALL = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
 SPATIAL = '<tendon><spatial name="s"><site site="a"/><site site="b"/></spatial></tendon>'
 SITED = '<site name="a"/><body><joint name="j9"/><geom size=".1"/><site name="b"/></body>'
+ONE_BODY = '<site name="a"/><site name="b" pos="1 0 0"/>'
 LEFT_OUT = {
     "on a ball or free joint": ("", '<motor joint="ball" gear="1 0 0"/>', BALL),
-    "on a spatial tendon": (SPATIAL, '<motor tendon="s"/>', SITED),
+    "on a spatial tendon": (SPATIAL, '<motor tendon="s"/>', ONE_BODY),
     "on a site": ("", '<motor site="a"/>', SITED),
     "its group 3 is disabled": ('<option actuatorgroupdisable="3"/>',
                                 '<motor joint="j1" group="3"/>', ""),

@@ -6,6 +6,7 @@ inside the same folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +15,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.collada import read_collada
 from kinetree.files.description.packages import Packages
 from kinetree.files.description.source import lies_in, read_bytes, real_path
-from kinetree.views.collada import read_collada
-from kinetree.views.shapes import TriangleMesh
 
 MISSING = "does not exist, or is outside the chosen folder"
 MAX_MESH = 32 * 2**20  # bytes of one mesh file
@@ -30,6 +30,23 @@ NO_COLOUR = (-1, -1, -1)
 
 # corners (k, 3), triangles (m, 3), and colours (m, 3) or None, of a file's bytes and its name
 Reader = Callable[[bytes, str], tuple[Array, Array, Array | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh:
+    """A surface of triangles.
+
+    Args:
+        vertices: corners, shape (k, 3), m.
+        triangles: three corners of each triangle, counter-clockwise, shape (m, 3), indices without
+            a unit.
+        colours: red, green and blue of each triangle, 0 to 255, shape (m, 3), -1 for triangles
+            without a colour of their own; None: no triangle has one.
+    """
+
+    vertices: Array
+    triangles: Array
+    colours: Array | None = None
 
 
 class MeshFolder:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kinetree.errors import ParseError
-from kinetree.views.collada import read_collada
-from kinetree.views.meshes import READERS, read_materials, read_mesh, read_obj, read_stl
+from kinetree.files.description.collada import read_collada
+from kinetree.files.description.meshes import READERS, read_materials, read_mesh, read_obj, read_stl
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], float)
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]

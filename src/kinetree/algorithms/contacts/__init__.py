@@ -1,0 +1,1 @@
+"""Contacts with known ground, over any scalars."""

@@ -1,0 +1,100 @@
+"""Contacts of a robot at one position: gaps, points, directions and Jacobians, over any scalars."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.contacts.ground import touching
+from kinetree.algorithms.lean import LeanModel
+from kinetree.algorithms.lean_frames import seen_from
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.model import WORLD, Model
+from kinetree.model.contacts import contact_places
+from kinetree.model.inputs import zeros
+from kinetree.scalars import where
+from kinetree.spatial import cross
+from kinetree.spatial.se3 import pose
+
+# by contact: the number of its link, and its position and axis in the tree's frame of that, (3,)
+Places = Sequence[tuple[int, Array, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """A contact at a position of the robot.
+
+    gap: distance to the ground, m. point: where it touches or will touch, in {s}, (3,), m.
+    axes: normal and two tangents in {s}, (3, 3), in rows. J: (3, n), the velocity of the link at
+    the point along the axes is J dq.
+    """
+
+    gap: Any
+    point: Array
+    axes: Array
+    J: Array
+
+
+def book_places(model: Model) -> Places:
+    """Places of the contacts in the link frames of the model."""
+    return () if model.contacts is None else contact_places(model.contacts, model.frames)
+
+
+def lean_places(lean: LeanModel) -> Places:
+    """Places of the contacts in the lean frames."""
+    places: list[tuple[int, Array, Array]] = []
+    for i, position, axis in book_places(lean.model):
+        T = seen_from(lean.links[i].place.X, pose(np.eye(3, dtype=int), np.array(position)))
+        places.append((i, T[:3, 3], T[:3, :3] @ axis))
+    return places
+
+
+def touches(tree: Tree, places: Places) -> list[Touch]:
+    """All contacts of the robot, in their order."""
+    contacts = tree.model.contacts
+    assert contacts is not None
+    poses = link_poses(tree, [i for i, _, _ in places])
+    found: list[Touch] = []
+    for contact, (i, position, axis) in zip(contacts.points, places, strict=True):
+        R, p = poses[i]
+        (gap, normal), point = touching(contacts.ground, contact, R @ position + p, R @ axis)
+        axes = directions(normal)
+        found.append(Touch(gap, point, axes, axes @ point_jacobian(tree, poses, i, point)))
+    return found
+
+
+def link_poses(tree: Tree, links: Sequence[int]) -> dict[int, tuple[Array, Array]]:
+    """R_si and p_si of some links and of all links between them and the base."""
+    poses = {WORLD: (np.eye(3, dtype=int), zeros(3))}
+    for i in sorted({j for end in links for j in tree.path_inward(end)}):
+        (R, p), to = poses[tree.links[i].parent], tree.links[i].to
+        columns = [R @ to.inward(axis) for axis in np.eye(3, dtype=int)]
+        poses[i] = np.array(columns).T, p + R @ to.p
+    return poses
+
+
+def point_jacobian(
+    tree: Tree, poses: dict[int, tuple[Array, Array]], i: int, point: Array
+) -> Array:
+    """Velocity in {s} of a point of link i for unit rates, (3, n); point: in {s}, (3,), m."""
+    columns: list[Any] = [zeros(3)] * tree.model.n
+    for j in tree.path_inward(i):
+        R, p = poses[j]
+        for d, axis in zip(tree.links[j].dofs, tree.links[j].A.T, strict=True):
+            columns[d] = columns[d] + R @ axis[3:] + cross(R @ axis[:3], point - p)
+    return np.array(columns).T
+
+
+def directions(normal: Array) -> Array:
+    """The normal and two tangents, (3, 3), in rows; along z, x and y on level ground.
+
+    They turn with the normal without a jump, except where it passes the horizontal (Duff et al.,
+    Building an Orthonormal Basis, Revisited, 2017).
+    """
+    x, y, z = normal
+    s = where(z, 1, -1)
+    a = -1 / (s + z)
+    b = x * y * a
+    return np.array([normal, [1 + s * x * x * a, s * b, -s * x], [b, s + y * y * a, -y]])

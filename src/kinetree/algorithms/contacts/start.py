@@ -1,0 +1,84 @@
+"""Positions in which a robot stands on the ground, and checks of the position it starts in."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kinetree.algorithms.contacts.ground import contact_points
+from kinetree.base.arrays import Array, StateLike
+from kinetree.errors import InputError, ModelError
+from kinetree.files.description.joints import FREE
+from kinetree.model import WORLD, Model
+from kinetree.model.contacts import contacts_of_model
+from kinetree.model.inputs import coordinates
+
+DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less
+EXACT = 1e-12  # m: gap at which the robot stands
+MAX_SHIFTS = 100
+
+
+def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
+    """Raise InputError if a contact starts further inside the ground than DEEPEST_START.
+
+    Args:
+        model: a robot with contacts.
+        gaps: of the contacts at the start, shape (..., c), m.
+        name: of the position, in the message.
+    """
+    inside = ~(gaps >= -DEEPEST_START)
+    if not inside.any():
+        return
+    *rollout, worst = (int(x) for x in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
+    names = contacts_of_model(model, "check_gaps").names
+    where = f" of rollout {rollout}" if rollout else ""
+    others = int(inside.sum()) - 1
+    more = f", and {others} more contacts are inside too" if others else ""
+    way = f"robot.on_ground({name}) raises the robot until it stands" if free_base(model) else ""
+    raise InputError(
+        f"{name}{where} puts contact {names[worst]!r} {-gaps[(*rollout, worst)]:.3g} m inside the "
+        f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
+        f"{way or 'Change it'}, or move the ground: with_contacts(ground=...)."
+    )
+
+
+def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
+    """The position with its free base moved along z until the lowest contact touches.
+
+    Args:
+        model: a robot with contacts, whose base is on a free joint.
+        q: joint positions, shape (nq,), rad or m.
+        gap: gap of the lowest contact, m.
+
+    Returns:
+        q: shape (nq,), rad or m.
+    """
+    contacts_of_model(model, "on_ground")
+    height = free_base(model)
+    if height is None:
+        raise ModelError(
+            f"on_ground needs a robot whose base is on a free joint, and that of {model.name!r} is "
+            "not. Load it with floating=True, or choose q so that it stands."
+        )
+    return raised(
+        lambda x: float(np.min(np.asarray(contact_points(model, x)[1], float))),
+        np.array(coordinates(model, q), float),
+        height,
+        gap,
+    )
+
+
+def raised(lowest: Callable[[Array], float], q: Array, height: int, gap: float = 0.0) -> Array:
+    """q with entry `height` changed until the lowest gap is `gap`."""
+    for _ in range(MAX_SHIFTS):
+        error = gap - lowest(q)
+        q = np.array([x + error if k == height else x for k, x in enumerate(q)])
+        if abs(error) < EXACT:
+            break
+    return q
+
+
+def free_base(model: Model) -> int | None:
+    """The entry of q that is the height of a free base; None if there is no such base."""
+    bases = [i for i in model.links if model.parent[i] == WORLD]
+    joints = [model.joints[i] for i in bases if model.joints[i].type == FREE]
+    return joints[0].coords[6] if len(bases) == len(joints) == 1 else None

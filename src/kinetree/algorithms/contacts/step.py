@@ -1,0 +1,282 @@
+"""One step of a robot with contacts: velocities, impulses and gaps at its end, solved at once.
+
+A step of length h begins at (q, dq). Without contacts its rates would be v = dq + h a, with the
+accelerations a of the method (algorithms/steps.py): of the constraints, with forces at the end of
+the step if it is implicit. The impulses r of contacts and of joints with dry friction change them:
+
+    dq_next = v + M^-1 J^T r,     w = J dq_next = A r + J v,     A = J M^-1 J^T
+
+with M the matrix of the step. The conditions on r and w are those of solver.py, with
+
+    w_n >= -gap / h                where the gap is open: it can close within the step, not more
+    w_n >= PUSH |gap| / h          where a point is below the ground, up to PUSH_SPEED
+    w_n >= -e (J dq)_n             where it hits the ground faster than the step itself makes it
+
+q then moves with dq_next. A gap at the end of a step is wrong by the curvature of the motion alone,
+of the order h^2. A resting point stays at rest: Newton's restitution e counts for impacts faster
+than REBOUND times the change of the velocity within the step, so that a ball comes to rest.
+
+The rates of a free or planar joint are in the axes of its body, which turn. Here the velocities of
+a step are those in the axes at its beginning, a + (0, w x v) their acceleration: the body moves
+straight, and its momentum does not depend on its spin.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.constraints.closures import tree_constraints
+from kinetree.algorithms.constraints.dynamics import (
+    Items,
+    Kkt,
+    eliminated_rows,
+    symmetric_product,
+)
+from kinetree.algorithms.constraints.step_constraints import StepConstraints
+from kinetree.algorithms.contacts.points import Places, Touch, touches
+from kinetree.algorithms.contacts.solver import Problem, Solution, solve_contacts
+from kinetree.algorithms.implicit import StepSlopes, load_shares
+from kinetree.algorithms.joints.friction import load_coefficients
+from kinetree.algorithms.joints.gains import Gains
+from kinetree.algorithms.joints.motors import motor_rates
+from kinetree.algorithms.joints.rotors import armature_turning
+from kinetree.algorithms.joints.tangents import exp_quaternion, integrate
+from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.stiction import dry_levels, smooth_equations
+from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.tree import Tree
+from kinetree.base.arrays import Array
+from kinetree.errors import InputError
+from kinetree.files.description.joints import FREE, PLANAR
+from kinetree.model import Model
+from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
+from kinetree.spatial.matrices import is_zero, mirrored_half, solve_inward, solve_outward
+from kinetree.spatial.so3 import quaternion_rotation
+
+PUSH = 0.2  # of a penetration is undone in a step, so that points do not jump out of the ground
+PUSH_SPEED = 0.1  # m/s, at most
+REBOUND = 3  # changes of velocity in a step: a slower impact has no restitution
+SLIPPING = 1 - 1e-6  # of the friction cone: a force beyond it is that of a slipping contact
+OPEN, STICK, SLIP = 0, 1, 2  # modes of a contact
+
+METHOD_NAMES = ("semi_implicit_euler", "implicit", "implicitfast")  # that steps with contacts take
+
+
+def check_contact_method(model: Model, method: str) -> None:
+    """Raise InputError if a robot with contacts cannot be stepped by this method."""
+    if model.contacts is not None and method not in METHOD_NAMES:
+        raise InputError(
+            f"method is {method!r}, and {model.name!r} has contacts, which change velocities "
+            f"within a step; expected one of {', '.join(METHOD_NAMES)}. "
+            "robot.with_contacts(None) gives the robot without contacts."
+        )
+
+
+def check_smooth(model: Model) -> None:
+    """Raise InputError if the contacts of a robot are rigid, whose steps have no derivatives."""
+    if model.contacts is not None and model.contacts.compliance is None:
+        raise InputError(
+            f"{model.name!r} has rigid contacts, whose steps have no derivatives; expected "
+            "contacts with a compliance, such as robot.with_contacts(feet, compliance=1e-6), m/N, "
+            "or none."
+        )
+
+
+def contact_sizes(model: Model) -> dict[str, int]:
+    """Names of the results of contacts in a step and how many numbers they have, in their order.
+
+    Forces are those of the ground onto the robot in {s}, N; points are in {s}, m; gaps in m; modes
+    OPEN, STICK or SLIP; the residual is that of the problem, relative.
+    """
+    if model.contacts is None:
+        return {}
+    m = len(model.contacts.points)
+    return {
+        "contact_forces": 3 * m, "contact_points": 3 * m, "contact_gaps": m, "contact_modes": m,
+        "contact_residual": 1,
+    }  # fmt: skip
+
+
+class StepResponse:
+    """Accelerations of a step, and their change by impulses along rows J, (N, n).
+
+    A: (N, N), velocities along the rows for unit impulses. free: J a without impulses, (N,).
+    """
+
+    def __init__(
+        self, model: Model, M: Array, b: Array, J: Array, constraints: StepConstraints | None
+    ) -> None:
+        self.factor = factor_mass_matrix(model, M)
+        self.z = solve_inward(self.factor, b)
+        self.Y, over_D = eliminated_rows(self.factor, J)
+        self.A = symmetric_product(over_D, self.Y)
+        self.lam: Array | None = None
+        if constraints is not None:
+            G, G_over_D = eliminated_rows(self.factor, constraints.J)
+            tied = constraints.matrix(symmetric_product(G_over_D, G))
+            cross = G_over_D @ self.Y.T
+            self.G, self.shares = G, tied.solve(cross)
+            self.lam = tied.solve(constraints.wanted - G_over_D @ self.z)
+            self.A = mirrored_half(self.A - cross.T @ self.shares)
+            self.z = self.z + G.T @ self.lam
+            self.Y = self.Y - self.shares.T @ G
+        self.free = over_D @ self.z
+
+    def pushed(self, forces: Array) -> tuple[Array, Array | None]:
+        """Accelerations with forces along the rows, (N,), and lambda of the constraints."""
+        a = solve_outward(self.factor, self.z + self.Y.T @ forces)
+        return a, None if self.lam is None else self.lam - self.shares @ forces
+
+
+def contact_rate(
+    tree: Tree,
+    places: Places,
+    items: Items,
+    state: tuple[Array, Array],
+    tau: Array,
+    h: Scalar,
+    gains: Gains | None = None,
+    *,
+    implicit: bool = False,
+    positions: bool = False,
+    T: Scalar | None = None,
+) -> tuple[Array, Array]:
+    """The rate (dq, (dq_next - dq) / h) of a step, (2n,), and its results in one row.
+
+    These are the same acceleration once more if `implicit`, (n,), lambda and Phi of constraints,
+    (2m,), then those of `contact_sizes`.
+
+    Args:
+        places, items: contacts and constraints in the frames of the tree.
+        state: q, (nq,), and dq, (n,).
+        tau: joint forces, (n,).
+        h: length of the step, s.
+        gains: slopes of tau, for an implicit method.
+        implicit: friction has the force of the end of the step; positions: springs, too.
+        T: time constant in which errors of the constraints decay, s; None: they stay.
+    """
+    model, (q, dq) = tree.model, state
+    contacts = touches(tree, places)
+    dry = dry_levels(model, dq, tau)
+    b, M = smooth_equations(tree, dq, tau)
+    if implicit:
+        shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
+        slopes = StepSlopes.of(
+            model, dq, gains, positions=positions, shares=shares, springs=tree.springs
+        )
+        if not slopes.symmetric:
+            raise InputError(
+                f"{model.name!r} has contacts and forces whose slopes are not symmetric, such as a "
+                "controller that couples joints; an implicit step cannot take both. Use method "
+                "'semi_implicit_euler'."
+            )
+        M, b = slopes.added(M, h), slopes.moved(b, dq, h)
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq)) if items else None
+    tied = None if kkt is None else StepConstraints.of(model, kkt, kkt.wanted(dq, T))
+    rates = motor_rates(model)
+    unit = np.eye(model.n, dtype=int) if rates is None else rates.T
+    J = np.concatenate([*(x.J for x in contacts), unit[list(dry.slide)]]).astype(object)
+    step = StepResponse(model, M, b, J, tied)
+    before, turning = J @ dq, J @ body_turning(model, dq)
+    problem = Problem(
+        compliant(model, step.A, h),
+        start_velocities(model, contacts, before, (step.free + turning) * h, h),
+        () if model.contacts is None else model.contacts.frictions,
+        [(-plus * h, minus * h) for plus, minus in dry.slide.values()],
+        smooth=model.contacts is not None and model.contacts.compliance is not None,
+    )
+    solution = solve_contacts(problem)
+    a, lam = step.pushed(solution.impulses / h)
+    results = [a] if implicit else []
+    if kkt is not None and lam is not None:
+        results += [kkt.shared(lam), kkt.all.Phi]
+    return np.concatenate([dq, a]), np.concatenate(
+        [*results, *recorded(contacts, problem, solution, h)]
+    )
+
+
+def body_turning(model: Model, dq: Array) -> Array:
+    """(0, w x v) of every free and planar joint, (n,), integers 0 elsewhere."""
+    parts: list[Any] = [0] * model.n
+    for joint in model.joints:
+        if joint.type in (FREE, PLANAR):
+            dofs = list(joint.dofs)
+            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
+                parts[d] = c
+    return np.array(parts, dtype=object)
+
+
+def straight_step(space: StateSpace, h: Scalar, x: Array, k: Array) -> Array:
+    """The state after a step with the rate k: rates first, then q moves with the new ones.
+
+    Free and planar joints move straight, with their new rates in the axes before the step; the
+    rates are then expressed in the axes after it.
+    """
+    model, n = space.model, space.model.n
+    q, dq, z = space.split(x)
+    new = space.settle(dq, dq + (k[n : 2 * n] + body_turning(model, dq)) * h)
+    q_next, dq_next = list(integrate(model, q, new * h)), list(new)
+    for joint in model.joints:
+        if joint.type not in (FREE, PLANAR):
+            continue
+        at, v, way = joint.coords, new[list(joint.dofs)], joint.dofs
+        if joint.type == FREE:
+            moved = q[list(at[4:])] + quaternion_rotation(q[list(at[:4])]) @ (v[3:] * h)
+            turned = quaternion_rotation(exp_quaternion(v[:3] * -h)) @ v[3:]
+            q_next[at[4] : at[4] + 3], dq_next[way[3] : way[3] + 3] = moved, turned
+            continue
+        (c, s), (c_h, s_h) = ((cos(a), sin(a)) for a in (q[at[0]], v[0] * h))
+        q_next[at[1]] = q[at[1]] + (c * v[1] - s * v[2]) * h
+        q_next[at[2]] = q[at[2]] + (s * v[1] + c * v[2]) * h
+        dq_next[way[1]], dq_next[way[2]] = c_h * v[1] + s_h * v[2], c_h * v[2] - s_h * v[1]
+    return np.concatenate([q_next, dq_next, z + k[2 * n :] * h])
+
+
+def compliant(model: Model, A: Array, h: Scalar) -> Array:
+    """A with the compliance c of contacts: w_n + gap / h + c r_n / h^2 = 0."""
+    compliance = None if model.contacts is None else model.contacts.compliance
+    if compliance is None:
+        return A
+    A = A.copy()
+    for i in range(0, 3 * len(model.contacts.points), 3):  # type: ignore[union-attr]
+        A[i, i] = A[i, i] + compliance / (h * h)
+    return A
+
+
+def start_velocities(
+    model: Model, contacts: Sequence[Touch], before: Array, change: Array, h: Scalar
+) -> Array:
+    """b of the problem, (N,), from the velocities before the step and their change without r."""
+    b = list(before + change)
+    assert model.contacts is not None
+    rigid = model.contacts.compliance is None
+    for k, (at, e) in enumerate(zip(contacts, model.contacts.restitutions, strict=True)):
+        i, close = 3 * k, at.gap / h
+        if rigid:
+            close = where(at.gap, close, maximum(close * PUSH, -PUSH_SPEED))
+        term = close
+        if not is_zero(e):
+            hits = where(-(b[i] + at.gap / h), 1, 0)
+            fast = where(-before[i] - absolute(change[i]) * REBOUND, 1, 0)
+            term = where(hits * fast, minimum(e * before[i], minimum(close, 0)), close)
+        b[i] = b[i] + term
+    return np.array(b)
+
+
+def recorded(
+    contacts: Sequence[Touch], problem: Problem, solution: Solution, h: Scalar
+) -> list[Array]:
+    """The results of contacts in a step, in the order of `contact_sizes`."""
+    forces: list[Any] = []
+    modes: list[Any] = []
+    for k, (at, mu) in enumerate(zip(contacts, problem.friction, strict=True)):
+        r = solution.impulses[3 * k : 3 * k + 3]
+        most = mu * r[0] * SLIPPING
+        slips = where(r[1] * r[1] + r[2] * r[2] - most * most, SLIP, STICK)
+        slips = SLIP if is_zero(mu) else slips
+        modes.append(where(r[0], slips, OPEN))
+        forces += list(at.axes.T @ r / h)
+    points = np.concatenate([x.point for x in contacts])
+    gaps = np.array([x.gap for x in contacts])
+    return [np.array(forces), points, gaps, np.array(modes), np.array([solution.residual])]

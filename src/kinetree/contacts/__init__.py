@@ -1,0 +1,36 @@
+"""Contacts with known ground: records that `Robot.with_contacts` takes, forces, environments."""
+
+from kinetree.algorithms.contacts.inverse import GroundForces
+from kinetree.contacts import environments
+from kinetree.contacts.tasks import Task, monoped
+from kinetree.explain.contacts import explain_contact as explain
+from kinetree.files.description.contacts import (
+    Box,
+    Boxes,
+    Contact,
+    ContactPoint,
+    ContactRim,
+    Contacts,
+    Ground,
+    HeightField,
+    Plane,
+    stairs,
+)
+
+__all__ = [
+    "Box",
+    "Boxes",
+    "Contact",
+    "ContactPoint",
+    "ContactRim",
+    "Contacts",
+    "Ground",
+    "GroundForces",
+    "HeightField",
+    "Plane",
+    "Task",
+    "environments",
+    "explain",
+    "monoped",
+    "stairs",
+]

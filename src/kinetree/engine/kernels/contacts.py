@@ -1,0 +1,96 @@
+"""Kernels of inverse dynamics with contacts, and the record that `Robot` returns of them.
+
+The kernel of the quantity "contact_inverse_dynamics" has the motors that the robot has by default.
+Other motors, and a weight of the joint forces, make further kernels.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from kinetree.algorithms.constraints.quantities import check_honoured
+from kinetree.algorithms.contacts.inverse import (
+    CONTACT_INVERSE_DYNAMICS,
+    NAME,
+    GroundForces,
+    checked_effort,
+    contact_maker,
+    contacts_of,
+    ground_forces,
+    motors_of,
+    touching_mask,
+)
+from kinetree.algorithms.forward_dynamics import check_inertia
+from kinetree.base.arrays import ArrayLike, StateLike
+from kinetree.base.labels import Alignment
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernels.compile import (
+    argument_port,
+    check_model,
+    kernel_type,
+    made_kernel,
+    port_axes,
+)
+from kinetree.engine.kernels.memo import kernel, remembered
+from kinetree.engine.kernels.stored import stored_graph
+from kinetree.errors import KinetreeWarning
+from kinetree.model import Model
+from kinetree.model.inputs import coordinate_axis, dof_axis
+
+
+def contact_inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: ArrayLike | None = None,
+    *,
+    contacts: Sequence[str] | ArrayLike | None = None,
+    actuated: Sequence[str] | None = None,
+    effort: float = 0,
+) -> GroundForces:
+    """Joint forces and contact forces of motions, of any leading axes, from a kernel.
+
+    Arguments as in `algorithms.contact_inverse_dynamics`, which looks at one state.
+    """
+    check_honoured(model, CONTACT_INVERSE_DYNAMICS)
+    contacts_of(model, NAME)
+    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
+    axis = dof_axis(model)
+    arguments = (q, coordinate_axis(model), "q"), (dq, axis, "dq"), (ddq, axis, "ddq")
+    motion = Alignment(arguments).values
+    more = () if F_ext is None else (F_ext,)
+    if weight is None and motors == motors_of(model):
+        compiled: Any = kernel(model, NAME)
+    else:
+        key = NAME, motors, weight is not None, F_ext is not None
+        compiled = remembered(model, key, partial(_compiled, model, *key[1:]))
+        more = more if weight is None else (*more, weight)
+    mask = touching_mask(model, contacts)
+    state = (*motion, F_ext, mask, actuated, effort)
+    forces = ground_forces(model, state, compiled(*motion, mask, *more))
+    if type(forces.tau) is np.ndarray and forces.tau.ndim == 1 and (text := forces.verdict()):
+        warn(text, KinetreeWarning, stacklevel=3)
+    return forces
+
+
+def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: bool) -> Any:
+    """The kernel of other motors, or with the weight of the joint forces as last argument."""
+    check_model(model)
+    ports = [argument_port(model, x) for x in CONTACT_INVERSE_DYNAMICS.inputs]
+    ports += [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
+    ports += [Port("effort", ())] if effort else []
+
+    def make() -> Graph:
+        check_inertia(model)
+        function = contact_maker(motors, effort=effort)(model, True, None)
+        return optimise(trace(function, ports, CONTACT_INVERSE_DYNAMICS.outputs))
+
+    graph = stored_graph(model, (NAME, motors, *(x.name for x in ports)), make)
+    doc = f"{CONTACT_INVERSE_DYNAMICS.equation} of {model.name}"
+    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph))

@@ -1,0 +1,403 @@
+"""Contacts of a robot with known ground: the points that may touch, the ground, friction.
+
+Vectors of a record are tuples of numbers, so that records compare and hash by value. Numbers may be
+symbols or traced scalars, which checks leave alone.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kinetree.base.arrays import ArrayLike, array, known_number, scalar, unit
+from kinetree.errors import InputError
+from kinetree.scalars import Scalar
+
+MAX_CONTACTS = 128  # a kernel of a step has operations of the order of the square of this number
+MAX_CELLS = 4096  # of a height field: every step computes all of them, for every contact
+Vector = tuple[Scalar, ...]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A point of a link that may touch the ground, or a sphere around it.
+
+    Args:
+        name: name of the contact.
+        link: name of a link or of a frame fixed in one.
+        position: position of the point or of the centre, in that frame, shape (3,), m.
+        radius: radius of the sphere, m; 0: a point.
+        friction: coefficient of Coulomb friction, dimensionless; None: that of the `Contacts`.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless;
+            None: likewise.
+    """
+
+    name: str
+    link: str
+    position: ArrayLike = (0, 0, 0)
+    radius: Scalar = 0
+    friction: Scalar | None = None
+    restitution: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        _check_contact(self, "position")
+        _store(self, radius=at_least_zero(self.radius, f"radius of contact {self.name!r}", "m"))
+
+
+@dataclass(frozen=True)
+class ContactRim:
+    """A circle of a link, such as a wheel, that touches the ground at its lowest point.
+
+    A circle that lies flat has no lowest point: its contact is then at its centre. Give a disc that
+    may lie flat three points of the circle besides, as feet that are cylinders get them.
+
+    Args:
+        name: name of the contact.
+        link: name of a link or of a frame fixed in one.
+        centre: centre of the circle in that frame, shape (3,), m.
+        axis: direction of its axis in that frame, shape (3,), of length 1.
+        radius: radius of the circle, m.
+        friction: coefficient of Coulomb friction, dimensionless; None: that of the `Contacts`.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless;
+            None: likewise.
+    """
+
+    name: str
+    link: str
+    centre: ArrayLike
+    axis: ArrayLike
+    radius: Scalar
+    friction: Scalar | None = None
+    restitution: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        _check_contact(self, "centre")
+        _store(
+            self,
+            axis=tuple(unit(self.axis, f"axis of contact {self.name!r}").tolist()),
+            radius=above_zero(self.radius, f"radius of contact {self.name!r}", "m"),
+        )
+
+    @property
+    def position(self) -> ArrayLike:
+        """The centre, (3,), m, under the name that a `ContactPoint` has for it."""
+        return self.centre
+
+
+Contact = ContactPoint | ContactRim
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane: level ground or a slope. The robot is on the side that the normal points to.
+
+    Args:
+        normal: a vector normal to the plane, in {s}, of any length, shape (3,).
+        point: a point of the plane in {s}, shape (3,), m.
+    """
+
+    normal: ArrayLike = (0, 0, 1)
+    point: ArrayLike = (0, 0, 0)
+
+    def __post_init__(self) -> None:
+        _vectors(self, "the plane", "normal", "point")
+        if not any(known_number(x) != 0 for x in self.normal):  # type: ignore[union-attr]
+            raise InputError(
+                "normal of the plane is zero; expected a vector that points from the ground to the "
+                "robot, such as (0, 0, 1)."
+            )
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box that stands on the ground, turned about the vertical.
+
+    Args:
+        centre: position of its centre in {s}, shape (3,), m.
+        size: whole lengths of its edges, shape (3,), m.
+        yaw: angle about z from x of {s} to the first edge, rad.
+    """
+
+    centre: ArrayLike
+    size: ArrayLike
+    yaw: Scalar = 0
+
+    def __post_init__(self) -> None:
+        _vectors(self, "a box", "centre", "size")
+        sizes = [above_zero(x, "an edge of a box", "m") for x in self.size]  # type: ignore[union-attr]
+        _store(self, size=tuple(sizes), yaw=scalar(self.yaw, "yaw of a box"))
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes and steps on a plane. A contact touches the nearest of them.
+
+    Args:
+        boxes: records `Box`, one or more.
+        plane: the ground that they stand on.
+    """
+
+    boxes: Sequence[Box]
+    plane: Plane = field(default_factory=Plane)
+
+    def __post_init__(self) -> None:
+        _store(self, boxes=_records(self.boxes, Box, "boxes of the ground"))
+        _expect(self.plane, Plane, "plane of the boxes")
+
+
+@dataclass(frozen=True)
+class HeightField:
+    """Heights on a grid, with the bilinear surface between them; the border continues level.
+
+    Args:
+        heights: heights above `origin`, (nx, ny), m: row i is at x = i spacing.
+        spacing: distance of neighbours in x and y, m, a number or shape (2,).
+        origin: position of heights[0, 0] at height 0 in {s}, shape (3,), m.
+    """
+
+    heights: ArrayLike
+    spacing: ArrayLike
+    origin: ArrayLike = (0, 0, 0)
+
+    def __post_init__(self) -> None:
+        heights = array(self.heights, (None, None), "heights of the height field")
+        nx, ny = heights.shape
+        if min(nx, ny) < 2 or nx * ny > MAX_CELLS:
+            raise InputError(
+                f"heights of the height field have shape ({nx}, {ny}); expected two or more each "
+                f"way and {MAX_CELLS} in all at most. Use a coarser grid, or the part of it that "
+                "the robot reaches."
+            )
+        several = np.ndim(np.asarray(self.spacing)) == 1
+        spacing = array(self.spacing, (2,), "spacing of the height field") if several else None
+        both = [self.spacing] * 2 if spacing is None else spacing.tolist()
+        _vectors(self, "the height field", "origin")
+        _store(
+            self,
+            heights=tuple(tuple(row) for row in heights.tolist()),
+            spacing=tuple(above_zero(x, "spacing of the height field", "m") for x in both),
+        )
+
+
+Ground = Plane | Boxes | HeightField
+
+
+def stairs(
+    count: int, depth: float, height: float, width: float, start: ArrayLike = (0, 0, 0)
+) -> Boxes:
+    """Steps that lead up along x, on a level plane.
+
+    Args:
+        count: number of steps.
+        depth: length of a step along x, m.
+        height: height of a step, m.
+        width: length of the steps along y, m.
+        start: middle of the lower edge of the first step in {s}, on the plane, shape (3,), m.
+    """
+    x, y, z = array(start, (3,), "start of the stairs").tolist()
+    tops = [height * (k + 1) for k in range(int(float(above_zero(count, "number of steps"))))]
+    return Boxes(
+        [
+            Box((x + depth * (k + 0.5), y, z + top / 2), (depth, width, top))
+            for k, top in enumerate(tops)
+        ],
+        Plane(point=(0, 0, z)),
+    )
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts of a robot: points that may touch, and the ground.
+
+    Args:
+        points: records `ContactPoint` and `ContactRim`, in the order of the results.
+        ground: `Plane`, `Boxes` or `HeightField`.
+        friction: coefficient of Coulomb friction of points that have none of their own,
+            dimensionless.
+        restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless,
+            likewise.
+        compliance: depth of a contact for a unit of normal force, m/N, of the smooth variant; None:
+            rigid.
+    """
+
+    points: Sequence[Contact]
+    ground: Ground = field(default_factory=Plane)
+    friction: Scalar = 1
+    restitution: Scalar = 0
+    compliance: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        points = _records(self.points, ContactPoint | ContactRim, "contacts")
+        if len(points) > MAX_CONTACTS:
+            raise InputError(
+                f"there are {len(points)} contacts; expected {MAX_CONTACTS} at most, since a step "
+                "solves all of them at once. Keep those that can touch: a foot needs one sphere or "
+                "three to four corners."
+            )
+        names = [x.name for x in points]
+        twice = next((x for k, x in enumerate(names) if x in names[:k]), None)
+        if twice is not None:
+            raise InputError(f"two contacts have the name {twice!r}; expected every name once.")
+        _expect(self.ground, Ground, "ground")
+        _store(
+            self,
+            points=points,
+            friction=at_least_zero(self.friction, "friction of the contacts"),
+            restitution=share(self.restitution, "restitution of the contacts"),
+        )
+        if self.compliance is not None:
+            compliance = at_least_zero(self.compliance, "compliance of the contacts", "m/N")
+            _store(self, compliance=compliance)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the results."""
+        return tuple(x.name for x in self.points)
+
+    @property
+    def frictions(self) -> Vector:
+        """Coefficient of friction of every contact."""
+        return tuple(self.friction if x.friction is None else x.friction for x in self.points)
+
+    @property
+    def restitutions(self) -> Vector:
+        """Restitution of every contact."""
+        return tuple(
+            self.restitution if x.restitution is None else x.restitution for x in self.points
+        )
+
+    def with_pairs(self, friction: Iterable[Scalar], restitution: Iterable[Scalar]) -> "Contacts":
+        """The same contacts with friction and restitution of each.
+
+        Args:
+            friction: of every contact, dimensionless.
+            restitution: of every contact, 0 to 1, dimensionless.
+        """
+        pairs = zip(self.points, friction, restitution, strict=True)
+        return replace(
+            self, points=tuple(replace(x, friction=mu, restitution=e) for x, mu, e in pairs)
+        )
+
+    def astype(self, number: Callable[[Any], Scalar]) -> "Contacts":
+        """The same contacts with every number converted.
+
+        Args:
+            number: type of the numbers, or a function that converts one.
+        """
+        # plain 0 stays, which costs nothing
+        return converted(self, lambda x: x if isinstance(x, float) and x == 0 else number(x))
+
+
+def converted(value: Any, number: Callable[[Any], Scalar]) -> Any:
+    """A record of this module with every number converted, in the order of `numbers_in`."""
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [x.name for x in fields(value)]
+        return unchecked(value, **{x: converted(getattr(value, x), number) for x in names})
+    if isinstance(value, tuple):
+        return tuple(converted(x, number) for x in value)
+    return value if value is None or isinstance(value, str) else number(value)
+
+
+def unchecked(record: Record, **changes: Any) -> Record:
+    """A record with other values and no check of them, which traced scalars do not allow."""
+    copy = object.__new__(type(record))
+    copy.__dict__.update({**record.__dict__, **changes})
+    return copy
+
+
+def with_numbers(value: Record, numbers: Iterable[Scalar]) -> Record:
+    """A record of this module with other numbers, in the order of `numbers_in`."""
+    given = iter(numbers)
+    return converted(value, lambda _: next(given))
+
+
+def number_names(value: Any, name: str = "") -> tuple[str, ...]:
+    """Names of the numbers of a record, in the order of `numbers_in`: normal.0, point.2."""
+    if is_dataclass(value):
+        parts = [(x.name, getattr(value, x.name)) for x in fields(value)]
+    elif isinstance(value, tuple):
+        parts = [(str(k), x) for k, x in enumerate(value)]
+    else:
+        return () if value is None or isinstance(value, str) else (name,)
+    return tuple(y for key, x in parts for y in number_names(x, f"{name}.{key}" if name else key))
+
+
+def numbers_in(value: Any) -> Vector:
+    """All numbers of a record of this module, in the order of its fields."""
+    if is_dataclass(value):
+        return numbers_in(tuple(getattr(value, x.name) for x in fields(value)))
+    if isinstance(value, tuple):
+        return tuple(number for x in value for number in numbers_in(x))
+    return () if value is None or isinstance(value, str) else (value,)
+
+
+def at_least_zero(value: Any, name: str, unit: str = "") -> Scalar:
+    """A number of 0 or more; symbols and traced scalars are not judged."""
+    return _within(value, name, lambda x: x >= 0, f"0 or more{unit and ', '}{unit}")
+
+
+def above_zero(value: Any, name: str, unit: str = "") -> Scalar:
+    """A number above 0; symbols and traced scalars are not judged."""
+    return _within(value, name, lambda x: x > 0, f"a number above 0{unit and ', '}{unit}")
+
+
+def share(value: Any, name: str) -> Scalar:
+    """A number from 0 to 1; symbols and traced scalars are not judged."""
+    return _within(value, name, lambda x: 0 <= x <= 1, "0 to 1")
+
+
+def _within(value: Any, name: str, test: Callable[[float], bool], expected: str) -> Scalar:
+    x = scalar(value, name)
+    number = known_number(x)
+    if number is not None and not test(number):
+        raise InputError(f"{name} is {number:g}; expected {expected}.")
+    return float(x) if isinstance(x, np.floating) else x
+
+
+def _check_contact(record: Any, place: str) -> None:
+    if not isinstance(record.name, str) or not record.name:
+        raise InputError(f"a contact has the name {record.name!r}; expected a text.")
+    if not isinstance(record.link, str):
+        raise InputError(
+            f"link of contact {record.name!r} is {record.link!r:.60}; expected the name of a link "
+            "or frame."
+        )
+    name = f"contact {record.name!r}"
+    _vectors(record, name, place)
+    if record.friction is not None:
+        _store(record, friction=at_least_zero(record.friction, f"friction of {name}"))
+    if record.restitution is not None:
+        _store(record, restitution=share(record.restitution, f"restitution of {name}"))
+
+
+def _vectors(record: Any, owner: str, *names: str) -> None:
+    for name in names:
+        vector = array(getattr(record, name), (3,), f"{name} of {owner}")
+        _store(record, **{name: tuple(vector.tolist())})
+
+
+def _store(record: object, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
+def _expect(value: Any, kind: Any, name: str) -> None:
+    if not isinstance(value, kind):
+        kinds = str(getattr(kind, "__name__", kind)).replace(
+            "kinetree.files.description.contacts.", ""
+        )
+        raise InputError(f"{name} is {value!r:.60}; expected a record {kinds.replace(' |', ',')}.")
+
+
+def _records(values: Any, kind: Any, name: str) -> tuple[Any, ...]:
+    """The records of a list, which has one or more."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} are {values!r:.60}; expected a list of records.")
+    records = tuple(values)
+    if not records:
+        raise InputError(f"{name} are an empty list; expected one record or more.")
+    for x in records:
+        _expect(x, kind, f"one of the {name}")
+    return records

@@ -1,0 +1,195 @@
+"""Geoms of a compiled MJCF model that can touch: shapes of the robot, and the ground.
+
+MuJoCo decides by bits which geoms touch (contype, conaffinity), and takes the friction of a pair
+from the geom of higher priority, or else the larger one.
+"""
+
+from collections.abc import Iterator
+from math import atan2
+from typing import Any
+
+import numpy as np
+
+from kinetree.base.arrays import times
+from kinetree.errors import KinetreeError
+from kinetree.files.description.collisions import (
+    DEFAULT_FRICTION,
+    Collisions,
+    CollisionShape,
+    with_own_names,
+)
+from kinetree.files.description.contacts import Box, Boxes, Ground, HeightField, Plane
+from kinetree.files.description.mjcf.compile import Compiled
+from kinetree.files.description.mjcf.forces import disabled
+from kinetree.files.description.mjcf.links import mesh_geoms
+from kinetree.files.description.mjcf.meshes import MeshedModel
+from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import from_quaternion
+
+KINDS = ("plane", "height field", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
+Pairs = dict[frozenset[int], float]  # friction by the two geoms
+MAX_BOXES = 128  # of the ground: every step computes all of them, for every contact
+LEVEL = 1e-9  # tilt of a box or height field that counts as upright
+
+
+def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
+    """Shapes that can touch the ground of the file, or any ground if it has none.
+
+    start: also list what touches where the file starts, and is not modelled.
+    """
+    compiled = meshed.compiled
+    m = compiled.model
+    if disabled(compiled, "CONTACT", "CONSTRAINT"):
+        return Collisions(left_out=("all contacts, which the file disables",))
+    pairs = _pairs(m)
+    paired = {g for pair in pairs for g in pair}
+    bits = [bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in range(m.ngeom)]
+    solid = [g for g in range(m.ngeom) if bits[g] or g in paired]
+    static = [g for g in solid if not int(m.body_weldid[m.geom_bodyid[g]])]
+    ground, pieces, obstacles = _ground(compiled, static)
+    left_out: list[str] = []
+    paths = {g: mesh for g, mesh in mesh_geoms(meshed)}
+    shapes: list[CollisionShape] = []
+    for g in solid:
+        partners = [x for x in pieces if _can_touch(m, pairs, g, x)]
+        if g in static or (pieces and not partners):
+            continue
+        frictions = [_friction(m, pairs, g, x) for x in partners] or [_friction(m, pairs, g, None)]
+        if len(set(frictions)) > 1:
+            left_out.append(f"friction of {_name(compiled, g)} differs between pieces of ground")
+        kind, size = _shape(compiled, g)
+        link, path = compiled.body_names[int(m.geom_bodyid[g])], ""
+        T = pose(from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
+        if g in paths:
+            T, size, path = paths[g].T, paths[g].scale, paths[g].path
+        shapes.append(CollisionShape(m.geom(g).name, link, kind, T, size, frictions[0], None, path))
+    if any(not pair & set(pieces) for pair in pairs):
+        left_out.append("contact pairs (<pair>) without the ground")
+    if any(int(m.geom_condim[g]) > 3 for g in solid):
+        left_out.append("torsional and rolling friction (condim 4 and 6)")
+    touching = tuple(_touching(compiled, pieces)) if start else ()
+    named = with_own_names(iter(shapes))
+    return Collisions(named, ground, tuple(left_out), tuple(obstacles), touching)
+
+
+def _name(c: Compiled, g: int) -> str:
+    name = c.model.geom(g).name
+    return f"geom {name!r}" if name else f"a geom of {c.body_names[int(c.model.geom_bodyid[g])]!r}"
+
+
+def _pairs(m: Any) -> Pairs:
+    """Geoms of the <pair> elements, with their friction."""
+    return {
+        frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))): (
+            float(m.pair_friction[k, 0]) if int(m.pair_dim[k]) > 1 else 0.0
+        )
+        for k in range(m.npair)
+    }
+
+
+def _can_touch(m: Any, pairs: Pairs, a: int, b: int) -> bool:
+    if frozenset((a, b)) in pairs:
+        return True
+    first, second = sorted((int(m.geom_bodyid[a]), int(m.geom_bodyid[b])))
+    if any(int(x) == (first << 16) + second for x in m.exclude_signature):
+        return False
+    kinds, partners = m.geom_contype, m.geom_conaffinity
+    return bool(int(kinds[a]) & int(partners[b]) or int(kinds[b]) & int(partners[a]))
+
+
+def _friction(m: Any, pairs: Pairs, a: int, b: int | None) -> float:
+    """Sliding friction of a pair; 0 without friction (condim 1). b None: MuJoCo's default geom."""
+    if b is not None and frozenset((a, b)) in pairs:
+        return pairs[frozenset((a, b))]
+    sides = [
+        (int(m.geom_priority[g]), int(m.geom_condim[g]), float(m.geom_friction[g, 0]))
+        for g in (a, b)
+        if g is not None
+    ]
+    sides += [(0, 3, DEFAULT_FRICTION)] if b is None else []
+    most = max(priority for priority, _, _ in sides)
+    chosen = [side for side in sides if side[0] == most]
+    slides = max(condim for _, condim, _ in chosen) > 1
+    return max(friction for _, _, friction in chosen) if slides else 0.0
+
+
+def _shape(c: Compiled, g: int) -> tuple[str, tuple[float, ...]]:
+    """Kind and size of a geom; one that MuJoCo fits to a mesh counts as a mesh."""
+    a, b, d = (float(x) for x in c.model.geom_size[g])
+    kind = KINDS[min(int(c.model.geom_type[g]), len(KINDS) - 1)]
+    if int(c.model.geom_dataid[g]) >= 0 and kind != "height field":
+        return "mesh", (1.0, 1.0, 1.0)
+    sizes = {"sphere": (a,), "capsule": (a, 2 * b), "cylinder": (a, 2 * b)}
+    return kind, sizes.get(kind, (2 * a, 2 * b, 2 * d) if kind == "box" else (a, b, d))
+
+
+def _ground(c: Compiled, static: list[int]) -> tuple[Ground | None, list[int], list[str]]:
+    """The ground of static geoms, its geoms, and texts on static geoms that are left out."""
+    made: dict[int, Ground | Box] = {}
+    left_out: list[str] = []
+    for g in static:
+        try:
+            piece = _piece(c, g)
+        except KinetreeError as problem:
+            left_out.append(f"{_name(c, g)}: {problem}")
+            continue
+        if piece is None:
+            left_out.append(f"{_name(c, g)} of the world, a {_shape(c, g)[0]}")
+        else:
+            made[g] = piece
+    fields = {g: x for g, x in made.items() if isinstance(x, HeightField)}
+    planes = {g: x for g, x in made.items() if isinstance(x, Plane)}
+    boxes = {g: x for g, x in made.items() if isinstance(x, Box)}
+    ground = next(iter((fields or planes).values()), None)
+    if len(boxes) > MAX_BOXES:
+        left_out.append(f"{len(boxes)} boxes of the world, more than {MAX_BOXES}")
+        made, boxes = {g: x for g, x in made.items() if g not in boxes}, {}
+    if boxes and not fields:
+        below = Plane(point=(0, 0, -1e3)) if ground is None else ground  # boxes without a floor
+        ground = Boxes(tuple(boxes.values()), below)  # type: ignore[arg-type]
+    used = list(fields)[:1] or [*list(planes)[:1], *boxes]
+    left_out += [f"{_name(c, g)} of the world, beside other ground" for g in made if g not in used]
+    return ground, used, left_out
+
+
+def _piece(c: Compiled, g: int) -> Ground | Box | None:
+    """The plane, box or height field of a static geom; None if there is no such ground."""
+    m, body = c.model, int(c.model.geom_bodyid[g])
+    T = pose(from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
+    while body:
+        T = times(pose(from_quaternion(m.body_quat[body]), np.array(m.body_pos[body])), T)
+        body = int(m.body_parentid[body])
+    R, p = T[:3, :3], T[:3, 3].tolist()
+    kind, size = _shape(c, g)
+    if kind == "plane":
+        return Plane(R[:, 2].tolist(), p)
+    if 1 - R[2, 2] > LEVEL:
+        return None
+    if kind == "box":
+        return Box(p, size, atan2(R[1, 0], R[0, 0]))
+    if kind != "height field" or abs(R[1, 0]) > LEVEL:
+        return None
+    k = int(m.geom_dataid[g])
+    rows, columns, first = int(m.hfield_nrow[k]), int(m.hfield_ncol[k]), int(m.hfield_adr[k])
+    rx, ry, top, _ = (float(x) for x in m.hfield_size[k])
+    if rows == columns == 2 and not np.any(m.hfield_data[first : first + 4]):
+        return None  # the stand-in of a field whose heights are in another file
+    heights = top * m.hfield_data[first : first + rows * columns].reshape(rows, columns).T
+    spacing = 2 * rx / (columns - 1), 2 * ry / (rows - 1)
+    return HeightField(heights, spacing, (p[0] - rx, p[1] - ry, p[2]))
+
+
+def _touching(c: Compiled, ground: list[int]) -> Iterator[str]:
+    """Pairs of geoms that touch where the file starts and are not contacts with the ground."""
+    m, mujoco = c.model, c.mujoco
+    data = mujoco.MjData(m)
+    mujoco.mj_kinematics(m, data)
+    mujoco.mj_comPos(m, data)
+    mujoco.mj_collision(m, data)
+    modelled = ("sphere", "capsule", "cylinder", "box")
+    for contact in list(data.contact)[: data.ncon]:
+        a, b = (int(g) for g in contact.geom)
+        kinds = _shape(c, a)[0], _shape(c, b)[0]
+        ours = [kind in modelled for kind, g in zip(kinds, (b, a), strict=True) if g in ground]
+        if contact.dist <= 0 and "mesh" not in kinds and not any(ours):
+            yield f"{_name(c, a)} and {_name(c, b)}"

@@ -1,0 +1,77 @@
+"""Contacts in a simulation: the method that steps them, the residual that is watched, results."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algorithms.contacts.solver import TOLERANCE
+from kinetree.algorithms.contacts.start import check_gaps
+from kinetree.algorithms.steps import Method
+from kinetree.base.arrays import Array, ArrayLike
+from kinetree.engine.kernels.memo import kernel
+from kinetree.model import Model
+from kinetree.simulate.core.limits import CONTACT, Bound, Violation
+from kinetree.simulate.core.outcome import result_places
+
+log = logging.getLogger(__name__)
+
+AUTO = "semi_implicit_euler"  # what "auto" is for a robot with contacts
+ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
+
+
+def residual_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:
+    """The residual of the contact problem as a bounded entry of y; none without contacts."""
+    if model.contacts is None or method is None:
+        return ()
+    at = result_places(model, method, None)["contact_residual"].start
+    return (Bound("contacts", CONTACT, at, float("-inf"), TOLERANCE * ROUNDING, ""),)
+
+
+def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]:
+    """Log steps whose contacts are not solved, and return all other violations."""
+    unsolved = [v for v in noted if v.quantity == CONTACT]
+    if unsolved:
+        log.warning(
+            "kinetree simulated contacts of %s less exactly than to a residual of %g, first at %s. "
+            "meta['contact_residual'] has it over time; take a smaller dt where it is not small.",
+            model.name, TOLERANCE, unsolved[0],
+        )  # fmt: skip
+    return [v for v in noted if v.quantity != CONTACT]
+
+
+def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -> None:
+    """Raise InputError if contacts start inside the ground.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        parameters: of the run, among which may be the ground.
+    """
+    if model.contacts is not None:
+        free = tuple(name for name in parameters if name == "ground")
+        data = [parameters[name] for name in free]
+        check_gaps(model, np.asarray(kernel(model, "contact_points", free=free)(q0, *data)[1]))
+
+
+def contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
+    """Entries of `meta` of a robot with contacts, which are taken out of the records.
+
+    contact_forces and contact_points, (T, ..., 3), contact_gaps and contact_modes, (T, ...), all by
+    the name of the contact; contact_residual, (T, ...).
+
+    Args:
+        model: the robot.
+        records: records by name, (T, ..., size).
+    """
+    if model.contacts is None or "contact_residual" not in records:
+        return {}
+    names, meta = model.contacts.names, dict[str, Any]()
+    for name, size in (("contact_forces", 3), ("contact_points", 3), ("contact_gaps", 1)):
+        x = records.pop(name)
+        parts = {key: x[..., k * size : (k + 1) * size] for k, key in enumerate(names)}
+        meta[name] = parts if size > 1 else {key: part[..., 0] for key, part in parts.items()}
+    modes = records.pop("contact_modes").astype("int8")
+    meta["contact_modes"] = {key: modes[..., k] for k, key in enumerate(names)}
+    return meta | {"contact_residual": records.pop("contact_residual")[..., 0]}
