@@ -17,7 +17,7 @@ from kinetree.base.arrays import Array
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model
-from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
+from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, sqrt, where
 from kinetree.spatial import cross
 from kinetree.spatial.so3 import quaternion_rotation
 
@@ -92,9 +92,14 @@ def store(space: StateSpace, x: Array, reached: Array, k: Array | None) -> Array
     return reached if not r else np.concatenate([reached[:-r], (x if k is None else k)[-r:]])
 
 
+def is_ranged(space: StateSpace) -> bool:
+    """Return True if an integrated activation has a limit."""
+    return any(limits != UNLIMITED for limits in space.ranges)
+
+
 def within_ranges(space: StateSpace, x: Array) -> Array:
     """States (..., x) with the integrated activations within their ranges, over any scalars."""
-    if all(limits == UNLIMITED for limits in space.ranges):
+    if not is_ranged(space):
         return x
     start = space.size - space.registers - len(space.ranges)
     parts = [x[..., :start]]
@@ -148,11 +153,10 @@ def quaternions(model: Model) -> list[list[int]]:
 
 
 def normalised(model: Model, x: Array) -> Array:
-    """Return states (..., x) with quaternions of length 1."""
-    groups = quaternions(model)
-    if not groups:
-        return x
+    """Return states (..., x) with quaternions of length 1, over any scalars."""
     x = x.copy()
-    for entries in groups:
-        x[..., entries] /= np.linalg.norm(x[..., entries], axis=-1, keepdims=True)
+    for entries in quaternions(model):
+        w, a, b, c = np.moveaxis(x[..., entries], -1, 0)
+        length = sqrt(w * w + a * a + b * b + c * c)
+        x[..., entries] = x[..., entries] / np.asarray(length)[..., None]
     return x

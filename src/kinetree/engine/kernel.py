@@ -265,6 +265,14 @@ def _take_over(kernel: "weakref.ref[Kernel]") -> None:
         alive._renew()
 
 
+def code_addresses(kernel: Kernel) -> tuple[int, int]:
+    """Where the float64 code begins: the loop over states, and the code for one state.
+
+    They change once, where a kernel is compiled while other code answers.
+    """
+    return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
+
+
 def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
     """Return the inner loop over states; from now on calls with its number type enter the code."""
     loop = programs.loop(dtype)

@@ -256,7 +256,7 @@ class Motion(RobotCore):
             duration: length of the motion, s.
             dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
                 None: 0.01.
-            method: "auto" (dop853, and radau once the motion is stiff; with contacts
+            method: "auto" (dop853, and radau while the motion is stiff; with contacts
                 semi_implicit_euler), "dop853" (adaptive, of order 8), "radau" (adaptive, of order
                 5, for stiff forces), "rk4", "semi_implicit_euler", "implicit" (stable for any
                 damping and stiffness), "implicitfast" (for any damping) or "euler".

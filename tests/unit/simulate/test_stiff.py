@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from closed_loops import four_bar, four_bar_position
 from kinetree.errors import InputError, KinetreeWarning
+from kinetree.scalars import where
 from kinetree.simulate import SimulationError
 
 STIFFNESS = 1e6  # N m/rad
@@ -93,6 +94,29 @@ def test_radau_keeps_a_loop_closed_and_its_energy() -> None:
     energy = robot.kinetic_energy(run.q, run.dq) + robot.potential_energy(run.q)
     assert np.ptp(energy) < 1e-6
     assert np.abs(run.meta["closure"]).max() < 1e-9
+
+
+def test_auto_returns_to_dop853_where_a_motion_is_no_longer_stiff() -> None:
+    """A stiff law lets go after 0.5 s; from then on radau takes ten times as many steps."""
+
+    def hold(t, q, dq):
+        on = where(t < 0.5, 1, 0)
+        return np.array([0 * t, on * (-1e8 * (q[1] - 0.5) - 5e6 * dq[1])])
+
+    robot, options = kt.robots.planar_2r(), {"duration": 3.0, "tau": hold, "limits": "ignore"}
+    auto, radau = (robot.simulate([0.3, 0.5], method=m, **options) for m in ("auto", "radau"))
+    assert auto.meta["stiff"] < 0.1
+    assert auto.meta["steps"] < radau.meta["steps"] / 4
+    assert np.abs(auto.q - radau.q).max() < 1e-5
+
+
+def test_auto_stays_with_radau_where_a_motion_stays_stiff() -> None:
+    """Tries of dop853 become rarer: they are a small part of all steps."""
+    runs = [
+        stiff_arm().simulate([0.3, 0.01], duration=5.0, method=m, limits="ignore") for m in ADAPTIVE
+    ]
+    radau, auto = (run.meta["steps"] + run.meta["rejected"] for run in runs)
+    assert auto < 1.3 * radau
 
 
 def test_sensitivities_refuse_it_by_name() -> None:

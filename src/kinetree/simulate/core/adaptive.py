@@ -15,12 +15,14 @@ from kinetree.base.tables import number
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError, warn
 from kinetree.model.units import units
-from kinetree.simulate.core.closure import closing_kernel
+from kinetree.simulate.core.closure import normal_kernel
+from kinetree.simulate.core.compiled_steps import ATTEMPTS
 from kinetree.simulate.core.events import Event, Halt, Occurrence
-from kinetree.simulate.core.integration import AcceptedSteps, Integration, Rollouts
+from kinetree.simulate.core.integration import AcceptedSteps, Integration
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
+from kinetree.simulate.core.rollouts import Rollouts
 from kinetree.simulate.core.run import ADAPTIVE, Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
@@ -72,7 +74,7 @@ class AdaptiveSteps:
         last = "tau" if model.constraints is None else "Phi"
         self.bounded = self.places[last].stop  # entries of y that may have a bound
         self.margins = margins_graph(self.space, run.bounds, self.bounded)
-        self.closing = closing_kernel(self.space)
+        self.normal = normal_kernel(self.space)
         self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
         self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
 
@@ -84,7 +86,7 @@ class AdaptiveSteps:
 
     def rollouts(self, setup: Setup) -> Rollouts:
         """The rollouts of a setup."""
-        return Rollouts(self.system, self.with_modes(setup), self.dry, self.closing)
+        return Rollouts(self.system, self.with_modes(setup), self.dry, self.normal)
 
     def run(
         self, run: Run, setup: Setup, bar: Progress, log: list[AcceptedSteps] | None = None
@@ -114,6 +116,7 @@ class AdaptiveSteps:
             method=run.method,
             log=log,
             sampling=setup.sampling,
+            attempts=1 if halts else ATTEMPTS,
         )
         integration.begin(setup.x0)
         while integration.alive.any():
@@ -181,7 +184,7 @@ class AdaptiveSteps:
 def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
     """Counts of steps, events found, and how the integration ended, for `meta`."""
     meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
-    if run.method == "auto" and not run.stiff.any():
+    if run.method == "auto" and np.isnan(run.stiff_since).all():
         meta["method"] = ADAPTIVE
     ended = float(run.ended.min())
     if run.events:

@@ -14,7 +14,13 @@ import numpy as np
 
 from kinetree.algorithms.constraints.regularity import margin, weakest
 from kinetree.algorithms.constraints.solve import MARGIN
-from kinetree.algorithms.state import StateSpace
+from kinetree.algorithms.state import (
+    StateSpace,
+    is_ranged,
+    normalised,
+    quaternions,
+    within_ranges,
+)
 from kinetree.algorithms.steps import METHODS, Method
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.graph import Port
@@ -145,13 +151,21 @@ def _rollout(at: tuple[Any, ...]) -> str:
     return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
 
 
-def closing_kernel(space: StateSpace) -> Kernel | None:
-    """The kernel that moves states (..., x) onto the constraints; None without any."""
+def normal_kernel(space: StateSpace) -> Kernel | None:
+    """The kernel that makes states (..., x) normal; None where all are.
+
+    Their quaternions have length 1, activations are in range, and constraints are satisfied.
+    """
     close = lean_closing(space.model)
-    if close is None:
+    if close is None and not quaternions(space.model) and not is_ranged(space):
         return None
-    graph = optimise(trace(close, [Port("x", (space.size,))], [("out", ())]))
-    return Kernel(graph, "closing", dtypes=("float64",))
+
+    def normal(x: Array) -> Array:
+        x = within_ranges(space, normalised(space.model, x))
+        return x if close is None else close(x)
+
+    graph = optimise(trace(normal, [Port("x", (space.size,))], [("out", ())]))
+    return Kernel(graph, "normal", dtypes=("float64",))
 
 
 def check_closed(model: Model, t: Array, y: Array) -> None:

@@ -97,6 +97,8 @@ Weights = tuple[Array, Array]
 ORDER = 8
 RATES = STAGES + 4
 SAFETY, SHRINK, GROW = 0.9, 0.333, 6.0  # of the next step's length, as in Hairer's program
+LARGEST = 1e6  # of which a root is taken: a larger defect shortens the step by the most allowed
+ROOT_ITERATIONS = 8  # of Newton's method: from 1 to LARGEST, the last ones change nothing
 
 
 def _as_arrays(weights: Mapping[int, float]) -> Weights:
@@ -107,6 +109,30 @@ def _as_arrays(weights: Mapping[int, float]) -> Weights:
 STATES = [_as_arrays(weights) for weights in A]
 END, FIFTH, THIRD = _as_arrays(B), _as_arrays(E5), _as_arrays(E3)
 BETWEEN = [_as_arrays(weights) for weights in D]
+
+
+def total(x: Array) -> Array:
+    """The sums over the last axis, from its first number on: NumPy's depend on the shape."""
+    return np.add.accumulate(x, -1)[..., -1]
+
+
+def root(x: Array, order: int) -> Array:
+    """The root of order 3, 4, 7 or 8 of numbers; for 3 and 7, of those from 1 to LARGEST.
+
+    NumPy's power differs between processors.
+    """
+    y = np.sqrt(np.sqrt(x))
+    y = np.sqrt(y) if order > 4 else y
+    if order in (4, 8):
+        return y
+    x = np.minimum(x, LARGEST)
+    y = np.minimum(y, LARGEST)
+    for _ in range(ROOT_ITERATIONS):
+        power = y
+        for _ in range(order - 2):
+            power = power * y
+        y = y - (power * y - x) / (order * power)
+    return y
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +195,7 @@ def error_ratio(step: RungeKuttaStep, rtol: float, atol: float) -> Array:
     """Error of the step divided by the error allowed, (B,): up to 1 the step is accepted."""
     scale = atol + rtol * np.maximum(abs(step.x), abs(step.end))
     fifth, third = (_weighted(E, step.rates) / scale for E in (FIFTH, THIRD))
-    five, three = (fifth**2).sum(-1), (third**2).sum(-1)
+    five, three = total(fifth**2), total(third**2)
     below = np.sqrt((five + 0.01 * three) * step.x.shape[-1])
     return np.abs(step.h) * five / np.where(below > 0, below, 1.0)
 
@@ -178,14 +204,14 @@ def stiffness(step: RungeKuttaStep) -> Array:
     """Length of the step times the size of the slope of the rate, (B,), seen at its end."""
     rates = step.rates
     before = step.x + step.h[:, None] * _weighted(STATES[STAGES - 1], rates)
-    change, way = ((x**2).sum(-1) for x in (rates[STAGES] - rates[STAGES - 1], step.end - before))
+    change, way = (total(x**2) for x in (rates[STAGES] - rates[STAGES - 1], step.end - before))
     return step.h * np.sqrt(change / np.where(way > 0, way, np.inf))
 
 
 def step_factor(ratio: Array) -> Array:
     """Length of the next step divided by that of a step with this error ratio."""
     with np.errstate(divide="ignore"):
-        return np.clip(SAFETY * ratio ** (-1 / ORDER), SHRINK, GROW)
+        return np.clip(SAFETY / root(ratio, ORDER), SHRINK, GROW)
 
 
 class DOP853:

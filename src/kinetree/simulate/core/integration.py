@@ -11,21 +11,22 @@ A step ends at a break, where an input may jump (switches.py); where a mode of d
 (friction/modes.py); and at a terminal event (events.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from kinetree.algorithms.state import normalised, within_ranges
 from kinetree.base.arrays import Array
+from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.simulate.core.closure import check_closed
+from kinetree.simulate.core.compiled_steps import ATTEMPTS, CompiledSteps, Memory
 from kinetree.simulate.core.dop853 import (
     DOP853,
-    DenseOutput,
     RungeKuttaStep,
-    Slope,
     first_length,
+    root,
     stiffness,
+    total,
 )
 from kinetree.simulate.core.events import (
     Event,
@@ -35,17 +36,12 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.outcome import result_places
 from kinetree.simulate.core.radau import Radau, RadauStep
+from kinetree.simulate.core.rollouts import Polynomial, Rollouts
 from kinetree.simulate.core.sampling import Sampling
-from kinetree.simulate.core.setup import Setup
+from kinetree.simulate.core.step_frame import BREAK, LOST, OPEN, OVER, PAUSED, RUNNING
 from kinetree.simulate.core.switches import Breaks
-from kinetree.simulate.core.system import System
-from kinetree.simulate.friction.modes import (
-    DryFriction,
-    consistent_modes,
-    friction_size,
-    read_dry_friction,
-)
 from kinetree.simulate.tuning import (
     CALM_STEPS,
     CHECKED_SHARES,
@@ -54,6 +50,7 @@ from kinetree.simulate.tuning import (
     FADING,
     FINE_STEP,
     HINTED_STEPS,
+    MAX_BY_ROW,
     MAX_FINE_STEPS,
     PACE_WINDOW,
     SHORTEST_STEP,
@@ -61,143 +58,13 @@ from kinetree.simulate.tuning import (
     SLIDE_SPREAD,
     SLIDE_TRIES,
     STIFF,
+    STIFF_PHASE,
     STIFF_STEPS,
-    TIMES_AT_ONCE,
+    TRIED_STEPS,
+    WORTH,
 )
 
 Step = RungeKuttaStep | RadauStep
-Polynomial = DenseOutput | RadauStep
-
-
-class Rollouts:
-    """Rollouts of a system: their inputs, and the modes of joints with dry friction.
-
-    The external inputs of `setup` end with the modes of `dry` joints. closing: moves states onto
-    the constraints of a robot that has some.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        setup: Setup,
-        dry: int,
-        closing: Callable[[Array], Array] | None = None,
-    ) -> None:
-        self.system, self.space, self.acting = system, system.space, setup.acting
-        self.external, self.batch, self.closing = setup.external, setup.batch, closing
-        rows, count = self.external.params(self.batch), len(setup.x0)
-        self.params = np.array(np.broadcast_to(rows, (count, rows.shape[-1])))
-        self.at_end = slice(self.external.params_size - dry, self.external.params_size)
-        self.dry = self._read_dry() if dry else None
-
-    def _read_dry(self) -> DryFriction:
-        """The dry friction of each rollout."""
-        acting, empty = self.acting, np.zeros(self.external.table_size)
-        rows = self.params if acting.parameters else self.params[:1]
-        inputs = [self.external.named(p, empty) for p in rows]
-        model = self.space.model
-        friction = read_dry_friction(model, acting.parameters, inputs, acting.changed_model)
-        shape = (len(self.params), friction.plus.shape[-1])
-        return DryFriction(
-            friction.dofs,
-            np.broadcast_to(friction.plus, shape),
-            np.broadcast_to(friction.minus, shape),
-        )
-
-    def normal(self, x: Array) -> Array:
-        """States with quaternions of length 1, activations in range, and on the constraints."""
-        x = within_ranges(self.space, normalised(self.space.model, x))
-        return x if self.closing is None else self.closing(x)
-
-    def signals(self, t: Array, ends: bool | Array, rows: Array) -> Array:
-        """Values over time, (K or 1, s), a row for each time and rollout."""
-        if not self.external.sampled:
-            return np.zeros((1, 1))
-        values: list[Array] = []
-        at_ends = np.broadcast_to(ends, t.shape)
-        for at in range(0, len(t), TIMES_AT_ONCE):
-            part = slice(at, at + TIMES_AT_ONCE)
-            table = self.external.table(t[part], at_ends[part], self.batch)
-            columns = np.zeros(len(t[part]), int) if table.shape[1] == 1 else rows[part]
-            values.append(table[np.arange(len(columns)), columns])
-        return np.concatenate(values)
-
-    def rate(
-        self, t: Array, x: Array, rows: Array, ends: bool | Array = False
-    ) -> tuple[Array, Array]:
-        """k and y of states (K, x) at times (K,), each in the mode of its rollout."""
-        return self.system.rate(t, x, self.params[rows], self.signals(t, ends, rows))
-
-    def slope(self, rows: Array) -> Slope:
-        """The rate of some rollouts, as the method calls it."""
-
-        def slope(t: Array, x: Array, ends: bool) -> Array:
-            return self.rate(t, x, rows, ends)[0]
-
-        return slope
-
-    def modes(self, rows: Array) -> Array:
-        """The modes that rollouts are in, (K, d)."""
-        return self.params[rows, self.at_end]
-
-    def settle(self, row: int, t: float, x: Array) -> None:
-        """Put a rollout into the mode in which its forces and motions agree."""
-        assert self.dry is not None
-        nq, n = self.space.model.nq, self.space.model.n
-
-        def evaluate(mode: Array) -> tuple[Array, Array]:
-            self.params[row, self.at_end] = mode
-            k, y = self.rate(np.array([t]), x[None], np.array([row]))
-            return k[0, nq : nq + n], y[0, n : n + friction_size(self.space.model, len(mode))]
-
-        _, dq, _ = self.space.split(x)
-        self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
-
-    def cut(
-        self, row: int, i: int, polynomial: Polynomial, slow: float
-    ) -> tuple[float, Array] | None:
-        """The share of a step at which the mode of its row i ends first, and the state there."""
-        if self.dry is None:
-            return None
-        guards = self._guards(row, i, polynomial, slow)
-        shares, values = samples(guards, 0.0, 1.0)
-        changes, _ = crossings(shares, values, np.ones(values.shape[1]))
-        falling = [x for x in changes if not x.rising]
-        first = np.inf
-        for x in falling:
-            if x.low < first:
-
-                def guard(share: float, j: int = x.index) -> float:
-                    return float(guards(np.array([share]))[0, j])
-
-                first = min(first, close(guard, x.low, x.high, False))
-        if not falling:
-            return None
-        x = self.normal(polynomial.at(np.array([i]), np.array([first])))[0]
-        mode = self.modes(np.array([row]))[0]
-        nq, dofs = self.space.model.nq, self.dry.dofs
-        x[nq + self.dry.stopped(mode, self.space.split(x)[1])] = 0.0
-        x[nq + dofs[mode == 0]] = 0.0
-        return first, x
-
-    def _guards(
-        self, row: int, i: int, polynomial: Polynomial, slow: float
-    ) -> Callable[[Array], Array]:
-        """The functions that end the mode of a rollout, of shares of row i of a step."""
-        assert self.dry is not None
-        dry, mode, n = self.dry, self.modes(np.array([row]))[0], self.space.model.n
-
-        def guards(shares: Array) -> Array:
-            step_rows = np.full(len(shares), i)
-            x = self.normal(polynomial.at(step_rows, shares))
-            friction = np.zeros((len(shares), len(mode)))  # sliding joints need none
-            if (mode == 0).any():
-                times = polynomial.step.times(step_rows, shares)
-                friction = self.rate(times, x, np.full(len(shares), row))[1]
-                friction = friction[:, n : n + friction_size(self.space.model, len(mode))]
-            return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
-
-        return guards
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +132,11 @@ class Pace:
     Steps for stiff forces are short as well, but hardly any of them is rejected.
     """
 
-    def __init__(self, rollouts: int, n: int) -> None:
-        self.tries, self.rejected = np.zeros(rollouts, int), np.zeros(rollouts, int)
-        self.longest, self.shortest = np.zeros(rollouts), np.full(rollouts, np.inf)
+    def __init__(self, rollouts: int, n: int, memory: Memory | None = None) -> None:
+        memory = Memory(rollouts) if memory is None else memory
+        self.tries, self.rejected = memory.whole("tries"), memory.whole("refused")
+        self.longest, self.shortest = memory.number("longest"), memory.number("shortest")
+        self.shortest[:] = np.inf
         self.since = np.zeros(rollouts)  # time at which the window began
         self.change = np.zeros((rollouts, n))  # of accelerations, in the last steps of a slide
 
@@ -284,6 +153,10 @@ class Pace:
         self.rejected[rows] += ~good
         self.longest[rows] = np.maximum(self.longest[rows], np.where(good, h, 0))
         self.shortest[rows] = np.minimum(self.shortest[rows], np.where(good, h, np.inf))
+        return self.judged(rows, t, left)
+
+    def judged(self, rows: Array, t: Array, left: Array) -> Array:
+        """Return True for rollouts that slide along a jump, at the end of a window of steps."""
         full = self.tries[rows] >= PACE_WINDOW
         if not full.any():
             return full
@@ -302,6 +175,7 @@ class Integration:
 
     outputs: times of the results, (T,). breaks: times at which steps end. log: receives all
     accepted steps, if it is a list. method: as that of a Run. sampling: of a digital controller.
+    attempts: steps of a rollout that `advance` takes at most.
     """
 
     rollouts: Rollouts
@@ -314,36 +188,54 @@ class Integration:
     events: list[Event] = field(default_factory=list)
     log: list[AcceptedSteps] | None = None
     sampling: Sampling | None = None
+    attempts: int = ATTEMPTS
+    t: Array = field(init=False)
+    h: Array = field(init=False)
+    stiff_since: Array = field(init=False)  # NaN: not stiff
+    changed: Array = field(init=False)  # time at which the method changed
+    stiff_length: Array = field(init=False)  # of steps of the implicit method, on average
+    after: Array = field(init=False)  # whether the last step was rejected
+    fine: Array = field(init=False)  # short steps one after the other
+    stiff: Array = field(init=False)  # whether the implicit method goes on
+    explicit_steps: Array = field(init=False)  # good ones, since that method went on
+    implicit_steps: Array = field(init=False)
+    phase: Array = field(init=False)  # steps of the implicit method before the other is tried
+    stiff_steps: Array = field(init=False)
+    calm_steps: Array = field(init=False)
+    done: Array = field(init=False)  # results that are written
+    taken: Array = field(init=False)  # accepted steps
     found: list[tuple[int, Occurrence]] = field(default_factory=list)
-    steps: int = 0
-    rejected: int = 0
 
     def begin(self, x: Array) -> None:
         """Start at time 0."""
         count, rows = len(x), np.arange(len(x))
-        self.t = np.zeros(count)
+        self.memory = memory = Memory(count)
+        for name in ("t", "h", "stiff_since", "changed", "stiff_length"):
+            setattr(self, name, memory.number(name))
+        for name in (
+            "after", "fine", "stiff", "stiff_steps", "calm_steps", "explicit_steps",
+            "implicit_steps", "phase", "done", "taken",
+        ):  # fmt: skip
+            setattr(self, name, memory.whole(name))
         self.x = x.copy()
         self._sample(rows)
         if self.rollouts.dry is not None:
             for row in rows:
                 self.rollouts.settle(int(row), 0.0, self.x[row])
-        self.k, y = self.rollouts.rate(self.t, self.x, rows)
+        k, y = self.rollouts.rate(self.t, self.x, rows)
+        self.k = np.ascontiguousarray(k)
         with np.errstate(all="ignore"):  # the norm of a state near the largest number overflows
             slope = self.rollouts.slope(rows)
             first = first_length(slope, self.t, x, self.k, self.rtol, self.atol)
-        self.h = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
+        self.h[:] = np.where(np.isfinite(first) & (first > 0), first, 1e-6)
         self.explicit = DOP853(self.rollouts.slope, self.rtol, self.atol)
         self.implicit = Radau(self.rollouts.rate, self.rtol, self.atol)
-        self.stiff = np.full(count, self.method == "radau")  # whether the implicit method goes on
-        self.stiff_since = np.full(count, np.nan)
-        self.stiff_steps, self.calm_steps = np.zeros(count, int), np.zeros(count, int)
-        self.after = np.zeros(count, bool)  # whether the last step was rejected
+        self.stiff[:], self.phase[:] = self.method == "radau", STIFF_PHASE
+        self.stiff_since[:] = np.nan
         self.alive = np.ones(count, bool)
-        self.fine = np.zeros(count, int)  # short steps one after the other
         self.stuck = np.zeros(count, bool)  # whether forces jump back and forth without end
-        self.pace = Pace(count, self.rollouts.space.model.n)
-        self.done = np.ones(count, int)  # results that are written
-        self.taken = np.zeros(count, int)  # accepted steps
+        self.pace = Pace(count, self.rollouts.space.model.n, memory)
+        self.done[:] = 1
         results = len(self.outputs)
         self.result = np.full((results, count, x.shape[-1]), np.nan)
         self.rates = np.full((results, count, self.k.shape[-1]), np.nan)
@@ -352,13 +244,82 @@ class Integration:
         self.sides = np.zeros((count, len(self.events)))
         self.ended = np.full(count, np.inf)
         self.last: dict[int, tuple[Array, Array, Array]] = {}  # x, k and y at terminal events
+        self.compiled = self._compiled()
+
+    @property
+    def steps(self) -> int:
+        """Accepted steps of all rollouts."""
+        return int(self.memory.whole("steps").sum())
+
+    @property
+    def rejected(self) -> int:
+        """Rejected steps of all rollouts."""
+        return int(self.memory.whole("rejected").sum())
+
+    def _compiled(self) -> CompiledSteps | None:
+        """The machine code for these rollouts; None where a step needs Python."""
+        rollouts, rate = self.rollouts, self.rollouts.system.rate
+        signals = rollouts.signals if rollouts.external.sampled else None
+        pause = bool(self.events) or self.log is not None or rollouts.dry is not None
+        many = len(self.x) > MAX_BY_ROW and (pause or signals is not None)
+        if many or not isinstance(rate, Kernel) or not has_llvm():
+            return None
+        self.memory.number("last_end")[:] = np.nan
+        model = rollouts.space.model
+        Phi = result_places(model, None, None).get("Phi", slice(0, 0))
+        tolerance = np.inf if model.constraints is None else model.constraints.tolerance
+        limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
+        arrays = {
+            "x": self.x, "k": self.k, "p": rollouts.params,
+            "change": self.pace.change, "outputs": np.ascontiguousarray(self.outputs),
+            "result": self.result, "rates": self.rates, "forces": self.forces,
+        }  # fmt: skip
+        whole = {
+            "stiff_steps": limit, "auto": self.method == "auto", "n": model.n, "nq": model.nq,
+            "Phi": Phi.start, "Phi_end": Phi.stop, "pause": pause,
+        }  # fmt: skip
+        constants = {
+            "rtol": self.rtol, "atol": self.atol, "max_step": self.max_step,
+            "solved": self.implicit.solved, "tolerance": tolerance,
+        }  # fmt: skip
+        kernels = rate, rollouts.normal_kernel
+        table = rollouts.external.table_size
+        return CompiledSteps(kernels, self.memory, arrays, whole, constants, table, signals)
 
     def advance(self) -> None:
         """Take one step of every rollout that is under way."""
         for method in (self.explicit, self.implicit):
             rows = np.flatnonzero(self.alive & (self.stiff == (method is self.implicit)))
-            if len(rows):
+            if len(rows) and self.compiled is not None:
+                self._advance_compiled(self.compiled, rows, method is self.implicit)
+            elif len(rows):
                 self._advance(method, rows)
+
+    def _advance_compiled(self, compiled: CompiledSteps, rows: Array, implicit: bool) -> None:
+        """Take many steps of some rollouts in machine code."""
+        memory, status = self.memory, self.memory.whole("status")
+        until, beyond = self.breaks.next(self.t[rows])
+        memory.number("until")[rows], memory.number("beyond")[rows] = until, beyond
+        status[rows] = RUNNING
+        if compiled.pauses:
+            for i, row in enumerate(rows.tolist()):
+                self._advance_paused(compiled, row, implicit, beyond[i : i + 1])
+        else:
+            compiled.advance(rows.tolist(), implicit, self.attempts)
+        if self.sampling is not None and not compiled.pauses:
+            sampled = rows[status[rows] == BREAK]
+            self._sample(sampled)
+            self.k[sampled], _ = self.rollouts.rate(self.t[sampled], self.x[sampled], sampled)
+        opened = rows[status[rows] == OPEN]
+        if len(opened):
+            _, y = self.rollouts.rate(self.t[opened], self.x[opened], opened)
+            check_closed(self.rollouts.space.model, self.t[opened], y)
+        self.alive[rows[(status[rows] == LOST) | (status[rows] == OVER)]] = False
+        t = self.t[rows]
+        sliding = self.pace.judged(rows, t, self.outputs[-1] - t)
+        stuck = (sliding | (self.fine[rows] > MAX_FINE_STEPS)) & self.alive[rows]
+        self.stuck[rows] = stuck
+        self.alive[rows[stuck]] = False
 
     def _advance(self, method: DOP853 | Radau, rows: Array) -> None:
         """Take one step of some rollouts by a method."""
@@ -376,15 +337,41 @@ class Integration:
             self._accept(method, rows, step, good, grown, after)
         if isinstance(step, RungeKuttaStep):
             self._look_for_stiffness(rows, step, good)
+        elif self.method == "auto":
+            self.implicit_steps[rows] += good
+            calm = rows[self.implicit_steps[rows] >= self.phase[rows]]
+            self.stiff[calm] = self.explicit_steps[calm] = 0
+            covered = self.t[calm] - self.changed[calm]
+            self.stiff_length[calm] = covered / self.implicit_steps[calm]
+            self.changed[calm] = self.t[calm]
         grown = np.minimum(grown, np.where(self.after[rows], 1.0, np.inf))
         # the length of a step that a break cut short does not limit that of the next
         next_h = np.where(good & (h < wanted), np.maximum(h * grown, wanted), h * grown)
         self.h[rows] = next_h
         self.after[rows] = ~good
-        self.steps, self.rejected = self.steps + int(good.sum()), self.rejected + int((~good).sum())
+        self.memory.whole("steps")[rows] += good
+        self.memory.whole("rejected")[rows] += ~good
         lost = ~good & (next_h < SHORTEST_STEP * np.maximum(t, 1e-3 * self.max_step))
         self.stuck[rows] = self._stuck(rows, step, wanted, good)
         self.alive[rows[lost | self.stuck[rows]]] = False
+
+    def _advance_paused(
+        self, compiled: CompiledSteps, row: int, implicit: bool, beyond: Array
+    ) -> None:
+        """Take one good step of a rollout in machine code, and go on from its end in Python."""
+        memory = self.memory
+        compiled.advance([row], implicit, self.attempts)
+        if memory.whole("status")[row] != PAUSED:
+            return
+        polynomial, kept = compiled.polynomial(row, implicit), np.ones(1, bool)
+        due = self._go_on(np.array([row]), polynomial, kept, memory.number("ends")[[row]], beyond)
+        for records in (self.result, self.rates, self.forces):
+            records[due[0] : memory.whole("due")[row], row] = np.nan
+        self.done[row] = due[0]
+        memory.whole("resumed")[row] = 1
+        if not self.alive[row]:  # count the last step
+            memory.whole("status")[row] = RUNNING
+            compiled.advance([row], implicit, attempts=1)
 
     def halt(self) -> None:
         """End the motion of every rollout that is under way where it is."""
@@ -403,17 +390,29 @@ class Integration:
 
     def _look_for_stiffness(self, rows: Array, step: RungeKuttaStep, good: Array) -> None:
         """Note steps that stability limits; after many, a rollout goes on with the other method."""
+        self.explicit_steps[rows] += good
         with np.errstate(all="ignore"):
             limited = good & (stiffness(step) > STIFF)
         seen, calm = self.stiff_steps[rows], self.calm_steps[rows]
         calm = np.where(good, np.where(limited, 0, calm + 1), calm)
         seen = np.where(calm >= CALM_STEPS, 0, seen + limited)
         self.stiff_steps[rows], self.calm_steps[rows] = seen, calm
-        many = rows[seen >= (STIFF_STEPS if self.method == "auto" else HINTED_STEPS)]
+        again = rows[calm >= CALM_STEPS]  # a stiff phase after many calm steps is judged by itself
+        self.changed[again], self.explicit_steps[again] = self.t[again], 0
+        taken = self.explicit_steps[rows]
+        short = self.t[rows] - self.changed[rows] < taken * (WORTH * self.stiff_length[rows])
+        tried = good & (taken == TRIED_STEPS) & short
+        limit = STIFF_STEPS if self.method == "auto" else HINTED_STEPS
+        unknown = self.stiff_length[rows] == 0
+        many = rows[((seen >= limit) & (unknown | short)) | tried]
         new = many[np.isnan(self.stiff_since[many])]
         self.stiff_since[new] = self.t[new]
         if self.method == "auto":
-            self.stiff[new] = True
+            known = self.stiff_length[many] > 0
+            self.changed[many] = self.t[many]
+            self.phase[many] = np.where(known, 2 * self.phase[many], STIFF_PHASE)
+            self.stiff[many] = 1
+            self.stiff_steps[many] = self.calm_steps[many] = self.implicit_steps[many] = 0
 
     def _stuck(self, rows: Array, step: Step, wanted: Array, good: Array) -> Array:
         """Return True for rollouts that do not advance because forces jump back and forth."""
@@ -450,10 +449,18 @@ class Integration:
             miss = self._defect(polynomial, points)
         kept = (miss <= 1) | (step.h <= FINE_STEP * self.max_step)
         good[at[~kept]] = False
-        grown[at[~kept]] = np.clip(0.9 * miss[~kept] ** (-1 / method.defect_order), 0.2, 0.9)
+        grown[at[~kept]] = np.clip(0.9 / root(miss[~kept], method.defect_order), 0.2, 0.9)
+        due = self._go_on(accepted, polynomial, kept, ends, after[at])
+        self._write(accepted, points, kept, due)
+
+    def _go_on(
+        self, accepted: Array, polynomial: Polynomial, kept: Array, ends: Array, after: Array
+    ) -> Array:
+        """Go on from the ends of steps that are kept; return the counts of results until there."""
+        step = polynomial.step
         states, due = self.rollouts.normal(step.end), self.done[accepted].copy()
         again = (ends == step.until) & (ends < self.outputs[-1])  # the rate may jump there
-        times = np.where(again, after[at], ends)
+        times = np.where(again, after, ends)
         cut = np.zeros(len(accepted), bool)
         shares = np.ones(len(accepted))
         for i in np.flatnonzero(kept) if self.rollouts.dry is not None or self.events else ():
@@ -484,7 +491,6 @@ class Integration:
                 cut,
             )
             self.log.append(AcceptedSteps(*(x[kept] for x in taken)))
-        self._write(accepted, points, kept, due)
 
         # put the rollouts where their steps ended, in the modes that they have there
         went = accepted[kept]
@@ -500,6 +506,7 @@ class Integration:
             check_closed(self.rollouts.space.model, self.t[moved], y)
         over = (self.t >= self.outputs[-1]) | (self.t >= self.ended)
         self.alive &= ~over
+        return due
 
     def _sample(self, rows: Array) -> None:
         """Call a digital controller for rollouts that have come to a sample."""
@@ -529,7 +536,7 @@ class Integration:
         step, which = polynomial.step, points.which
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
         off = step.weighed(which, points.moving - points.k) * (step.h[:, None] / scale)[which]
-        size = np.sqrt((off**2).mean(-1)) / DEFECT
+        size = np.sqrt(total(off**2) / off.shape[-1]) / DEFECT
         size = np.where(points.result >= 0, size / DEFECT_AT_RESULTS, size)
         inner = (points.share > 1e-9) & (points.share < 1 - 1e-9)  # a jump there has two sides
         size = np.where(inner, np.where(np.isfinite(size), size, np.inf), 0)

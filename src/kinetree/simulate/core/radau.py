@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.simulate.core.dop853 import root, total
 
 # (t, x, numbers of the rollouts, ends) -> dx/dt and forces
 RowRate = Callable[[Array, Array, Array, "bool | Array"], tuple[Array, Array]]
@@ -166,10 +167,14 @@ class Radau:
             change = np.stack([product(damped[at], F[0] / MU - w[0]), *np.split(pairs, 2, -1)])
             W[:, at] = w + change
             Z[:, at] = mixed(T, W[:, at])
-            moved = np.sqrt(((mixed(T, change) / scale[at]) ** 2).mean((0, 2)))
+            one, two, three = total((mixed(T, change) / scale[at]) ** 2)
+            moved = np.sqrt((one + two + three) / (3 * size))
             pace = moved / before[at]
             left = np.where(pace < 1, pace / (1 - pace), np.inf) * moved  # if it goes on like this
-            hopeless = left * pace ** (ITERATIONS - 1 - number) > self.solved
+            at_last = left
+            for _ in range(ITERATIONS - 1 - number):
+                at_last = at_last * pace
+            hopeless = at_last > self.solved
             done = (moved == 0) | (left < self.solved)
             solved[at[done]] = True
             before[at] = moved
@@ -193,12 +198,12 @@ class Radau:
     def error_ratio(self, step: RadauStep) -> Array:
         """Error of the step divided by the error allowed, (B,): up to 1 the step is accepted."""
         scale = self.atol + self.rtol * np.maximum(abs(step.x), abs(step.end))
-        return np.sqrt(((step.error / scale) ** 2).mean(-1))
+        return np.sqrt(total((step.error / scale) ** 2) / scale.shape[-1])
 
     def step_factor(self, ratio: Array) -> Array:
         """Length of the next step divided by that of a step with this error ratio."""
         with np.errstate(divide="ignore"):
-            return np.clip(SAFETY * ratio ** (-1 / ORDER), SHRINK, GROW)
+            return np.clip(SAFETY / root(ratio, ORDER), SHRINK, GROW)
 
 
 def mixed(weights: Array, parts: Array) -> Array:

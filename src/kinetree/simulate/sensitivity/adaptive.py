@@ -32,7 +32,8 @@ from kinetree.scalars import Scalar, where
 from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.external import NamedParts
-from kinetree.simulate.core.integration import AcceptedSteps, Rollouts
+from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.rollouts import Rollouts
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.system import EquationsOfMotion
