@@ -35,8 +35,8 @@ def solve(rounds):
 
     def function(D, b, tolerance):
         start = np.array([1, 0, *(b / 2)])
-        found = repeated(sweep, rounds, start, np.array([*D.ravel(), *b, tolerance]))
-        return np.array([found[0], found[1], *(found[2:] * found[1])])
+        computed = repeated(sweep, rounds, start, np.array([*D.ravel(), *b, tolerance]))
+        return np.array([computed[0], computed[1], *(computed[2:] * computed[1])])
 
     return function
 

@@ -13,6 +13,7 @@ QUESTIONS = (
     "threads",
     "simulation",
     "step",
+    "contact",
     "constrained",
     "functions",
     "exported_c",
@@ -27,6 +28,6 @@ QUESTIONS = (
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
 # questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
-OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs")}
+OWN_ROBOTS = {"growth": ("snake", "chain", "tree", "legs"), "contact": ("go1", "g1")}
 # questions whose peers need other versions: the ending of the environment's folder
 ENVIRONMENTS = {"optimal": "-solvers"}

@@ -131,7 +131,7 @@ def test_long_chains_are_looped_and_short_ones_are_not():
     assert is_looped(chain(60).model, "forward_dynamics")
     assert not is_looped(chain(60).model, "mass_matrix")
     for name in forms.MATRICES:
-        assert is_looped(chain(100).model, name)
+        assert is_looped(chain(150).model, name)
         assert not is_looped(kt.robots.humanoid().model, name)
 
 

@@ -14,7 +14,9 @@ NUMBERS = ("math", "mpmath")  # modules whose scalars are known to be above 0, o
 Function = Callable[[Array, Array], Array]
 
 
-def repeated(function: Function, rounds: int, carried: Array, fixed: Array) -> Array:
+def repeated(
+    function: Function, rounds: int, carried: Array, fixed: Array, *, solves: bool = False
+) -> Array:
     """Return `carried` after at most so many rounds of carried = function(carried, fixed).
 
     A round changes nothing once the first number, `open`, is not above 0. In a compiled kernel the
@@ -26,6 +28,9 @@ def repeated(function: Function, rounds: int, carried: Array, fixed: Array) -> A
         rounds: how many there are at most.
         carried: shape (c,), its first number `open`.
         fixed: shape (f,), the same in every round.
+        solves: the loop finds the solution of equations on which the caller then takes a step of
+            Newton's method: derivatives are those of the step, with what the loop found constant.
+            A loop without such a step has none.
 
     Example:
         The square root of a, by Newton's method::
@@ -38,10 +43,10 @@ def repeated(function: Function, rounds: int, carried: Array, fixed: Array) -> A
             root = repeated(newton, 30, np.array([1, a]), np.array([a]))[1]
     """
     if is_recording():  # the loop is a piece of its own
-        return piece(partial(repeated, function, rounds))(carried, fixed)
+        return piece(partial(repeated, function, rounds, solves=solves))(carried, fixed)
     loop = getattr(scalars.home_of(*carried, *fixed), "repeated", None)
     if loop is not None:
-        return loop(function, rounds, carried, fixed)
+        return loop(function, rounds, carried, fixed, solves)
     for _ in range(rounds):
         if scalars.home(carried[0]).__name__ in NUMBERS and not carried[0] > 0:
             break

@@ -262,6 +262,14 @@ class BasicReading:
             "all joints move independently.",
         ),
     ] = "file"
+    transmissions: Annotated[
+        Literal["file", "none"],
+        option(
+            "--transmissions",
+            "file makes motors of the transmissions of a URDF, coupled ones included; none reads "
+            "rotor inertias of single joints alone.",
+        ),
+    ] = "none"
 
     def options(self) -> dict[str, Any]:
         """Return the options as `kinetree.load` takes them.

@@ -327,17 +327,23 @@ def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
     """A spring, its rest position in degrees if its joints turn and `degrees` is set."""
     stiffness, _, rest = spring_units(spring, model.joints)
     turned = degrees and rest == "rad"
-    ends, names = zip(spring.coords, spring.arms, strict=True), link_names(model)
+    ends = zip(spring.coords, spring.arms, strict=True)
     return {
         "name": spring.name,
         "joints": {model.coordinate_names[k]: float(arm) for k, arm in ends},
-        **({"links": [names[point.link] for point in spring.points]} if spring.points else {}),
+        **_links(model, spring),
         **({"damping": float(spring.damping)} if spring.damping else {}),
         **({"play": float(spring.play)} if spring.play else {}),
         "stiffness": float(spring.stiffness),
         "rest": in_degrees(float(spring.rest)) if turned else float(spring.rest),
         "units": {"stiffness": stiffness, "rest": "deg" if turned else rest},
     }
+
+
+def _links(model: Model, x: JointSpring | JointActuator) -> dict[str, list[str]]:
+    """The links of the points of a spring or actuator."""
+    names = link_names(model)
+    return {"links": [names[point.link] for point in x.points]} if x.points else {}
 
 
 def spring_table(model: Model, degrees: bool) -> Group:
@@ -376,6 +382,7 @@ def _actuator(model: Model, x: JointActuator, degrees: bool) -> dict[str, Any]:
         "name": x.name,
         "kind": actuator_kind(x),
         "joints": {model.coordinate_names[k]: gear for k, gear in ends},
+        **_links(model, x),
         **{field: getattr(x, field) for field in fields},
         **ranges,
         "units": dict(units),

@@ -25,7 +25,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import factors, units
-from kinetree.motion.recordings import OptionNames, ReadRequest, Table
+from kinetree.motion.recordings import SIGNALS, OptionNames, ReadRequest, Table
 from kinetree.motion.recordings.read import (
     BAG,
     LONGEST_SIGNATURE,
@@ -247,7 +247,7 @@ def heads_of(motion: Trajectory, degrees: bool) -> list[str]:
         quantity, _, joint = column.partition(":")
         names = motion.coordinate_names if quantity == "q" else motion.dof_names
         unit = ""
-        if degrees and motion.model is not None:
+        if degrees and motion.model is not None and quantity in SIGNALS:
             unit = units(motion.model, quantity, degrees)[names.index(joint)]
         heads.append(f"{column} [{unit}]" if "deg" in unit else column)
     return heads

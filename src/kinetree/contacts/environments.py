@@ -1,8 +1,8 @@
 """Environments of robots on the ground, in the vector interface of Gymnasium.
 
 All robots of an environment step together in the kernels of `Robot.step`. States are arrays of
-NumPy, torch, JAX or CuPy, and stay on their device: a robot whose episode ends begins anew, within
-the same step, at a start of a table that was made before.
+NumPy, torch, JAX or CuPy, and stay on their device: a robot whose episode ends begins anew at a
+start of a table that was made before.
 """
 
 from functools import cache
@@ -18,6 +18,7 @@ from kinetree.errors import InputError, need
 __all__ = ["make"]
 
 STARTS = 256  # random states of the table that episodes begin at
+AUTORESET = ("same_step", "next_step")
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy"}
 
 
@@ -27,6 +28,7 @@ def make(
     *,
     arrays: str = "numpy",
     device: Any = None,
+    autoreset: str = "same_step",
 ) -> Any:
     """Return a `gymnasium.vector.VectorEnv` of many robots with a task.
 
@@ -39,6 +41,8 @@ def make(
         arrays: "numpy", "torch", "jax" or "cupy": the kind of all arrays. JAX needs its option
             jax_enable_x64.
         device: of the arrays of torch, such as "cuda"; None: the default one.
+        autoreset: "same_step": an episode that ends begins anew in the same step, and its last
+            observation is in infos; "next_step": in the next one, as wrappers of observations need.
 
     Raises:
         MissingPackageError: Gymnasium is not installed.
@@ -47,8 +51,11 @@ def make(
         raise InputError(f"there is no task {task!r}; choose {', '.join(TASKS)}, or give a Task.")
     if arrays not in MODULES:
         raise InputError(f"arrays is {arrays!r}; expected one of {', '.join(MODULES)}.")
+    if autoreset not in AUTORESET:
+        raise InputError(f"autoreset is {autoreset!r}; expected {' or '.join(AUTORESET)}.")
     made = TASKS[task]() if isinstance(task, str) else task
-    return _vector_class()(made, count(num_envs, "num_envs"), Arrays(arrays, device))
+    of = Arrays(arrays, device)
+    return _vector_class()(made, count(num_envs, "num_envs"), of, autoreset == "same_step")
 
 
 class Arrays:
@@ -87,10 +94,10 @@ def _vector_class() -> Any:
     gym: Any = need("gymnasium", "gymnasium", "an environment")
 
     class GroundEnvironment(gym.vector.VectorEnv):
-        """Robots on the ground; one that has ended begins anew in the same step."""
+        """Robots on the ground; one that has ended begins anew in the same or the next step."""
 
-        def __init__(self, task: Task, num_envs: int, arrays: Arrays) -> None:
-            self.task, self.num_envs, self.arrays = task, num_envs, arrays
+        def __init__(self, task: Task, num_envs: int, arrays: Arrays, same: bool) -> None:
+            self.task, self.num_envs, self.arrays, self.same = task, num_envs, arrays, same
             size = 4 + task.robot.n + len(task.servos)
             seen, acts = (len(task.servos),), np.float64
             self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), acts)
@@ -98,7 +105,8 @@ def _vector_class() -> Any:
             batch = gym.vector.utils.batch_space
             self.observation_space = batch(self.single_observation_space, num_envs)
             self.action_space = batch(self.single_action_space, num_envs)
-            self.metadata = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}
+            modes = gym.vector.AutoresetMode
+            self.metadata = {"autoreset_mode": modes.SAME_STEP if same else modes.NEXT_STEP}
             self.servos = arrays.of(np.array(task.servos))
             self.stance = arrays.of(task.stance[task.servos])
             self.reach = arrays.of(task.reach)
@@ -111,6 +119,7 @@ def _vector_class() -> Any:
             self.table = [self.arrays.of(x) for x in table]
             self.rows, self.drawn = np.arange(self.num_envs) % STARTS, 0
             self.q, self.dq, self.age = *self._starts(), self.arrays.of(np.zeros(self.num_envs))
+            self.ended = self.age > 0  # episodes that begin anew in the next step
             return self._observed()[0], {}
 
         def _starts(self) -> list[Any]:
@@ -135,18 +144,21 @@ def _vector_class() -> Any:
                 self.q, self.dq = state[0], state[1]
             seen, upright, forward = self._observed()
             self.age = self.age + 1
-            well = (seen[..., 0] > task.lowest) & (upright > MAX_TILT)  # False for NaN
-            late = well & (self.age >= self.last)
+            # comparisons with NaN are False: such a robot has fallen
+            well = (seen[..., 0] > task.lowest) & (upright > MAX_TILT) | self.ended
+            late = well & (self.age >= self.last) & ~self.ended
             reward = 1 - task.effort * (actions * actions).mean(-1)
             if task.speed:
                 reward = reward + xp.clip(forward, -task.speed, task.speed) / task.speed
-            reward = xp.where(well, reward, 0 * self.age)
+            reward = xp.where(well & ~self.ended, reward, 0 * self.age)
             done = ~well | late
+            fresh = done if self.same else self.ended
             q, dq = self._starts()
-            self.q = xp.where(done[..., None], q, self.q)
-            self.dq = xp.where(done[..., None], dq, self.dq)
-            self.age = xp.where(done, 0 * self.age, self.age)
-            infos = {"final_obs": seen, "_final_obs": done}
+            self.q = xp.where(fresh[..., None], q, self.q)
+            self.dq = xp.where(fresh[..., None], dq, self.dq)
+            self.age = xp.where(fresh, 0 * self.age, self.age)
+            self.ended = self.ended if self.same else done
+            infos = {"final_obs": seen, "_final_obs": done} if self.same else {}
             return self._observed()[0], reward, ~well, late, infos
 
     return GroundEnvironment

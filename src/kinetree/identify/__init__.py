@@ -8,6 +8,7 @@ from kinetree.identify.identification import Identification, plot_forces, plot_p
 from kinetree.identify.identify import identify
 from kinetree.identify.loads import KnownLoad
 from kinetree.identify.payload import Payload, identify_payload
+from kinetree.identify.presliding import PreslidingFit, identify_presliding
 from kinetree.identify.recording import (
     Recording,
     make_recording,
@@ -25,6 +26,7 @@ __all__ = [
     "Identification",
     "KnownLoad",
     "Payload",
+    "PreslidingFit",
     "Recording",
     "Spectrum",
     "Unknowns",
@@ -33,6 +35,7 @@ __all__ = [
     "find_base",
     "identify",
     "identify_payload",
+    "identify_presliding",
     "make_recording",
     "plot_forces",
     "plot_parameters",

@@ -4,21 +4,24 @@ A joint that follows another stands at scale * q + offset of its leader, so an a
 through the leader: scale becomes a part of the gear, and offset a part of the length.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import Actuator, Coefficients, Range, checked_actuator
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.joint import Joint, changed_by_name, joint_named
+from kinetree.model.springs import Frames, PathPoint, described_points, path_points, renamed_points
 
 
 @dataclass(frozen=True)
 class JointActuator:
     """An actuator of length x = sum of gears[k] * q[coords[k]] + shift; see `Actuator`.
 
-    dofs: the entries of dq and tau that belong to `coords`.
+    dofs: the entries of dq and tau that belong to `coords`. points: of an actuator between points,
+    which has no gears: x is the length of the path through them.
     """
 
     name: str
@@ -35,11 +38,16 @@ class JointActuator:
     control_range: Range
     force_range: Range
     activation_range: Range
+    points: tuple[PathPoint, ...] = ()
 
     @property
     def has_activation(self) -> bool:
         """Whether a state of the actuator acts, and not the control itself."""
         return self.dynamics != "none"
+
+    def astype(self, scalar: Callable[[Any], Any]) -> "JointActuator":
+        """The actuator with its points of another kind of number."""
+        return replace(self, points=tuple(x.astype(scalar) for x in self.points))
 
 
 def actuator_kind(x: JointActuator) -> str:
@@ -59,26 +67,29 @@ def actuator_kind(x: JointActuator) -> str:
 
 
 def build_actuators(
-    actuators: Mapping[str, Actuator], joints: Sequence[Joint]
+    actuators: Mapping[str, Actuator], joints: Sequence[Joint], frames: Frames
 ) -> tuple[JointActuator, ...]:
-    """Actuators by name, over the joints of a model."""
-    return tuple(_build(name, x, joints) for name, x in actuators.items())
+    """Actuators by name, over the joints of a model; frames: its links and frames by name."""
+    return tuple(_build(name, x, joints, frames) for name, x in actuators.items())
 
 
 def changed_actuators(
-    own: Sequence[JointActuator], changes: Mapping[str, Actuator | None], joints: Sequence[Joint]
+    own: Sequence[JointActuator],
+    changes: Mapping[str, Actuator | None],
+    joints: Sequence[Joint],
+    frames: Frames,
 ) -> tuple[JointActuator, ...]:
     """The actuators with some added or replaced by name; None removes one."""
     return changed_by_name(
         "actuator",
         own,
         changes,
-        lambda name, actuator: _build(name, actuator, joints),
+        lambda name, actuator: _build(name, actuator, joints, frames),
         "such as {'servo': Actuator.position('knee', kp=100)}.",
     )
 
 
-def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActuator:
+def _build(name: str, actuator: Actuator, joints: Sequence[Joint], frames: Frames) -> JointActuator:
     if not isinstance(name, str) or not name:
         raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
     record, owner = checked_actuator(actuator, name), f"actuator {name!r}"
@@ -114,11 +125,16 @@ def _build(name: str, actuator: Actuator, joints: Sequence[Joint]) -> JointActua
         control_range=record.control_range,
         force_range=record.force_range,
         activation_range=record.activation_range,
+        points=()
+        if record.points is None
+        else path_points("actuator", name, record.points, frames),
     )
 
 
 def describe_actuators(
-    actuators: Iterable[JointActuator], coordinate_names: Sequence[str]
+    actuators: Iterable[JointActuator],
+    coordinate_names: Sequence[str],
+    link_names: Mapping[int, str],
 ) -> dict[str, Actuator]:
     """Records from which `build_actuators` makes the same actuators again.
 
@@ -138,6 +154,7 @@ def describe_actuators(
             control_range=x.control_range,
             force_range=x.force_range,
             activation_range=x.activation_range,
+            points=described_points(x.points, link_names),
         )
     return records
 
@@ -158,5 +175,6 @@ def held_actuator(actuator: Actuator, held: Mapping[str, Array]) -> Actuator:
 
 
 def renamed_actuator(actuator: Actuator, prefix: str) -> Actuator:
-    """The actuator with a prefix before the names of its joints."""
-    return replace(actuator, joints={prefix + x: gear for x, gear in actuator.joints.items()})
+    """The actuator with a prefix before the names of its joints and links."""
+    joints = {prefix + x: gear for x, gear in actuator.joints.items()}
+    return replace(actuator, joints=joints, points=renamed_points(actuator.points, prefix))

@@ -83,9 +83,8 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     joints = build_joints(parts.joints)
     records = _moving("spring", description.springs, description, parts, frames)
     springs = build_springs(records, joints, frames)
-    actuators = build_actuators(
-        _moving("actuator", description.actuators, description, parts, frames), joints
-    )
+    acting = _moving("actuator", description.actuators, description, parts, frames)
+    actuators = build_actuators(acting, joints, frames)
     contacts, idle = moving_contacts(description.contacts, frames, description.name)
     parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
@@ -182,7 +181,7 @@ def _moving(
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
     moving: dict[str, Record] = {}
     for name, record in records.items():
-        points = record.points if isinstance(record, Spring) else None
+        points = None if isinstance(record, Motor) else record.points
         if points is not None:
             links = {frames[point[0]].link for point in points if point[0] in frames}
             if len(links) == 1:

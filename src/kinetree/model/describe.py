@@ -52,7 +52,7 @@ def describe_model(model: Model) -> RobotDescription:
         tool=model.tool,
         gravity=model.gravity[3:],
         springs=describe_springs(model.springs, model.coordinate_names, link_names(model)),
-        actuators=describe_actuators(model.actuators, model.coordinate_names),
+        actuators=describe_actuators(model.actuators, model.coordinate_names, link_names(model)),
         motors=describe_motors(model.motors, model.coordinate_names),
         notes=model.notes,
         contacts=model.contacts,

@@ -425,7 +425,7 @@ class Model:
         Args:
             actuators: by name, {"servo": Actuator.position("knee", kp=100, kd=5)}.
         """
-        changed = changed_actuators(self.actuators, actuators, self.joints)
+        changed = changed_actuators(self.actuators, actuators, self.joints, self.frames)
         return self.replace(actuators=changed)
 
     def with_motors(self, motors: Mapping[str, Motor | None]) -> "Model":
@@ -488,6 +488,7 @@ class Model:
                 for x in self.rotors
             ),
             springs=tuple(x.astype(scalar) for x in self.springs),
+            actuators=tuple(x.astype(scalar) for x in self.actuators),
             motors=tuple(
                 dataclasses.replace(
                     x,
@@ -568,6 +569,10 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         levels = spring.stiffness, spring.rest, spring.damping, spring.play
         numbers = *levels, *spring.arms, *points
         yield f"spring {spring.name!r}", numbers
+    for actuator in model.actuators:
+        if actuator.points:
+            numbers = tuple(number for point in actuator.points for number in point.at)
+            yield f"actuator {actuator.name!r}", numbers
     for motor in model.motors:
         numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)
         yield f"motor {motor.name!r}", numbers

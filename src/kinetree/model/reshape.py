@@ -4,7 +4,7 @@ Each function returns a new model and keeps names: a link that no longer moves b
 frame, its inertia merged into the link that carries it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from kinetree.base.containers import SERIES, check_units, label_kind
 from kinetree.base.options import optional_name
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.files.description.actuators import Actuator
+from kinetree.files.description.actuators import Actuator, Points
 from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
 from kinetree.files.description.records import (
     JointDescription,
@@ -37,6 +37,7 @@ from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.model.motors import held_motor
+from kinetree.model.springs import renamed_points
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
@@ -169,11 +170,8 @@ def subtree(model: Model, link: str) -> Model:
             frames=tuple(frames),
             tool=model.tool if model.tool in known else None,
             gravity=description.gravity,
-            springs={
-                **_within("spring", _of_joints(description.springs), inner, link),
-                **_inside(description.springs, inside, link),
-            },
-            actuators=_within("actuator", description.actuators, inner, link),
+            springs=_within("spring", description.springs, inner, link, inside),
+            actuators=_within("actuator", description.actuators, inner, link, inside),
             motors=_within("motor", description.motors, inner, link),
             notes=(*model.notes, *notes),
             warnings=description.warnings,
@@ -213,11 +211,19 @@ def _check_followers(model: Model, kept: list[int], link: str) -> None:
 
 
 def _within(
-    kind: str, records: Mapping[str, Record], joints: set[str], link: str
+    kind: str,
+    records: Mapping[str, Record],
+    joints: set[str],
+    link: str,
+    links: Set[str] = frozenset(),
 ) -> dict[str, Record]:
-    """Springs, actuators or motors of `joints` alone, those of the tree from `link`."""
+    """Springs, actuators or motors of `joints` or points of `links` alone, the tree from `link`."""
     kept: dict[str, Record] = {}
     for name, record in records.items():
+        if not isinstance(record, Motor) and record.points is not None:
+            if _is_inside(kind, name, record.points, links, link):
+                kept[name] = record
+            continue
         ends = {name} if record.joints is None else set(record.joints)
         outside = sorted(ends - joints)
         if outside and len(outside) < len(ends):
@@ -231,24 +237,15 @@ def _within(
     return kept
 
 
-def _of_joints(springs: Mapping[str, Spring]) -> dict[str, Spring]:
-    """The springs that are not between points."""
-    return {name: x for name, x in springs.items() if x.points is None}
-
-
-def _inside(springs: Mapping[str, Spring], links: set[str], link: str) -> dict[str, Spring]:
-    """Springs between points of `links`, those of the tree from `link`."""
-    kept: dict[str, Spring] = {}
-    for name, spring in springs.items():
-        ends = {point[0] for point in spring.points or ()}
-        if ends & links and ends - links:
-            raise ModelError(
-                f"spring {name!r} is held by {', '.join(sorted(ends - links))}, which is not part "
-                f"of the tree from link {link!r}; expected all its points in it. Remove it first."
-            )
-        if ends & links:
-            kept[name] = spring
-    return kept
+def _is_inside(kind: str, name: str, points: Points, links: Set[str], link: str) -> bool:
+    """Return True if all points are on `links`, the tree from `link`, False if none is."""
+    ends = {point[0] for point in points}
+    if ends & links and ends - links:
+        raise ModelError(
+            f"{kind} {name!r} is held by {', '.join(sorted(ends - links))}, which is not part "
+            f"of the tree from link {link!r}; expected all its points in it. Remove it first."
+        )
+    return bool(ends & links)
 
 
 def _carried(
@@ -367,8 +364,7 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
 
     def spring(x: Spring) -> Spring:
         joints = None if x.joints is None else {prefix + k: c for k, c in x.joints.items()}
-        points = None if x.points is None else [(prefix + k, at) for k, at in x.points]
-        return replace(x, joints=joints, points=points)
+        return replace(x, joints=joints, points=renamed_points(x.points, prefix))
 
     return replace(
         description,

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kinetree.base.arrays import array, known_number, scalar
+from kinetree.base.arrays import ArrayLike, array, known_number, scalar
 from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.actuators import Points
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Spring
 from kinetree.model.joint import Joint, changed_by_name, is_plain, joint_named
@@ -29,6 +30,10 @@ class PathPoint:
 
     link: int
     at: tuple[Scalar, ...]
+
+    def astype(self, scalar: Callable[[Any], Scalar]) -> "PathPoint":
+        """The point with numbers of another kind."""
+        return replace(self, at=tuple(map(scalar, self.at)))
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class JointSpring:
             self,
             stiffness=scalar(self.stiffness),
             arms=tuple(a if a == 1 else scalar(a) for a in self.arms),
-            points=tuple(replace(p, at=tuple(map(scalar, p.at))) for p in self.points),
+            points=tuple(x.astype(scalar) for x in self.points),
             **{name: x if x == 0 else scalar(x) for name, x in kept.items()},
         )
 
@@ -97,7 +102,9 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
     damping = checked_stiffness(spring.damping, name, "damping")
     play = checked_stiffness(spring.play, name, "play")
     if spring.points is not None:
-        points = _points(name, spring, frames)
+        if spring.joints is not None:
+            raise InputError(f"spring {name!r} has joints and points; expected one of them.")
+        points = path_points("spring", name, spring.points, frames)
         return JointSpring(name, stiffness, rest, (), (), (), damping, points, play)
     arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
     ends = {name: 1} if spring.joints is None else spring.joints
@@ -119,35 +126,32 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
     )
 
 
-def _points(name: str, spring: Spring, frames: Frames) -> tuple[PathPoint, ...]:
-    """The points of a spring, checked, in the frames of their links."""
-    if spring.joints is not None:
-        raise InputError(f"spring {name!r} has joints and points; expected one of them.")
+def path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
+    """The points of a spring or actuator, checked, in the frames of their links."""
     wanted = "[(link or frame, position (3,) in m), ...], two or more"
-    pairs = spring.points
     if isinstance(pairs, str) or not isinstance(pairs, Sequence) or len(pairs) < 2:
-        raise InputError(f"points of spring {name!r} are {pairs!r:.60}; expected {wanted}.")
+        raise InputError(f"points of {kind} {name!r} are {pairs!r:.60}; expected {wanted}.")
     points: list[PathPoint] = []
     for pair in pairs:
         if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise InputError(f"spring {name!r} has the point {pair!r:.60}; expected {wanted}.")
+            raise InputError(f"{kind} {name!r} has the point {pair!r:.60}; expected {wanted}.")
         frame = frames.get(pair[0])
         if frame is None:
             raise NameLookupError(
-                f"spring {name!r} passes {pair[0]!r}, which is no link or frame; expected one of "
+                f"{kind} {name!r} passes {pair[0]!r}, which is no link or frame; expected one of "
                 f"{', '.join(frames)}."
             )
-        at = array(pair[1], (3,), f"point of spring {name!r} on {pair[0]!r}")
+        at = array(pair[1], (3,), f"point of {kind} {name!r} on {pair[0]!r}")
         moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
         points.append(PathPoint(frame.link, tuple(moved.tolist())))
         if len(points) > 1 and points[-1] == points[-2]:
             raise InputError(
-                f"spring {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
+                f"{kind} {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
                 "points that are apart."
             )
     if len({point.link for point in points}) == 1:
         raise InputError(
-            f"all points of spring {name!r} belong to one link, so that no joint changes its "
+            f"all points of {kind} {name!r} belong to one link, so that no joint changes its "
             "length; expected points of two links or more."
         )
     return tuple(points)
@@ -208,7 +212,7 @@ def describe_springs(
     records: dict[str, Spring] = {}
     for x in springs:
         if x.points:
-            points = [(link_names[point.link], point.at) for point in x.points]
+            points = described_points(x.points, link_names)
             records[x.name] = Spring(x.stiffness, x.rest, None, x.damping, points, x.play)
             continue
         joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
@@ -216,6 +220,18 @@ def describe_springs(
         ends = None if single else joints
         records[x.name] = Spring(x.stiffness, x.rest, ends, x.damping, play=x.play)
     return records
+
+
+def described_points(
+    points: Sequence[PathPoint], link_names: Mapping[int, str]
+) -> list[tuple[str, ArrayLike]] | None:
+    """Points as a user gives them; None if there are none."""
+    return [(link_names[point.link], point.at) for point in points] or None
+
+
+def renamed_points(points: Points | None, prefix: str) -> Points | None:
+    """The points with a prefix before the names of their links."""
+    return None if points is None else [(prefix + link, at) for link, at in points]
 
 
 def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str, str]:

@@ -71,10 +71,13 @@ def goal_kind(model: Model, x: JointActuator) -> str | None:
     """RAD or METRE if the control of an actuator is the goal of one joint, with a gear of 1 or -1.
 
     NUMBER for controls that are not such a goal. None for a servo whose goal is a sum or multiple
-    of angles: with a gear the goal may be an angle, or the length of a belt.
+    of angles: with a gear the goal may be an angle, or the length of a belt. The goal of an
+    actuator between points is a length.
     """
     if actuator_kind(x) not in SERVOS:
         return NUMBER
+    if x.points:
+        return METRE
     measured = [kinds(model, "q")[k] for k in x.coords]
     if len(measured) == 1 and abs(x.gears[0]) == 1:
         return measured[0]

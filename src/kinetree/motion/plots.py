@@ -19,9 +19,10 @@ from kinetree.motion.limits.check import POSITION, SPEED, TORQUE, check_limits
 from kinetree.motion.limits.report import LimitReport
 from kinetree.motion.record import FilePath, Record
 
-PANELS = ("q", "error", "dq", "ddq", "tau", "contacts", "energy")
+PANELS = ("q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy")
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 ERROR = "position less reference"
+BENT = "deflection of bristles"
 ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are drawn as zero
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 PER = {"q": ("rad", "m"), "dq": ("rad/s", "m/s"), "ddq": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}
@@ -62,9 +63,10 @@ def plot(
         path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
-        panels: some of "q", "error", "dq", "ddq", "tau", "contacts", "energy"; None is all that is
-            known but "ddq". "error" is the distance from the reference of the controller, which "q"
-            has dotted; "contacts" are the sizes of the forces of contacts that ever touch.
+        panels: some of "q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy";
+            None is all that is known but "ddq". "error" is the distance from the reference of the
+            controller, which "q" has dotted; "contacts" are the sizes of the forces of contacts
+            that ever touch.
         title: above the figure; None is the name of the trajectory.
         show: opens a window of matplotlib.
         effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the
@@ -116,6 +118,7 @@ def _rate_colours(model: Model) -> list[int]:
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
     sources = {"error": "reference", "contacts": "contact_forces"}
+    sources["friction_state"] = "friction_state"
     known = {"q", "dq", "ddq"}
     known |= {panel for panel, name in sources.items() if name in drawing.trajectory.meta}
     if drawing.model is not None:
@@ -131,6 +134,8 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
             way = "one motion, not a batch; choose trajectory.rollout(k)."
             if panel == "error":
                 way = "a simulation with a controller that follows joint positions."
+            elif panel == "friction_state":
+                way = "a simulation of friction with presliding."
             elif panel == "contacts":
                 way = "a simulation of a robot with contacts."
             elif drawing.model is None:
@@ -178,6 +183,17 @@ def _error_chart(drawing: Drawing, panel: str) -> Chart:
         for k, name in enumerate(model.dof_names)
     ]
     return Chart(ERROR, (TIME, Axis(trajectory.units["q"])), tuple(lines))
+
+
+def _friction_chart(drawing: Drawing, panel: str) -> Chart:
+    """The deflections of bristles over time; of a batch, the median and the range."""
+    trajectory = drawing.trajectory
+    lines: list[Series] = []
+    for k, (name, z) in enumerate(trajectory.meta[panel].items()):
+        flat = z.reshape(len(trajectory), -1)
+        band = (flat.min(axis=1), flat.max(axis=1)) if z.ndim > 1 else None
+        lines.append(Series(name, trajectory.t, np.median(flat, axis=1), band=band, colour=k))
+    return Chart(BENT, (TIME, Axis(trajectory.units["q"])), tuple(lines))
 
 
 def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float, str], ...] | None:
@@ -258,4 +274,9 @@ def _contact_chart(drawing: Drawing, panel: str) -> Chart:
     return Chart("contact force", (TIME, Axis("N")), tuple(lines))
 
 
-CHARTS = {"energy": _energy_chart, "error": _error_chart, "contacts": _contact_chart}
+CHARTS = {
+    "energy": _energy_chart,
+    "error": _error_chart,
+    "contacts": _contact_chart,
+    "friction_state": _friction_chart,
+}

@@ -28,6 +28,7 @@ from kinetree.motion.curve.splines import spline_rates
 
 FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files
+FRICTION_STATE = "friction_state:"  # beginning of the names of columns with such states
 SLIDING = {PRISMATIC, PLANAR, FREE}
 PIECES_TOLERANCE = 1e-6  # share of the largest value by which samples may differ from their pieces
 
@@ -143,7 +144,10 @@ class Record:
             for name, x in (("dq", self.dq), ("ddq", self.ddq), ("tau", self.tau))
         )
         pieces = None if self.pieces is None else self.pieces.rollout(index)
-        return self.replace(q=self.q[at], dq=dq, ddq=ddq, tau=tau, pieces=pieces)
+        meta = dict(self.meta)
+        if "friction_state" in meta:
+            meta["friction_state"] = {x: z[at] for x, z in meta["friction_state"].items()}
+        return self.replace(q=self.q[at], dq=dq, ddq=ddq, tau=tau, pieces=pieces, meta=meta)
 
     def replace(self, **changes: Unpack[Fields]) -> Self:
         """A copy with some fields changed.

@@ -25,20 +25,20 @@ DTYPES = ("float32", "float64")
 @pytest.mark.parametrize("most", [None, 4])  # values in registers; others are parked
 def test_every_thread_leaves_its_own_loop(case, dtype, most, tmp_path):
     graph, arrays = CASES[case][0](), CASES[case][1](33, dtype)
-    found = run_on_host(graph, dtype, arrays, tmp_path, most=most, spare=10 if most else 0)
-    for a, b in zip(found, interpret(graph, *arrays), strict=True):
+    computed = run_on_host(graph, dtype, arrays, tmp_path, most=most, spare=10 if most else 0)
+    for a, b in zip(computed, interpret(graph, *arrays), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_rollouts_with_loops_in_their_rate(tmp_path, monkeypatch):
     monkeypatch.setattr(HostRollout, "folder", tmp_path, raising=False)
     program = stepping()
-    found, expected = make_run(program, 37, "int32"), make_run(program, 37)
-    HostRollout(program).run(found)
+    computed, expected = make_run(program, 37, "int32"), make_run(program, 37)
+    HostRollout(program).run(computed)
     Rollout(program).run(expected)
-    np.testing.assert_array_equal(found.state, expected.state)
-    np.testing.assert_array_equal(found.first, expected.first)
-    for a, b in zip(found.records, expected.records, strict=True):
+    np.testing.assert_array_equal(computed.state, expected.state)
+    np.testing.assert_array_equal(computed.first, expected.first)
+    for a, b in zip(computed.records, expected.records, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -55,9 +55,9 @@ def test_kernels_on_a_gpu(cp, case, dtype):
     kernel = CudaKernel(graph, case)
     for count in (1, 31, 5000):
         arrays = CASES[case][1](count, dtype)
-        found = kernel(*map(cp.asarray, arrays))
-        found = found if isinstance(found, tuple) else (found,)
-        for a, b in zip(found, interpret(graph, *arrays), strict=True):
+        computed = kernel(*map(cp.asarray, arrays))
+        computed = computed if isinstance(computed, tuple) else (computed,)
+        for a, b in zip(computed, interpret(graph, *arrays), strict=True):
             np.testing.assert_array_equal(a.get(), b)
 
 

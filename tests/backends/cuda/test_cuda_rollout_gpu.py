@@ -145,3 +145,22 @@ def test_declared_states_and_laws_with_a_memory(cp, robot):
 
     with pytest.raises(KinetreeError, match="keeps values from one call to the next"):
         robot.simulate(cp.asarray(q0), target="cuda", controller=remembers, **options)
+
+
+RUBBING = {
+    "LuGre": kt.Friction(0.3, 1, stribeck=kt.Stribeck(1.4, 0.2), presliding=kt.LuGre(300, 5)),
+    "Dahl": kt.Friction(0, 0.5, presliding=kt.Dahl(100, 1.5)),
+}
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "implicit"])
+@pytest.mark.parametrize("law", RUBBING)
+def test_friction_with_a_memory(cp, robot, law, method):
+    rubbing = robot.with_friction({"joint1": RUBBING[law]})
+    q0, dq0 = RNG.normal(size=(2, 40, 2))
+    bent = RNG.normal(size=(40, 1)) * 1e-3
+    options = {"method": method, "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    found, expected = both(cp, rubbing, q0, dq0=dq0, friction_state=bent, **options)
+    close(found, expected)
+    deflections = [x.meta["friction_state"]["joint1"] for x in (found, expected)]
+    np.testing.assert_allclose(*deflections, rtol=0, atol=CLOSE)

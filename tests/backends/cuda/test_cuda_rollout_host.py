@@ -251,3 +251,23 @@ def test_laws_are_held_to_their_contract_on_a_gpu_too(cp):
     same(
         found, simulate(model, np.ones((BATCH, 2)), controller=law, **{**options, "target": "cpu"})
     )
+
+
+RUBBING = {
+    "LuGre": kt.Friction(0.3, 1, stribeck=kt.Stribeck(1.4, 0.2), presliding=kt.LuGre(300, 5)),
+    "Dahl": kt.Friction(0, 0.5, presliding=kt.Dahl(100, 1.5)),
+}
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "implicit"])
+@pytest.mark.parametrize("law", RUBBING)
+def test_friction_with_a_memory(cp, law, method):
+    model = kt.robots.planar_2r().with_friction({"joint1": RUBBING[law]}).model
+    q0, dq0 = RNG.normal(size=(2, BATCH, 2))
+    bent = RNG.normal(size=(BATCH, 1)) * 1e-3
+    options = {"method": method, "duration": 0.02, "dt": 1e-3, "limits": "ignore"}
+    found, expected = both(model, q0, dq0, tau=[1.0, 0.5], friction_state=bent, **options)
+    same(found, expected)
+    deflections = [x.meta["friction_state"]["joint1"] for x in (found.cpu(), expected)]
+    np.testing.assert_array_equal(*deflections)
+    assert np.ptp(deflections[0], axis=0).min() > 0

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from llvm_harness import Compiled, host, same_bits
 
-from kinetree import threads
-from kinetree.engine import Kernel, Rollout, interpret, interpret_run
+from kinetree import scalars, threads
+from kinetree.base.repeat import repeated
+from kinetree.engine import Kernel, Port, Rollout, interpret, interpret_run, optimise, trace
 from kinetree.engine import rollout as module
 from kinetree.engine.compiler.recorder import recorded
 from sweeps import (
@@ -34,9 +35,9 @@ CASES = {
 
 def both(function, graph, arrays):
     """Compare the results of a function with those of the interpreter."""
-    found = function(*arrays)
-    found = found if isinstance(found, tuple | list) else (found,)
-    for a, b in zip(found, interpret(graph, *arrays), strict=True):
+    computed = function(*arrays)
+    computed = computed if isinstance(computed, tuple | list) else (computed,)
+    for a, b in zip(computed, interpret(graph, *arrays), strict=True):
         assert same_bits(np.asarray(a), b)
 
 
@@ -81,6 +82,24 @@ def test_no_more_than_so_many_rounds(rounds):
     both(kernel, kernel.graph, problems(9))
 
 
+def test_a_long_round_comes_in_parts():
+    def long_round(carried, fixed):
+        x = carried[1:]
+        for k in range(1300):
+            x = scalars.sqrt(x + fixed[k % 2])
+        return np.array([carried[0] - 1, *x])
+
+    def function(start, fixed):
+        return repeated(long_round, 9, np.array([3, *start]), fixed)
+
+    graph = optimise(trace(function, [Port("start", (2,)), Port("fixed", (2,))]))
+    arrays = np.random.default_rng(5).uniform(1, 2, (2, 9, 2))
+    kernel = Kernel(graph, "long")
+    assert "part1" in kernel.ir
+    both(kernel, graph, arrays)
+    both(kernel, graph, arrays[:, 0])
+
+
 def test_tables_of_pieces():
     program = recorded(solve(MANY), PORTS, [("y", ())])
     kernel = Kernel(program, "solve")
@@ -97,12 +116,12 @@ def assert_same(a, b):
 @pytest.mark.parametrize("count", [1, 7, 8, 37])
 def test_rollouts_with_loops_in_their_rate(count):
     program = stepping()
-    found, expected, alone = (make_run(program, count) for _ in range(3))
+    computed, expected, alone = (make_run(program, count) for _ in range(3))
     loop = Rollout(program)
     with threads(2):
-        loop.run(found)
+        loop.run(computed)
     interpret_run(program, expected)
-    assert_same(found, expected)
+    assert_same(computed, expected)
     for k in range(count):
         loop.run(module.some_rollouts(alone, slice(k, k + 1)))
     assert_same(alone, expected)

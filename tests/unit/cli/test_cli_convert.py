@@ -78,6 +78,16 @@ def test_sdf_has_springs_and_limits():
         assert again.model.joint(joint.name).limits == joint.limits
 
 
+def test_sdf_has_dampers_and_springs_over_a_multiple_of_a_joint():
+    springs = {"j3": kt.Spring(3.0, 0.1, damping=2.0), "belt": kt.Spring(5.0, 0.4, {"j1": -2})}
+    robot = kt.robots.scara().with_springs(springs)
+    again = kt.load_string(to_sdf(robot.model, losses="allow"))
+    rng = np.random.default_rng(0)
+    for q, dq, ddq in rng.normal(size=(5, 3, robot.n)):
+        tau = robot.inverse_dynamics(q, dq, ddq)
+        assert again.inverse_dynamics(q, dq, ddq) == pytest.approx(tau, rel=1e-12, abs=1e-12)
+
+
 def test_without_mujoco_the_error_says_why_a_written_file_needs_it(program):
     hidden = program.folder / "hidden"
     hidden.mkdir()

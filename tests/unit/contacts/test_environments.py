@@ -53,6 +53,19 @@ def test_a_robot_that_falls_begins_anew_in_the_same_step(env):
     assert infos["_final_obs"][0] and infos["final_obs"][0, 0] < env.task.lowest < seen[0, 0]
 
 
+def test_resets_in_the_next_step_suit_wrappers_of_observations():
+    env = make("monoped", 4, autoreset="next_step")
+    wrapped = gymnasium.wrappers.vector.NormalizeObservation(env)
+    wrapped.reset(seed=3)
+    env.q[0, 1] = -1.0  # far below
+    still = np.zeros(env.action_space.shape)
+    _, _, ended, _, infos = wrapped.step(still)
+    assert ended.tolist() == [True, False, False, False] and env.q[0, 1] < 0 and infos == {}
+    _, reward, ended, late, _ = wrapped.step(still)
+    assert not ended.any() and not late.any() and env.q[0, 1] > env.task.lowest
+    assert reward[0] == 0 and (reward[1:] > 0).all() and env.age.tolist() == [0, 2, 2, 2]
+
+
 def test_an_episode_ends_after_its_time():
     env = make("monoped", 2)
     env.reset(seed=0)
@@ -81,3 +94,5 @@ def test_bad_input_is_named():
         make("snake", 2)
     with pytest.raises(InputError, match="arrays is 'mxnet'; expected one of numpy, torch"):
         make("monoped", 2, arrays="mxnet")
+    with pytest.raises(InputError, match="autoreset is 'never'; expected same_step or next_step"):
+        make("monoped", 2, autoreset="never")

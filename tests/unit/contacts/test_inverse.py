@@ -156,6 +156,20 @@ def test_extreme_friction(dog: kt.Robot, mu: float) -> None:
         assert (forces.forces[:, :2] == 0).all()
 
 
+def test_every_state_may_have_its_own_friction() -> None:
+    robot = kt.contacts.monoped()
+    kernel = robot.compile("contact_inverse_dynamics", free=["contact_friction"])
+    q, still, ddq = robot.neutral(), np.zeros(5), np.array([2.0, 0, 1, 0, 0])
+    mu = np.array([[0.002], [0.005], [0.4]])
+    forces = kernel(q, still, ddq, [1], mu)[1]
+    for friction, f in zip(mu[:, 0], forces, strict=True):
+        contacts = replace(robot.model.contacts, friction=friction)
+        other = kt.Robot(robot.model.replace(contacts=contacts))
+        expected = kt.algorithms.contact_inverse_dynamics(other.model, q, still, ddq).forces
+        np.testing.assert_allclose(f, expected, atol=1e-6)
+    assert abs(forces[0, 0, 0]) < abs(forces[1, 0, 0]) < abs(forces[2, 0, 0])
+
+
 def test_wrenches_and_motors(dog: kt.Robot) -> None:
     q, dq, ddq = (x[0] for x in motions(dog, 1, 0.1))
     lift = dog.wrenches({"imu": [0, 0, 0, 0, 0, 40]})

@@ -2,11 +2,15 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algorithms.joints.presliding import bend
+from kinetree.engine import Port, interpret, jacobian, trace
 from kinetree.scalars import sin
+from precise_robots import precise
 
 S, C, COULOMB, STATIC, SPEED, VISCOUS = 1e5, 316.0, 1.0, 1.5, 1e-3, 0.4  # Canudas and others, 1995
 LUGRE = kt.Friction(
@@ -14,6 +18,7 @@ LUGRE = kt.Friction(
 )
 
 FREE = kt.Friction()
+SOFT = kt.Friction(0.1, 0.5, presliding=kt.LuGre(200.0, 1.0))
 
 
 def block(friction=LUGRE, **more):
@@ -155,6 +160,70 @@ def test_a_run_goes_on_from_its_friction_state():
     assert rest.q[-1] == pytest.approx(whole.q[-1], rel=1e-12)
 
 
+@pytest.mark.parametrize("h", [None, 1e-3])
+def test_slopes_of_bristles_against_fifty_digits(h):
+    law = kt.Friction(
+        0, (1.0, 0.8), stribeck=kt.Stribeck((1.5, 1.2), 0.3), presliding=kt.LuGre(300, 5)
+    )
+    model = arm(law, kt.Friction(0, 0.5, presliding=kt.Dahl(100.0, 1.5))).model
+
+    def bent(dq, z, model=model):
+        found = bend(model, dq, z, h)
+        return np.concatenate([found.forces, found.rates])
+
+    graph = trace(bent, [Port("dq", (2,)), Port("z", (2,))], [("f", ())])
+    state = np.array([0.21, -0.34]), np.array([1.3e-3, 2.1e-3])
+    slopes = interpret(jacobian(graph), *state)
+    with mpmath.workdps(50):
+        exact, step = precise(model), mpmath.mpf(10) ** -18
+        at = [np.array([mpmath.mpf(x) for x in part], object) for part in state]
+        for k, slope in enumerate(slopes):
+            for j in range(2):
+                unit = np.eye(2, dtype=int)[j] * step
+                sides = [bent(*at[:k], at[k] + s * unit, *at[k + 1 :], exact) for s in (1, -1)]
+                by = ((sides[0] - sides[1]) / (2 * step)).astype(float)
+                assert slope[:, j] == pytest.approx(by, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_files_keep_the_friction_state(tmp_path, ending):
+    robot = arm(SOFT, SOFT)
+    run = robot.simulate([0.3, 0.1], duration=0.05, dt=1e-3, method="rk4", limits="ignore")
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"run.{ending}"
+    getattr(kt.motion, f"write_{ending}")(run, path)
+    again = kt.motion.read(path, robot)
+    assert {*again.meta["friction_state"]} == {"hip", "knee"}
+    for name, z in run.meta["friction_state"].items():
+        assert (again.meta["friction_state"][name] == z).all()
+    state = [z[-1] for z in again.meta["friction_state"].values()]
+    options = {"duration": 0.01, "dt": 1e-3, "method": "rk4", "limits": "ignore"}
+    ends = [
+        robot.simulate(x.q[-1], x.dq[-1], friction_state=state, **options).q[-1]
+        for x in (run, again)
+    ]
+    assert (ends[0] == ends[1]).all()
+
+
+def test_a_batch_keeps_its_friction_states_and_is_drawn(tmp_path):
+    robot = arm(SOFT)
+    q0 = np.array([[0.3, 0.1], [0.5, 0.2], [-0.4, 0.3]])
+    run = robot.simulate(q0, duration=0.05, dt=1e-3, method="rk4", limits="ignore")
+    kt.motion.write_npz(run, tmp_path / "runs.npz")
+    again = kt.motion.read(tmp_path / "runs.npz", robot)
+    assert (again.meta["friction_state"]["hip"] == run.meta["friction_state"]["hip"]).all()
+    one = run.rollout(1)
+    assert (one.meta["friction_state"]["hip"] == run.meta["friction_state"]["hip"][:, 1]).all()
+    kt.motion.write_csv(one, tmp_path / "one.csv")
+    assert "friction_state:hip" in (tmp_path / "one.csv").read_text().splitlines()[0]
+    for motion in (run, one):
+        assert "deflection of bristles" in {x.title for x in kt.motion.plot(motion).charts}
+    with pytest.raises(kt.KinetreeError, match="needs a simulation of friction with presliding"):
+        smooth = arm(FREE).simulate([0.1, 0.1], duration=0.01)
+        kt.motion.plot(smooth, panels=["friction_state"])
+
+
 def test_rollouts_mix_joints_that_stick_and_joints_that_bend():
     robot = arm(kt.Friction(0.1, 0.5, presliding=kt.LuGre(200.0, 1.0)), kt.Friction(0.1, 0.3))
     coulomb = np.array([0.3, 0.6])
@@ -196,6 +265,30 @@ def test_sensitivities_are_differences_of_motions():
     assert slopes.by("friction")[-1][:2].reshape(2, 2, 4)[:, 0, 3] == pytest.approx(
         by_level, abs=1e-6
     )
+
+
+METHODS = "euler rk4 semi_implicit_euler implicit implicitfast".split()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("knee", [kt.Friction(0.1), kt.Friction(0.1, 0.2)])
+def test_sensitivities_of_fixed_steps_are_differences_of_their_motions(method, knee):
+    law = kt.Friction(0.4, 1.0, stribeck=kt.Stribeck(1.4, 0.3), presliding=kt.LuGre(300.0, 5.0))
+    robot = arm(law, knee)
+    run = {"duration": 0.1, "dt": 1e-3, "method": method, "limits": "ignore"}
+
+    def end(q=0.0, dq=0.0, tau=0.0):
+        at = [0.8 + q, 0.2], [0.1 + dq, 3.0]
+        return robot.simulate(*at, tau=[tau, 1.5], **run)
+
+    slopes = robot.sensitivities(
+        [0.8, 0.2], [0.1, 3.0], tau=[0, 1.5], wrt=("q0", "dq0", "tau"), **run
+    )
+    for key, name in (("q", "q0"), ("dq", "dq0"), ("tau", "tau")):
+        sides = [end(**{key: s * 1e-6}) for s in (1, -1)]
+        rows = [np.concatenate([x.q[-1], x.dq[-1]]) for x in sides]
+        by = (rows[0] - rows[1]) / 2e-6
+        assert slopes.by(name)[-1][:, 0] == pytest.approx(by, rel=1e-5, abs=1e-7)
 
 
 def test_an_elastic_joint_with_lugre_has_the_hysteresis_of_a_gear():
@@ -281,7 +374,7 @@ def test_what_knows_no_friction_state_refuses_it():
     calls = [
         lambda: robot.step([0], [0], [0], dt=1e-3),
         lambda: robot.compile("step_rk4"),
-        lambda: robot.sensitivities([0], duration=0.1, method="rk4"),
+        lambda: robot.sensitivities([0], duration=0.1, method="rk4", wrt="friction"),
         lambda: robot.with_drives({"slide": kt.Drive(efficiency=0.8)}),
         lambda: block(kt.Friction()).simulate([0], duration=0.1, friction_state=[0.0]),
         lambda: robot.simulate([0], duration=0.1, friction_state=[0.0, 0.0]),

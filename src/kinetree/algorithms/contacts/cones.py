@@ -23,7 +23,9 @@ SOFTNESS, SOFT_TOLERANCE = 1e-6, 1e-11  # of equations without solution
 ENOUGH = 1e-9  # optimality at which rounding may end the rounds
 MAX_MULTIPLIER = 1e5  # of equations that count as solvable
 RIDGE = 1e-13  # of dependent equations
-TO_BOUNDARY = 0.99  # share of the way to the boundary of a cone that a round takes at most
+# share of the way to the boundary of a cone that a round takes at most: with 0.99, 16 of 60,000
+# problems went round in circles, with 0.95 none
+TO_BOUNDARY = 0.95
 TINY = 1e-150  # scale of a problem of zeros
 
 

@@ -14,17 +14,16 @@ weight of a row, that is one equation e(r) = 0,
 and for a joint e = a r - clip(u, a low, a high). The length of e, relative to the velocities
 into the ground that the step begins with, is the residual.
 
-Each round takes SWEEPS sweeps of projected Gauss-Seidel, which approach a solution slowly and from
-anywhere, and one Newton step from the better state so far, which ends the search once every contact
-is in its mode. The step is shortened to the best of LENGTHS; where none makes e clearly smaller,
-the search goes on from the sweeps. benchmarks/results/2026-11-17-contact-solver.md compares it
-with others.
+It is solved by Newton's method with corners that are rounded by eps: max(0, x) is
+(x + sqrt(x^2 + 4 eps^2)) / 2 there, and likewise for the cone and for limits. eps shrinks as the
+error does, and grows where a step does not make it smaller, so that the search does not stop at a
+corner. A round has one linear system, made more stiff by eps, and takes the best of LENGTHS of its
+step. The impulses of the round with the smallest e are the result.
+benchmarks/results/2026-11-17-contact-solver.md compares it with others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
-four legs or a flat foot. A Newton step then lets each row give way a little, SHARING times its
-weight: forces are those of equal soft pads under all points. Where these would leave a friction
-cone, as next to slipping on a slope, forces are the nearest to those of the sweeps. The motion is
-the same.
+four legs or a flat foot. Rounded corners push all points alike, and each row gives way a little,
+SHARING times its weight: where the motion leaves forces open, they are spread evenly.
 """
 
 from collections.abc import Sequence
@@ -40,11 +39,12 @@ from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 
 SHARING = 1e-10  # of A_ii: far above the rounding of a solved step, far below its accuracy
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
-ROUNDS = 40  # all of 10,000 steps of falling robots needed less; see the record
-SWEEPS = 4
-LENGTHS = (1, 0.5, 0.25, 0.125)  # of a Newton step
-TRIALS = 2  # rounds that look for other forces of the same motion
-PROGRESS = 0.8  # a Newton step is taken if it leaves less than this of e^2
+ROUNDS = 40  # few of 10,000 steps of falling robots need more; see the record
+ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
+SHRINKING = ((10, 0.3), (1, 0.1))  # where the error is below so many eps, eps is multiplied by this
+STALLED, GROWING = 0.8, 3  # where a round leaves so much of e^2, eps is multiplied by this
+START = 1  # e of contacts that stop, relative, with which the search begins there
+LENGTHS = (1, 0.5)  # of a Newton step
 TINY = 1e-300  # keeps quotients of zeros at zero
 
 
@@ -54,13 +54,15 @@ class Problem:
 
     A: symmetric, m/s for a unit impulse. b: velocities without impulses, m/s or rad/s, with those
     that close gaps and rebound. friction: mu of every contact, (m,). limits: least and largest
-    impulse of every joint with dry friction, k pairs; N = 3 m + k.
+    impulse of every joint with dry friction, k pairs; N = 3 m + k. smooth: the impulses have
+    derivatives by A, b and friction, one-sided where a contact is between two modes.
     """
 
     A: Array
     b: Array
     friction: Sequence[Any]
     limits: Sequence[tuple[Any, Any]] = ()
+    smooth: bool = False
 
     @property
     def contacts(self) -> int:
@@ -75,6 +77,40 @@ class Solution:
     impulses: Array
     residual: Any
     rounds: Any
+
+
+Pair = tuple[int, Any]
+
+
+def rounded(x: Any, eps: Any) -> tuple[Any, Any]:
+    """max(0, x) with a corner that is rounded by eps, and its slope."""
+    root = sqrt(x * x + 4 * eps * eps + TINY)
+    return (x + root) / 2, (1 + x / root) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Corner:
+    """The friction of a contact: u_t times most / longest, with longest about max(most, |u_t|).
+
+    t: u_t, (2,). slope, rise: those of the push and of `most` by u_n. over: slope of `longest` by
+    the length of t.
+    """
+
+    t: Array
+    slope: Any
+    rise: Any
+    most: Any
+    length: Any
+    longest: Any
+    over: Any
+
+    def slopes(self) -> tuple[Array, Array]:
+        """Slopes of the friction by u_n, (2,), and by u_t, (2, 2)."""
+        share = self.most / self.longest
+        by_most = (1 - share * (1 - self.over)) / self.longest
+        by_length = -share * self.over / self.longest
+        by_t = np.eye(2, dtype=int) * share + np.outer(self.t, self.t) * (by_length / self.length)
+        return self.t * (by_most * self.rise), by_t
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +136,7 @@ class Round:
             half, across = (A[i, i] - A[i + 1, i + 1]) / 2, A[i, i + 1]
             mean = (A[i, i] + A[i + 1, i + 1]) / 2
             weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across) + TINY
+        A = A + np.diag(np.array(weights) * SHARING)
         friction, limits = np.array(problem.friction), np.array(problem.limits, dtype=object)
         return Round(A, np.array(problem.b), np.array(weights), friction, limits.reshape(-1, 2))
 
@@ -127,127 +164,57 @@ class Round:
         m = 3 * len(self.friction)
         return range(0, m, 3), range(m, len(self.b))
 
-    def bounded(self, i: int, u: Array) -> tuple[Any, Any, Any]:
-        """Of a contact at row i: max(0, u_n), the most that a u_t may measure, and |u_t|."""
-        a, x, y = self.weights, u[i + 1], u[i + 2]
-        push = maximum(u[i], 0)
-        most = self.friction[i // 3] * (a[i + 1] / a[i]) * push
-        return push, most, sqrt(x * x + y * y + TINY)
+    def stuck(self) -> Array:
+        """Impulses that stop every contact that approaches the ground, and every joint, (N,)."""
+        n, (contacts, joints) = len(self.b), self.groups
+        holds: list[Any] = [x for i in contacts for x in [where(-self.b[i], 1, 0)] * 3]
+        holds += [1 for _ in joints]
+        rows = [[self.A[i, j] * (holds[i] * holds[j]) for j in range(n)] for i in range(n)]
+        for i in range(n):
+            rows[i][i] = rows[i][i] + self.weights[i] * (1 - holds[i])
+        return eliminated(rows, [-self.b[i] * holds[i] for i in range(n)])
 
-    def error(self, r: Array, w: Array) -> Any:
-        """Square of the length of e."""
-        scaled = self.weights * r
-        u, allowed = scaled - w, list[Any]()
+    def error(self, r: Array, w: Array, eps: Any) -> tuple[Array, list[Corner | Pair]]:
+        """e with corners rounded by eps, (N,), and what its slopes are made of."""
+        scaled, a = self.weights * r, self.weights
+        u, allowed, corners = scaled - w, list[Any](), list[Corner | Pair]()
         contacts, joints = self.groups
         for i in contacts:
-            push, most, length = self.bounded(i, u)
-            share = minimum(most / length, 1)
-            allowed += [push, u[i + 1] * share, u[i + 2] * share]
+            push, slope = rounded(u[i], eps)
+            steep = self.friction[i // 3] * (a[i + 1] / a[i])
+            t = u[i + 1 : i + 3]
+            length = sqrt(t @ t + eps * eps + TINY)
+            most = steep * push
+            over, share_over = rounded(length - most, eps)
+            longest = most + over + TINY
+            corners.append(Corner(t, slope, steep * slope, most, length, longest, share_over))
+            allowed += [push, *(t * (most / longest))]
         for i, (low, high) in zip(joints, self.limits, strict=True):
-            allowed.append(clip(u[i], self.weights[i] * low, self.weights[i] * high))
-        e = scaled - np.array(allowed)
-        return e @ e
+            above, by_low = rounded(u[i] - a[i] * low, eps)
+            over, by_high = rounded(above - a[i] * (high - low), eps)
+            allowed.append(a[i] * low + above - over)
+            corners.append((i, by_low * (1 - by_high)))
+        return scaled - np.array(allowed), corners
 
-    def swept(self, r: Array) -> Array:
-        """Impulses after one sweep: each contact and joint moved by its own velocities.
-
-        A contact that would stick alone gets the impulse that stops it. One that would slip gets
-        the normal impulse that stops it with friction along its direction so far, and friction by
-        a projected step.
-        """
-        r, a = list(r), self.weights
-        contacts, joints = self.groups
-        for i in contacts:
-            mu, A = self.friction[i // 3], self.A[i : i + 3, i : i + 3]
-            w = np.array([self._velocity(j, r) for j in range(i, i + 3)])
-            v = w - A @ np.array(r[i : i + 3])
-            push, x, y = eliminated(A.tolist(), list(-v))
-            sticks = where(push, where(mu * mu * push * push - x * x - y * y, 1, 0), 0)
-            t = np.array(r[i + 1 : i + 3]) - w[1:] / a[i + 1]
-            steep = A[0, 0] + mu * (A[0, 1:] @ t) / sqrt(t @ t + TINY)
-            slip = maximum(-v[0], 0) / where(steep, steep, A[0, 0] + TINY)
-            t = t - A[1:, 0] * (slip - r[i]) / a[i + 1]
-            t = t * minimum(mu * slip / sqrt(t @ t + TINY), 1)
-            after = where(sticks, np.array([push, x, y]), np.array([slip, *t]))
-            r[i : i + 3] = where(-v[0], after, 0)
-        for i, (low, high) in zip(joints, self.limits, strict=True):
-            r[i] = clip(r[i] - self._velocity(i, r) / a[i], low, high)
-        return np.array(r)
-
-    def _velocity(self, i: int, r: Sequence[Any]) -> Any:
-        return self.A[i] @ np.array(r) + self.b[i]
-
-    def slips(self, r: Array, w: Array) -> list[Any]:
-        """1 for every contact that u shows to slip, 0 for others, (m,)."""
-        u, flags = self.weights * r - w, list[Any]()
-        for i in self.groups[0]:
-            _, most, length = self.bounded(i, u)
-            flags.append(where(u[i], where(length - most * (1 + SHARING), 1, 0), 0))
-        return flags
-
-    def newton(self, r: Array, w: Array) -> Array:
-        """Steps to e = 0 with all contacts and joints in the modes that u shows, (N, 2).
-
-        The first leads to the forces of soft pads, the second to the nearest forces.
-        """
-        n, a = len(r), self.weights
-        u, slipping = a * r - w, self.slips(r, w)
-        pads = a * SHARING
-        A, one = self.A + np.diag(pads), np.ones(2, int)
-        rows: list[list[Any]] = []
-        right: list[Any] = []
-        w = np.array([w + pads * r, w]).T
-        unit = np.eye(n, dtype=int)
-        contacts, joints = self.groups
-        for i in contacts:
-            _, most, length = self.bounded(i, u)
-            touches, slips = where(u[i], 1, 0), slipping[i // 3]
-            rows.append(list(A[i] * touches + unit[i] * (a[i] * (1 - touches))))
-            right.append(-(w[i] * touches + one * (a[i] * r[i] * (1 - touches))))
-            d = u[i + 1 : i + 3] / length
-            # Q: how far the velocity decides along each tangent: fully where the point sticks,
-            # across its direction where it slips, not at all where it is open
-            across = slips * minimum(most / length, 1)
-            sticks = touches - slips
-            Q = [
-                [sticks + across * (1 - d[0] * d[0]), -across * d[0] * d[1]],
-                [-across * d[0] * d[1], sticks + across * (1 - d[1] * d[1])],
-            ]
-            rub = slips * self.friction[i // 3] * a[i + 1]
-            for k, (q_x, q_y) in enumerate(Q):
-                j = i + 1 + k
-                row = A[i + 1] * q_x + A[i + 2] * q_y
-                row = row + (unit[j] - unit[i + 1] * q_x - unit[i + 2] * q_y) * a[j]
-                rows.append(list(row - unit[i] * (rub * d[k])))
-                # a sticking point has no velocity afterwards, any other one the friction of r_n
-                end = rub * d[k] * r[i] - a[j] * r[j] * (1 - sticks)
-                right.append(one * end - w[j] * sticks)
-        for i, (low, high) in zip(joints, self.limits, strict=True):
-            allowed = clip(u[i], a[i] * low, a[i] * high)
-            sticks = 1 - where(absolute(u[i] - allowed), 1, 0)
-            rows.append(list(A[i] * sticks + unit[i] * (a[i] * (1 - sticks))))
-            end = allowed - a[i] * r[i]
-            right.append(one * (end * (1 - sticks)) - w[i] * sticks)
-        return eliminated(rows, right)
-
-    def to_cone(self, r: Array, w: Array, x: Array) -> Any:
-        """Part of a step x from r after which the first sticking contact is on its cone, up to 1.
-
-        mu^2 (r_n + t x_n)^2 = |r_t + t x_t|^2, as A t^2 + 2 B t + C = 0 with C > 0.
-        """
-        u, t = self.weights * r - w, 1
-        for i in self.groups[0]:
-            _, most, length = self.bounded(i, u)
-            mu2 = self.friction[i // 3] * self.friction[i // 3]
-            A, B, C = (
-                mu2 * a[0] * b[0] - a[1] * b[1] - a[2] * b[2]
-                for a, b in ((x[i : i + 3],) * 2, (r[i : i + 3], x[i : i + 3]), (r[i : i + 3],) * 2)
-            )
-            square = B * B - A * C
-            below = sqrt(maximum(square, 0)) - B
-            leaves = where(most - length, 1, 0) * where(C, 1, 0) * where(below, 1, 0)
-            t = minimum(t, where(leaves * where(-square, 0, 1), C / where(below, below, 1), 1))
-        return t
+    def newton(self, e: Array, corners: Sequence[Corner | Pair], more: Any) -> Array:
+        """The step that makes e zero, (N,); more: by which part of its weight a row is stiffer."""
+        a, n = self.weights, len(e)
+        B = np.diag(a) - self.A  # d u/d r
+        rows = [list(row) for row in np.diag(a * (1 + more))]
+        contacts, _ = self.groups
+        for i, corner in zip(contacts, corners, strict=False):
+            assert isinstance(corner, Corner)
+            by_n, by_t = corner.slopes()
+            rows[i] = [x - corner.slope * y for x, y in zip(rows[i], B[i], strict=True)]
+            for k in range(2):
+                parts = by_n[k] * B[i] + by_t[k, 0] * B[i + 1] + by_t[k, 1] * B[i + 2]
+                rows[i + 1 + k] = [x - y for x, y in zip(rows[i + 1 + k], parts, strict=True)]
+        for joint in corners[len(contacts) :]:
+            assert not isinstance(joint, Corner)
+            i, slope = joint
+            rows[i] = [x - slope * y for x, y in zip(rows[i], B[i], strict=True)]
+        assert len(rows) == n
+        return eliminated(rows, list(-e))
 
     def within(self, r: Array) -> Array:
         """Impulses moved into the cones and limits, by no more than e."""
@@ -265,19 +232,29 @@ class Round:
 def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     """Impulses that satisfy all conditions, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends as soon as the residual is TOLERANCE.
+    rounds: how many at most; it ends as soon as the residual is AIM, later TOLERANCE: corners of a
+    flat foot at slightly different heights cannot all rest exactly.
     """
     n, m = len(problem.b), problem.contacts
     round_ = Round.of(problem)
     scale = _scale(round_)
     most = scale * TOLERANCE
-    start = np.zeros(2 * n, int)
-    carried = np.array([where(scale, 1, 0), 0, scale * scale, 0, *start])
-    fixed = np.concatenate([round_.flat, [most * most]])
-    end = repeated(partial(_next, n, m), rounds, carried, fixed)
+    r = round_.stuck()
+    error = _square(round_.error(r, round_.velocities(r), 0)[0])
+    is_open = where(scale, where(error - most * most, 1, 0), 0)
+    near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
+    r = where(near, r, 0 * r)
+    eps = where(near, sqrt(error), scale * ROUNDED)
+    carried = np.array([is_open, 0, where(near, error, scale * scale), eps, *r, *r])
     size = where(scale, scale, 1)
+    fixed = np.concatenate([round_.flat, [most * most, 1 / size]])
+    end = repeated(partial(_next, n, m), rounds, carried, fixed, solves=problem.smooth)
     residual = where(scale, sqrt(end[2]) / size, 0)
-    return Solution(round_.within(end[4 : 4 + n]), residual, end[1])
+    r = round_.within(end[4 : 4 + n])
+    if problem.smooth:  # by the implicit function theorem
+        e, corners = round_.error(r, round_.velocities(r), 0)
+        r = r + round_.newton(e, corners, 0)
+    return Solution(r, residual, end[1])
 
 
 def _scale(problem: Round) -> Any:
@@ -293,40 +270,31 @@ def _scale(problem: Round) -> Any:
 
 
 def _next(n: int, m: int, carried: Array, fixed: Array) -> Array:
-    """One round; carried: open, rounds, e^2, trials, and impulses of search and sweeps, (N,) each.
+    """One round; carried: open, rounds, e^2 and eps, the best impulses and the last, (N,) each."""
+    problem, (enough, per_scale) = Round.from_flat(fixed[:-2], n, m), fixed[-2:]
+    (_, rounds, error, eps), best, start = carried[:4], carried[4 : 4 + n], carried[4 + n :]
+    w = problem.velocities(start)
+    e, corners = problem.error(start, w, eps)
+    step = problem.newton(e, corners, eps * per_scale)
+    change = problem.A @ step
+    r, v = start + step, w + change
+    left = _square(problem.error(r, v, eps)[0])
+    for t in LENGTHS[1:]:
+        to, reached = start + step * t, w + change * t
+        other = _square(problem.error(to, reached, eps)[0])
+        better = where(left - other, 1, 0)
+        r, v, left = where(better, to, r), where(better, reached, v), minimum(left, other)
+    factor = where(left - STALLED * (e @ e), GROWING, 1)
+    for times, share in SHRINKING:
+        factor = where(times * times * eps * eps - left, share, factor)
+    exact = _square(problem.error(r, v, 0)[0])
+    smaller = where(error - exact, 1, 0)
+    best, error = where(smaller, r, best), minimum(exact, error)
+    return np.array([where(error - enough, 1, 0), rounds + 1, error, eps * factor, *best, *r])
 
-    trials: rounds after the first solution, in which forces of soft pads were looked for.
-    """
-    problem, enough = Round.from_flat(fixed[:-1], n, m), fixed[-1]
-    error, trials, r, swept = carried[2], carried[3], carried[4 : 4 + n], carried[4 + n :]
-    solved = where(enough - error, 1, 0)
-    for _ in range(SWEEPS):
-        swept = problem.swept(swept)
-    w = problem.velocities(swept)
-    e_swept = problem.error(swept, w)
-    better = where(error - e_swept, 1 - solved, 0)
-    start = where(better, swept, r)
-    w = where(better, w, problem.velocities(r))
-    error = where(better, e_swept, error)
-    steps = problem.newton(start, w)
-    changes = problem.A @ steps
-    cone = problem.to_cone(start, w, steps[:, 1])
-    least, shared = maximum(error * PROGRESS, enough), 0
-    r, error = where(solved, start, swept), where(solved, error, e_swept)
-    for k, t in ((0, 1), *((1, t) for t in LENGTHS), (1, cone)):
-        to = start + steps[:, k] * t
-        left = problem.error(to, w + changes[:, k] * t)
-        shorter = least - left
-        r, error = where(shorter, to, r), where(shorter, left, error)
-        least = where(shorter, where(enough - left, 0, left), least)  # 0: it is solved
-        if k == 0:  # forces of pads, unless a contact that slipped at the start now sticks
-            pairs = zip(problem.slips(start, w), problem.slips(to, w + changes[:, 0]), strict=True)
-            stopped = sum((maximum(a - b, 0) for a, b in pairs), 0)
-            shared = where(enough - left, where(stopped, 0, 1), 0)
-    trials = trials + solved
-    again = where(TRIALS - trials, 1 - shared, 0)
-    is_open = where(error - enough, 1, again)
-    return np.array([is_open, carried[1] + 1, error, trials, *r, *swept])
+
+def _square(e: Array) -> Any:
+    return e @ e
 
 
 def eliminated(rows: list[list[Any]], right: list[Array]) -> Array:

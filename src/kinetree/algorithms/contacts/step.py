@@ -73,6 +73,16 @@ def check_contact_method(model: Model, method: str) -> None:
         )
 
 
+def check_smooth(model: Model) -> None:
+    """Raise InputError if the contacts of a robot are rigid, whose steps have no derivatives."""
+    if model.contacts is not None and model.contacts.compliance is None:
+        raise InputError(
+            f"{model.name!r} has rigid contacts, whose steps have no derivatives; expected "
+            "contacts with a compliance, such as robot.with_contacts(feet, compliance=1e-6), m/N, "
+            "or none."
+        )
+
+
 def contact_sizes(model: Model) -> dict[str, int]:
     """Names of the results of contacts in a step and how many numbers they have, in their order.
 
@@ -174,6 +184,7 @@ def contact_rate(
         start_velocities(model, contacts, before, (step.free + turning) * h, h),
         () if model.contacts is None else model.contacts.frictions,
         [(-plus * h, minus * h) for plus, minus in dry.slide.values()],
+        smooth=model.contacts is not None and model.contacts.compliance is not None,
     )
     solution = solve_contacts(problem)
     a, lam = step.pushed(solution.impulses / h)

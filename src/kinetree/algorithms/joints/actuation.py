@@ -2,7 +2,7 @@
 
 An actuator of length x and speed v (see `kinetree.files.description.actuators`) gives
 
-    force = clamp((g0 + g1 x + g2 v) a + b0 + b1 x + b2 v),    tau = sum of gear * force
+    force = clamp((g0 + g1 x + g2 v) a + b0 + b1 x + b2 v),    tau = sum of dx/dq * force
 
 with a its clamped control, or its activation. The rules are those of MuJoCo, the order of clamping
 and the treatment of activations included: in fixed steps of first order, the activation after a
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.joints.gains import Gains, no_gains
+from kinetree.algorithms.joints.paths import path_length, stretches
 from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError, ShapeError
@@ -39,7 +40,7 @@ class Actuated:
 
     forces: clamped. inputs: control or activation that acts. free: 1 where a force is within its
     range and that of its joint, 0 where it is clamped. gains: d force/d input of each actuator
-    within these ranges.
+    within these ranges. arms: dx/dq of each by degree of freedom, its gears but for paths.
     """
 
     tau: Array
@@ -47,6 +48,7 @@ class Actuated:
     inputs: list[Any]
     free: list[Any]
     gains: list[Any]
+    arms: list[dict[int, Any]]
 
 
 def actuate(
@@ -62,17 +64,19 @@ def actuate(
     forces: list[Any] = []
     free: list[Any] = []
     gains: list[Any] = []
+    paths: list[dict[int, Any]] = []
     tau: list[Any] = [0] * model.n
     for x, control in zip(model.actuators, inputs, strict=True):
-        length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
-        speed = _sum([_times(g, dq[d]) for g, d in zip(x.gears, x.dofs, strict=True)])
+        length, arms = _length(model, x, q)
+        paths.append(arms)
+        speed = _sum([_times(arm, dq[d]) for d, arm in arms.items()])
         gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
         gains.append(gain)
         force = _sum([_times(gain, control), bias])
         forces.append(clamped(force, x.force_range))
         free.append(_within(force, x.force_range))
-        for gear, d in zip(x.gears, x.dofs, strict=True):
-            tau[d] = _sum([tau[d], _times(gear, forces[-1])])
+        for d, arm in arms.items():
+            tau[d] = _sum([tau[d], _times(arm, forces[-1])])
     for joint in model.joints:
         if joint.actuation != UNLIMITED and joint.follows is None:
             (d,) = joint.dofs
@@ -80,11 +84,19 @@ def actuate(
             for k, x in enumerate(model.actuators):
                 if x.dofs == (d,):
                     free[k] = _times(free[k], within)
-    return Actuated(np.array(tau), forces, inputs, free, gains)
+    return Actuated(np.array(tau), forces, inputs, free, gains, paths)
+
+
+def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, Any]]:
+    """The length of an actuator, and dx/dq by degree of freedom."""
+    if x.points:
+        return path_length(stretches(model, x.points, q))
+    length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
+    return length, dict(zip(x.dofs, x.gears, strict=True))
 
 
 def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> Gains:
-    """Slopes of the joint forces of actuators, as implicit steps take them: gear^T k gear.
+    """Slopes of the joint forces of actuators, as implicit steps take them: arm^T k arm.
 
     An actuator whose force is clamped, by its own range or by that of its joint, has no slope. As
     in MuJoCo, the range of a joint does not count for actuators on several joints.
@@ -93,15 +105,15 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     them. Without, as in MuJoCo's implicitfast, the slopes have the zeros of M.
     """
     kp, kd = no_gains(model.n), no_gains(model.n)
-    for x, control, free in zip(model.actuators, actuated.inputs, actuated.free, strict=True):
+    acted = actuated.inputs, actuated.free, actuated.arms
+    for x, control, free, arms in zip(model.actuators, *acted, strict=True):
         for matrix, k in ((kp, 1), (kd, 2)):
             slope = _times(-1, _sum([_times(x.gain[k], control), x.bias[k]]))
             slope = slope if is_plain(slope, 0) else _times(slope, free)
-            ends = list(zip(x.gears, x.dofs, strict=True))
-            for gear, i in ends if not is_plain(slope, 0) else ():
-                for other, j in ends:
+            for i, arm in arms.items() if not is_plain(slope, 0) else ():
+                for j, other in arms.items():
                     if across or j in _dofs_of_path(model, i) or i in _dofs_of_path(model, j):
-                        matrix[i, j] = _sum([matrix[i, j], _times(gear * other, slope)])
+                        matrix[i, j] = _sum([matrix[i, j], _times(arm * other, slope)])
     return Gains(kp, kd)
 
 
@@ -124,8 +136,8 @@ def control_gains(
     for k, x in enumerate(model.actuators):
         share = 0 if k in late else _input_slope(x, u[k], actuated.inputs[k], h)
         share = _times(_times(share, actuated.gains[k]), actuated.free[k])
-        for gear, i in zip(x.gears, x.dofs, strict=True):
-            factor = _times(-gear, share)
+        for i, arm in actuated.arms[k].items():
+            factor = _times(-arm, share)
             for j in range(n):
                 for matrix, slope in ((kp, slopes[k, j]), (kd, slopes[k, n + j])):
                     added = 0 if is_zero(slope) else _times(factor, slope)

@@ -81,6 +81,15 @@ def stretches(model: Model, points: Sequence[PathPoint], q: Array) -> list[Stret
     return [_stretch(model, first, last, q) for first, last in pairwise(points)]
 
 
+def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
+    """L of a path, and dL/dq by degree of freedom."""
+    arms: dict[int, Any] = {}
+    for part in parts:
+        for d, arm in part.arms().items():
+            arms[d] = arms[d] + arm if d in arms else arm
+    return sum((x.length for x in parts[1:]), parts[0].length), arms
+
+
 def _stretch(model: Model, first: PathPoint, last: PathPoint, q: Array) -> Stretch:
     chains = [_chain(model, first.link), _chain(model, last.link)]
     shared = len([i for i, j in zip(*chains, strict=False) if i == j])

@@ -111,6 +111,6 @@ def refuse_presliding(model: Model, what: str) -> None:
     for x in bristles(model):
         raise InputError(
             f"the friction of joint {x.joint.name!r} has presliding {type(x.law).__name__}, whose "
-            f"deflection is a state that {what} does not know. Take robot.simulate on the CPU, or "
+            f"deflection is a state that {what} does not know. Take robot.simulate, or "
             "friction without presliding, which sticks and slides: robot.with_friction."
         )

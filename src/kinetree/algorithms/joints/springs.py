@@ -157,14 +157,10 @@ def pull_of(model: Model, spring: JointSpring, q: Array) -> Pull:
     """A spring at checked positions."""
     if not spring.points:
         return Pull(spring, position(spring, q), dict(zip(spring.dofs, spring.arms, strict=True)))
-    from kinetree.algorithms.joints.paths import stretches  # which needs the poses of links
+    from kinetree.algorithms.joints.paths import path_length, stretches  # which need poses of links
 
     parts = stretches(model, spring.points, q)
-    arms: dict[int, Any] = {}
-    for part in parts:
-        for d, arm in part.arms().items():
-            arms[d] = arms[d] + arm if d in arms else arm
-    return Pull(spring, sum((x.length for x in parts[1:]), parts[0].length), arms, parts)
+    return Pull(spring, *path_length(parts), parts)
 
 
 @labelled()

@@ -204,7 +204,7 @@ def replay(graph: Graph) -> Replay:
     partials: list[tuple[Slope, ...] | None] = []
     for node in graph.nodes:
         args = [values[arg] for arg in node.args]
-        if node.op in LOOPS:
+        if node.op == "repeat" and not node.sweep.solves:
             raise GraphError(
                 f"{graph.outputs[0].name} is found by a loop (kinetree.base.repeat), which has no "
                 "derivative as a graph. Differentiate the equations that it solves instead: their "
@@ -217,9 +217,13 @@ def replay(graph: Graph) -> Replay:
         elif node.op in APART:
             number = APART[node.op](*args).node
         else:
-            number = builder.apply(node.op, tuple(arg.node for arg in args))
+            value = node.value if node.op in LOOPS else None
+            number = builder.apply(node.op, tuple(arg.node for arg in args), value)
         values.append(TracedScalar(builder, number))
-        partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
+        if node.op in LOOPS:  # constant
+            partials.append((0.0,) * len(args))
+        else:
+            partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
     return Replay(graph, builder, values, partials)
 
 

@@ -178,11 +178,12 @@ class Sweep:
     """A loop: the graph of a round, from `carried` and `fixed` to the next `carried`.
 
     There are at most `rounds`. None follows where the first number of `carried` is not above 0: the
-    graph keeps all numbers then.
+    graph keeps all numbers then. solves: its results are constants to derivatives.
     """
 
     rounds: int
     graph: Graph
+    solves: bool = False
 
     @property
     def carried(self) -> int:

@@ -201,7 +201,9 @@ def run_loop(
 
     def one_state(*state: Any) -> Array:  # scalars of other kinds know how to repeat
         parts = [np.array(x, object) for x in (state[: sweep.carried], state[sweep.carried :])]
-        return repeated(lambda *x: np.array(once(*x), object), sweep.rounds, *parts)
+        return repeated(
+            lambda *x: np.array(once(*x), object), sweep.rounds, *parts, solves=sweep.solves
+        )
 
     if not any(isinstance(x, np.ndarray) for x in numbers):
         return list(one_state(*numbers))

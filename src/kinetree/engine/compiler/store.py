@@ -35,7 +35,7 @@ def encode(graph: Graph) -> bytes:
         "sizes": [len(ops), len(args), len(values), len(inputs), len(results)],
     }
     if sweeps := [graph.nodes[i].sweep for i in graph.repeats()]:
-        head["sweeps"] = [[sweep.rounds, encode(sweep.graph).hex()] for sweep in sweeps]
+        head["sweeps"] = [[x.rounds, encode(x.graph).hex(), x.solves] for x in sweeps]
     arrays = [ops, args, np.array(values, np.float64), np.array(inputs, np.int32), results]
     return json.dumps(head).encode() + b"\n" + b"".join(x.tobytes() for x in arrays)
 
@@ -87,7 +87,7 @@ class StoredGraph(Graph):
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
         head = self.__dict__["_head"]
-        sweeps = [Sweep(n, _graph(bytes.fromhex(data))) for n, data in head.get("sweeps", ())]
+        sweeps = [Sweep(n, _graph(bytes.fromhex(x)), y) for n, x, y in head.get("sweeps", ())]
         return _nodes(self.__dict__["_body"], head["sizes"], self.outputs, sweeps)
 
     @property

@@ -456,7 +456,7 @@ def operand(builder: Builder, x: object) -> int:
 
 
 def repeated(
-    function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any
+    function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any, solves: bool
 ) -> NDArray[np.object_]:
     """Return the results of a loop (`kinetree.base.repeat`), which is one node of the graph.
 
@@ -479,7 +479,7 @@ def repeated(
     ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
     with recording(None):
         graph = optimise(trace(once, ports, [("next", ())]))
-    loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph))
+    loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph, solves))
     made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
     return np.array([TracedScalar(builder, node) for node in made], object)
 

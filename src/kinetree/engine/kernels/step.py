@@ -18,7 +18,7 @@ from kinetree.algorithms.constraints.stepping import (
     closing,
 )
 from kinetree.algorithms.contacts.points import lean_places
-from kinetree.algorithms.contacts.step import check_contact_method
+from kinetree.algorithms.contacts.step import check_contact_method, check_smooth
 from kinetree.algorithms.joints.actuation import (
     activation_ranges,
     activation_rates,
@@ -170,9 +170,11 @@ def whole_step(
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
+        check_smooth(model)
         check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
-        items, close, places = lean_items(lean), lean_closing(model), lean_places(lean)
+        items, close = lean_items(lean), lean_closing(model)
+        places = None if model.contacts is None else lean_places(lean)
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
@@ -187,7 +189,7 @@ def whole_step(
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
                 stop = method.braking / dt
-                if places:
+                if places is not None:
                     at = tree, places, items, (q, dq)
                     k = contact_step_rate(method, *at, acting, dt, gains)[0]
                 elif items:

@@ -29,10 +29,11 @@ class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
+    whole: int | None = None  # as in `GraphCode`
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
-        self.body = GraphCode(graph, name, dtype, lanes)
+        self.body = GraphCode(graph, name, dtype, lanes, self.whole)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self.angle_slot = {

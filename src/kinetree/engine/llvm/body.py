@@ -45,9 +45,9 @@ class Head:
     attributes: str = ""
 
 
-def split(order: Sequence[Item], lanes: int) -> list[Sequence[Item]]:
-    """The parts of an order of evaluation, of about equal lengths."""
-    count = 1 if lanes > 1 and len(order) <= WHOLE_NODES else -(-len(order) // PART_NODES)
+def split(order: Sequence[Item], whole: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths; one up to `whole` nodes."""
+    count = 1 if len(order) <= whole else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -213,17 +213,21 @@ class Moves(Protocol):
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
-    `slots` are the places of the values that go from part to part, `kept` is their number.
+    `slots` are the places of the values that go from part to part, `kept` is their number. whole:
+    nodes up to which there is one part.
     """
 
-    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+    def __init__(
+        self, graph: Graph, name: str, dtype: str, lanes: int, whole: int | None = None
+    ) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
         self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph)
-        self.parts = split(list(order(graph, self.stages)), lanes)
+        whole = whole or (WHOLE_NODES if lanes > 1 else PART_NODES)
+        self.parts = split(list(order(graph, self.stages)), whole)
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}

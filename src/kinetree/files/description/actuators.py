@@ -1,18 +1,20 @@
 """Actuator: a force at joints that follows a control, as the actuators of MJCF do.
 
-With the length x = sum of gear * q of its joints and the speed v = sum of gear * dq, an actuator
-gives
+With the length x = sum of gear * q of its joints, or of a path through points, and the speed v =
+dx/dt, an actuator gives
 
-    force = (g0 + g1 x + g2 v) a + b0 + b1 x + b2 v,    tau_j = gear_j * force
+    force = (g0 + g1 x + g2 v) a + b0 + b1 x + b2 v,    tau_j = dx/dq_j * force
 
 where a is its control, or its activation: a state that follows the control. Motors, position and
 velocity servos, dampers and integrated-velocity servos are cases of this law.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
+from kinetree.base.arrays import ArrayLike
 from kinetree.base.options import finite
 from kinetree.errors import InputError
 
@@ -20,19 +22,20 @@ DYNAMICS = ("none", "integrator", "filter", "filterexact")
 LAGS = ("filter", "filterexact")
 Range = tuple[float, float]
 Coefficients = tuple[float, float, float]
+Points = Sequence[tuple[str, ArrayLike]]
 UNLIMITED: Range = (-inf, inf)
 
 
 @dataclass(frozen=True)
 class Actuator:
-    """A force at one joint or several that follows a control.
+    """A force at one joint or several, or between points, that follows a control.
 
     `Actuator.motor`, `position`, `velocity`, `damper` and `integrated_velocity` make the usual
-    ones.
+    ones; each takes `points` in place of a joint too, without gear.
 
     Args:
         joints: {joint name: gear}; joints of one degree of freedom. The force at a joint is gear
-            times the force of the actuator.
+            times the force of the actuator. Empty with `points`.
         gain: (g0, g1, g2): what multiplies the control or activation is g0 + g1 x + g2 v; N m or N
             per unit of control.
         bias: (b0, b1, b2): the force without control is b0 + b1 x + b2 v, N m or N.
@@ -48,6 +51,8 @@ class Actuator:
         force_range: least and most force of the actuator, N m or N; others are clamped.
         activation_range: least and most activation, in the unit of the control, of its integral
             for an integrator; others are clamped.
+        points: of a cable or cylinder: [(link or frame, position in it, (3,), m)] in their order
+            along it, two or more; its force is along the path, N, and positive lengthens it.
     """
 
     joints: Mapping[str, float]
@@ -60,11 +65,12 @@ class Actuator:
     control_range: Range = UNLIMITED
     force_range: Range = UNLIMITED
     activation_range: Range = UNLIMITED
+    points: Points | None = None
 
     @classmethod
     def motor(
         cls,
-        joint: str,
+        joint: str | Points,
         gear: float = 1,
         *,
         delay: float = 0,
@@ -74,18 +80,20 @@ class Actuator:
         """Make a motor: force = u.
 
         Args:
-            joint: name of the joint.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             gear: force at the joint for a unit of control, N m or N.
             delay: time between a control and its first effect, s.
             control_range: least and most control, in its unit.
             force_range: least and most force before the gear, in the unit of the control.
         """
-        return cls({joint: gear}, delay=delay, control_range=control_range, force_range=force_range)
+        return cls(
+            **_place(joint, gear), delay=delay, control_range=control_range, force_range=force_range
+        )
 
     @classmethod
     def position(
         cls,
-        joint: str,
+        joint: str | Points,
         kp: float,
         kd: float = 0,
         *,
@@ -98,7 +106,7 @@ class Actuator:
         """Make a position servo: force = kp (u - x) - kd v.
 
         Args:
-            joint: name of the joint.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kp: stiffness, N m/rad or N/m, 0 or more.
             kd: damping, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's position to that of the joint.
@@ -109,9 +117,9 @@ class Actuator:
         """
         kp, kd = _gain(kp, "kp", joint, "position servo"), _gain(kd, "kd", joint, "position servo")
         return cls(
-            {joint: gear},
-            (kp, 0, 0),
-            (0, -kp, -kd),
+            **_place(joint, gear),
+            gain=(kp, 0, 0),
+            bias=(0, -kp, -kd),
             dynamics="filterexact" if time_constant else "none",
             time_constant=time_constant,
             delay=delay,
@@ -122,7 +130,7 @@ class Actuator:
     @classmethod
     def velocity(
         cls,
-        joint: str,
+        joint: str | Points,
         kd: float,
         *,
         gear: float = 1,
@@ -133,7 +141,7 @@ class Actuator:
         """Make a velocity servo: force = kd (u - v).
 
         Args:
-            joint: name of the joint.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kd: gain, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's speed to that of the joint.
             delay: time between a control and its first effect, s.
@@ -142,9 +150,9 @@ class Actuator:
         """
         kd = _gain(kd, "kd", joint, "velocity servo")
         return cls(
-            {joint: gear},
-            (kd, 0, 0),
-            (0, 0, -kd),
+            **_place(joint, gear),
+            gain=(kd, 0, 0),
+            bias=(0, 0, -kd),
             delay=delay,
             control_range=control_range,
             force_range=force_range,
@@ -153,7 +161,7 @@ class Actuator:
     @classmethod
     def damper(
         cls,
-        joint: str,
+        joint: str | Points,
         kd: float,
         *,
         gear: float = 1,
@@ -163,7 +171,7 @@ class Actuator:
         """Make a damper: force = -kd u v, with a control u of 0 or more.
 
         Args:
-            joint: name of the joint.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kd: damping for a control of 1, N m s/rad or N s/m, 0 or more.
             gear: ratio of the damper's speed to that of the joint.
             control_range: least and most control, 0 or more, dimensionless.
@@ -172,15 +180,21 @@ class Actuator:
         kd = _gain(kd, "kd", joint, "damper")
         if control_range[0] < 0:
             raise InputError(
-                f"control range of the damper of joint {joint!r} begins at {control_range[0]:g}; "
-                "expected 0 or more: with a negative control it would drive the joint."
+                f"control range of the damper of joint {joint!r:.60} begins at "
+                f"{control_range[0]:g}; expected 0 or more: with a negative control "
+                "it would drive the joint."
             )
-        return cls({joint: gear}, (0, 0, -kd), control_range=control_range, force_range=force_range)
+        return cls(
+            **_place(joint, gear),
+            gain=(0, 0, -kd),
+            control_range=control_range,
+            force_range=force_range,
+        )
 
     @classmethod
     def integrated_velocity(
         cls,
-        joint: str,
+        joint: str | Points,
         kp: float,
         kd: float = 0,
         *,
@@ -195,7 +209,7 @@ class Actuator:
         force = kp (a - x) - kd v.
 
         Args:
-            joint: name of the joint.
+            joint: name of the joint, or points [(link, position (3,) in m)].
             kp: stiffness, N m/rad or N/m, 0 or more.
             kd: damping, N m s/rad or N s/m, 0 or more.
             gear: ratio of the servo's position to that of the joint.
@@ -207,9 +221,9 @@ class Actuator:
         servo = "integrated-velocity servo"
         kp, kd = _gain(kp, "kp", joint, servo), _gain(kd, "kd", joint, servo)
         return cls(
-            {joint: gear},
-            (kp, 0, 0),
-            (0, -kp, -kd),
+            **_place(joint, gear),
+            gain=(kp, 0, 0),
+            bias=(0, -kp, -kd),
             dynamics="integrator",
             delay=delay,
             control_range=control_range,
@@ -218,12 +232,24 @@ class Actuator:
         )
 
 
-def _gain(value: float, name: str, joint: str, kind: str) -> float:
-    number = finite(value, f"{name} of the {kind} of joint {joint!r}")
+def _place(joint: str | Points, gear: float) -> dict[str, Any]:
+    """The fields of an actuator that tell where it acts."""
+    if isinstance(joint, str):
+        return {"joints": {joint: gear}}
+    if gear != 1:
+        raise InputError(
+            f"gear of an actuator between points is {gear!r}; expected 1: its length is that of "
+            "the path. Scale its gain."
+        )
+    return {"joints": {}, "points": joint}
+
+
+def _gain(value: float, name: str, joint: str | Points, kind: str) -> float:
+    number = finite(value, f"{name} of the {kind} of joint {joint!r:.60}")
     if number < 0:
         raise InputError(
-            f"{name} of the {kind} of joint {joint!r} is {number:g}; expected 0 or more: with a "
-            "negative gain it would drive the joint away from its goal."
+            f"{name} of the {kind} of joint {joint!r:.60} is {number:g}; expected 0 or more: with "
+            "a negative gain it would drive the joint away from its goal."
         )
     return number
 
@@ -236,7 +262,9 @@ def checked_actuator(actuator: Actuator, name: str) -> Actuator:
             "Actuator.motor(joint) or Actuator.position(joint, kp=100)."
         )
     joints = actuator.joints
-    if not isinstance(joints, Mapping) or not joints:
+    if actuator.points is not None and joints:
+        raise InputError(f"actuator {name!r} has joints and points; expected one of them.")
+    if not isinstance(joints, Mapping) or not (joints or actuator.points is not None):
         raise InputError(
             f"joints of actuator {name!r} are {joints!r:.60}; expected {{joint: gear}}, such as "
             "{'knee': 1}."

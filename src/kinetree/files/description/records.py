@@ -1,13 +1,13 @@
 """The records between a source (file, table, list of screws) and the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
-from kinetree.files.description.actuators import UNLIMITED, Actuator, Range
+from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.contacts import Contacts
@@ -52,7 +52,7 @@ class Spring:
     rest: Scalar = 0
     joints: Mapping[str, Scalar] | None = None
     damping: Scalar = 0
-    points: Sequence[tuple[str, ArrayLike]] | None = None
+    points: Points | None = None
     play: Scalar = 0
 
 

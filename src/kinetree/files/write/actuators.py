@@ -1,6 +1,6 @@
-"""<actuator> of MJCF: every actuator as <general>, those on several joints through a tendon."""
+"""<actuator> of MJCF: every actuator as <general>, on a joint or through a tendon."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
 
 from kinetree.base.tables import exact_number as number
@@ -9,25 +9,40 @@ from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, numbers, unused
 from kinetree.model import Joint, Model
 from kinetree.model.actuators import JointActuator, describe_actuators
+from kinetree.model.describe import link_names
 
 NOTHING = (0, 0, 0)
 
 
-def actuator_tags(model: Model, losses: Losses) -> tuple[list[Tag], list[Tag]]:
-    """Children of <actuator>, and of <tendon> for actuators on several joints."""
+def described(model: Model) -> dict[str, Actuator]:
+    """The actuators of a robot as a user gives them."""
+    return describe_actuators(model.actuators, model.coordinate_names, link_names(model))
+
+
+def actuator_tags(
+    model: Model, losses: Losses, path: Callable[[JointActuator, str], Tag | None]
+) -> tuple[list[Tag], list[Tag]]:
+    """Children of <actuator>, and of <tendon> for actuators on several joints and paths.
+
+    path: makes the tendon of an actuator between points, of a name; None if it cannot.
+    """
     taken = {x.name for x in (*model.springs, *model.motors)}
     tags: list[Tag] = []
     tendons: list[Tag] = []
-    for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
+    for own, (name, x) in zip(model.actuators, described(model).items(), strict=True):
         if len(x.joints) == 1:
             ((joint, gear),) = x.joints.items()
             place = {"joint": joint, "gear": number(gear)}
         else:
             tendon = unused(f"{name}_tendon", taken)
             taken.add(tendon)
-            ends = [Tag("joint", {"joint": k, "coef": number(c)}) for k, c in x.joints.items()]
-            tendons.append(Tag("fixed", {"name": tendon}).add(*ends))
             place = {"tendon": tendon}
+            ends = [Tag("joint", {"joint": k, "coef": number(c)}) for k, c in x.joints.items()]
+            tag = path(own, tendon) if own.points else Tag("fixed", {"name": tendon}).add(*ends)
+            if tag is None:
+                tags.append(losses.add(f"actuator {name!r} at a massless link"))
+                continue
+            tendons.append(tag)
         tags += [Tag("general", {"name": name, **place, **_law(x)}), *_lost(name, x, losses)]
     return tags, tendons
 
@@ -142,8 +157,9 @@ def effort_attributes(
 
 def lost_actuators(model: Model, losses: Losses) -> Iterable[Tag]:
     """Comments on the actuators of a robot, for formats that have none."""
-    for name, x in describe_actuators(model.actuators, model.coordinate_names).items():
+    for name, x in described(model).items():
         joints = " + ".join(k if c == 1 else f"{number(c)} {k}" for k, c in x.joints.items())
+        joints = joints or f"a path {' - '.join(link for link, _ in x.points or ())}"
         parts = [f"gain {numbers(x.gain)}", f"bias {numbers(x.bias)}"]
         parts += [f"dynamics {x.dynamics}"] if x.dynamics != "none" else []
         parts += [f"time constant {number(x.time_constant)} s"] if x.time_constant else []

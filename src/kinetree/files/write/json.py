@@ -85,7 +85,10 @@ def _record(kind: Any, document: Mapping[str, Any]) -> Any:
 def _value(hint: Any, x: Any) -> Any:
     """A value of a field; an object is the record of the hint that has its keys, or a mapping."""
     if isinstance(x, list):
-        if any(isinstance(y, list | int | float) for y in x) and np.ndim(x) == 2:
+        rows = [
+            y for y in x if isinstance(y, list) and not any(isinstance(z, list | str) for z in y)
+        ]
+        if x and len(rows) == len(x):
             return np.array(x)
         ends = (-inf, inf) if len(x) == 2 else ()  # null in a pair is no limit
         return tuple(ends[k] if y is None and ends else _value(hint, y) for k, y in enumerate(x))

@@ -100,11 +100,8 @@ def lost_laws(joint: Joint | GearedMotor, losses: Losses, kind: str = "joint") -
 
 
 def lost_springs(model: Model, losses: Losses) -> list[Tag]:
-    """Comments on the springs and motors of a robot, for formats that have none."""
-    comments: list[Tag] = []
-    for x in model.springs:
-        comments.append(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
-    return [*comments, *lost_motors(model, losses)]
+    """Comments on the springs of a robot, for formats that have none."""
+    return [losses.add(f"spring {x.name!r} {spring_place(model, x)}") for x in model.springs]
 
 
 def lost_motors(model: Model, losses: Losses) -> list[Tag]:

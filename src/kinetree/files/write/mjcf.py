@@ -25,7 +25,7 @@ from kinetree.files.write.losses import (
     symmetric_friction,
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
-from kinetree.model import WORLD, Frame, Joint, JointSpring, Model
+from kinetree.model import WORLD, Frame, Joint, JointActuator, JointSpring, Model
 from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.model.springs import PathPoint
 from kinetree.scalars import Scalar
@@ -100,8 +100,8 @@ class _Writer:
         self.on_link: dict[int, dict[str, Frame]] = {}  # frames and sites by link, in their order
         self.written = {WORLD}  # links that have become bodies
         held = {
-            f"{x.name}/{k}": Frame(point.link, at_point(point))
-            for x in model.springs
+            site_name(x, k): Frame(point.link, at_point(point))
+            for x in (*model.springs, *model.actuators)
             for k, point in enumerate(x.points)
         }
         for name, frame in (self.frames | self.equalities.sites | held).items():
@@ -125,7 +125,7 @@ class _Writer:
             names = ", ".join(model.joints[i].name for i in self.order)
             root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
         self.note_tool(root)
-        actuators, pulled = actuator_tags(model, self.losses)
+        actuators, pulled = actuator_tags(model, self.losses, self.path)
         acting = Tag("actuator").add(*actuators) if actuators else None
         root.add(world, self.tendons(pulled), self.equality(), acting)
         return root.add(*lost_contacts(model, self.losses))
@@ -245,13 +245,17 @@ class _Writer:
     def spatial(self, x: JointSpring) -> Tag:
         """The tendon of a spring between points, and the sites that it passes."""
         more = {"springlength": _length(x), "damping": number(x.damping)}
-        tag = Tag("spatial", {"name": x.name, "stiffness": number(x.stiffness)} | more)
-        for k, point in enumerate(x.points):
-            if point.link not in self.written:
-                name = self.links[point.link]
-                return self.losses.add(f"spring {x.name!r} at the massless link {name!r}")
-            tag.add(Tag("site", {"site": f"{x.name}/{k}"}))
-        return tag
+        tag = self.path(x, x.name, {"stiffness": number(x.stiffness)} | more)
+        return tag or self.losses.add(f"spring {x.name!r} at a massless link")
+
+    def path(
+        self, x: JointSpring | JointActuator, name: str, attributes: dict[str, str] | None = None
+    ) -> Tag | None:
+        """The tendon through the points of a spring or actuator; None if a link becomes no body."""
+        if any(point.link not in self.written for point in x.points):
+            return None
+        sites = [Tag("site", {"site": site_name(x, k)}) for k in range(len(x.points))]
+        return Tag("spatial", {"name": name} | (attributes or {})).add(*sites)
 
     def equality(self) -> Tag | None:
         """Constraints, and mimic joints; MuJoCo measures joints from their zero positions."""
@@ -302,6 +306,11 @@ def _length(x: JointSpring, sign: int = 1) -> str:
     """The rest position of a spring, or both ends of its play."""
     half, rest = float(x.play) / 2, sign * x.rest
     return numbers([rest - half, rest + half]) if half else number(rest)
+
+
+def site_name(x: JointSpring | JointActuator, k: int) -> str:
+    """The site of point k of a spring or actuator, which may have the same name."""
+    return f"{x.name}/{k}" if isinstance(x, JointSpring) else f"{x.name}_tendon/{k}"
 
 
 def at_point(point: PathPoint) -> Array:

@@ -24,7 +24,7 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.urdf import GRAVITY, roll_pitch_yaw
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
-from kinetree.model import WORLD, Joint, Model, joint_pose
+from kinetree.model import WORLD, Joint, JointSpring, Model, joint_pose
 from kinetree.model.describe import link_names, own_frames
 from kinetree.spatial.so3 import cross
 
@@ -83,11 +83,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
     elif base != BASE:
         names[WORLD] = BASE
         robot.add(losses.add(f"base {base!r} without mass: SDF's world takes its place"))
-    springs = {
-        x.coords[0]: x
-        for x in model.springs
-        if len(x.coords) == 1 and float(x.arms[0]) == 1 and not (x.damping or x.play)
-    }
+    springs = {x.coords[0]: x for x in model.springs if len(x.coords) == 1 and not x.play}
     for x in model.springs:
         if x not in springs.values():
             robot.add(losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
@@ -101,10 +97,7 @@ def _robot(model: Model, losses: Losses) -> Tag:
         link = Tag("link", {"name": names[i]}).add(_pose(M, **near))
         robot.add(link.add(_inertial(model, i)))
         spring = None if joint.follows else springs.get(joint.coords[0])
-        dynamics = {} if spring is None else {
-            "spring_reference": number(spring.rest), "spring_stiffness": number(spring.stiffness)
-        }  # fmt: skip
-        robot.add(*_joint(joint, parent, names[i], dynamics, losses))
+        robot.add(*_joint(joint, parent, names[i], spring, losses))
     for name, frame in own_frames(model).items():
         if names[frame.link] == BASE:
             robot.add(losses.add(f"frame {name!r} of the base, which is SDF's world"))
@@ -134,9 +127,13 @@ def _inertial(model: Model, i: int) -> Tag:
 
 
 def _joint(
-    joint: Joint, parent: str, child: str, dynamics: dict[str, str], losses: Losses
+    joint: Joint, parent: str, child: str, spring: JointSpring | None, losses: Losses
 ) -> list[Tag]:
-    """A joint at its axis, and comments on what SDF cannot represent of it."""
+    """A joint at its axis, and comments on what SDF cannot represent of it.
+
+    A spring over a multiple of the position is one over the position itself; its damping is that
+    of the joint.
+    """
     if joint.type not in WORDS:
         raise ModelError(
             f"joint {joint.name!r} is {joint.type}, which SDF does not have. Expected revolute, "
@@ -164,8 +161,13 @@ def _joint(
     if limits:
         axis.add(Tag("limit").add(*(_leaf(key, number(x)) for key, x in limits.items())))
     viscous, coulomb, laws = symmetric_friction(joint, losses)
-    friction = {"damping": viscous, "friction": coulomb}
-    dynamics = {key: number(x) for key, x in friction.items() if x} | dynamics
+    arm = 1 if spring is None else spring.arms[0]
+    more = 0 if spring is None else spring.damping * arm * arm
+    friction = {"damping": viscous + more if more else viscous, "friction": coulomb}
+    dynamics = {key: number(x) for key, x in friction.items() if x}
+    if spring is not None:
+        dynamics["spring_reference"] = number(spring.rest if arm == 1 else spring.rest / arm)
+        dynamics["spring_stiffness"] = number(spring.stiffness * arm * arm)
     if dynamics:
         axis.add(Tag("dynamics").add(*(_leaf(key, x) for key, x in dynamics.items())))
     if joint.follows is not None:

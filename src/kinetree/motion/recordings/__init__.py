@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.model.units import entry_names
-from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take it from here
+from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE
+from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take both from here
 
 MAX_NAMES = 12  # names in one message
 

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+import numpy as np
+
 from kinetree.base.tables import counted, listing, nearest
 from kinetree.base.units import Unit, doubtful_word
 from kinetree.errors import ParseError
-from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest
+from kinetree.motion.recordings import FRICTION_STATE, MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.by_hand import DIGITS, file_unit, mapped, unknown_bracket
 from kinetree.motion.recordings.clocks import find_clock
 from kinetree.motion.recordings.layout import Layout
@@ -58,7 +60,9 @@ class _Header:
         """Find the meaning of every column, and check that they fit together."""
         self.check_names()
         by_hand, self.notes = mapped(self.heads, self.request, self.where, self.beside)
-        unmapped = [k for k in range(len(self.heads)) if k not in by_hand]
+        bent = {x: k for k, x in enumerate(self.heads) if x.startswith(FRICTION_STATE)}
+        bent = {x: k for x, k in bent.items() if k not in by_hand}
+        unmapped = [k for k in range(len(self.heads)) if k not in (*by_hand, *bent.values())]
         joints = self.known_joints(unmapped)
         readings = {k: self.readings(k, joints) for k in unmapped}
         readings |= {k: [x] for k, x in by_hand.items() if x is not None}
@@ -72,6 +76,8 @@ class _Header:
         stated = {x: [self.found[k].unit for k in own] for x, own in columns.items()}
         scaled = scales(self.request, stated, self.where)
         notes = (*self.notes, *conversions(self.request, stated))
+        columns |= {x: [k] for x, k in bent.items()}
+        scaled |= dict.fromkeys(bent, (np.ones(1), np.ones(1)))
         return Layout(
             self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes,
             stated,

@@ -21,7 +21,7 @@ from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.pieces import from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
+from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.sizes import Unpacked, check_plain
@@ -292,8 +292,16 @@ def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
         t=values["t"], q=values["q"], dq=values["dq"], ddq=values["ddq"], tau=values.get("tau"),
         model=request.model, name=Path(file).stem,
         joint_names=table.joints if request.model is None else (),
-        meta={"notes": table.notes} if table.notes else {},
+        meta={**({"notes": table.notes} if table.notes else {}), **_bent(table.values)},
     )  # fmt: skip
+
+
+def _bent(arrays: Mapping[str, Array]) -> dict[str, object]:
+    """The states of friction with a memory, by name, as an entry of `meta`; empty without any."""
+    names = [x for x in arrays if x.startswith(FRICTION_STATE)]
+    shape = arrays["q"].shape[:-1] if names else ()
+    states = {x.partition(":")[2]: arrays[x].reshape(shape) for x in names}
+    return {"friction_state": states} if states else {}
 
 
 def from_columns(
@@ -353,7 +361,7 @@ def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict
                 f"column for each of {', '.join(names)}."
             )
         columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(names)}
-    return columns
+    return columns | {x: arrays[x] for x in arrays if x.startswith(FRICTION_STATE)}
 
 
 def _axis_names(arrays: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -378,6 +386,7 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], model: Model | None) -
         arrays[key] = _ordered(arrays[key], names, wanted, f"{path.name}: {key}")
     meta: dict[str, object] = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
+        meta |= _bent(arrays)
         if "dq" not in arrays or "ddq" not in arrays:
             arrays = arrays | _missing_rates(path, arrays, model, meta)
         return Trajectory(

@@ -249,14 +249,19 @@ class EquationsOfMotion:
     def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         """The function of the system: k and y."""
         loads = self.loads(t, x, p, s)
-        gains = self.gains(t, x, p, s) if self.implicit else None
-        if self.implicit and loads.bristling is not None:
-            gains = loads.bristling.gains if gains is None else gains.plus(loads.bristling.gains)
+        gains = self.slopes(loads, t, x, p, s) if self.implicit else None
         moving, ddq, friction = self.motion(loads, gains=gains)
         if self.implicit and loads.bristling is not None:
             loads = loads.bent_at_end(ddq)
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
         return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
+
+    def slopes(self, loads: ForcedState, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
+        """Slopes of all joint forces, those of friction with a memory included."""
+        gains, bristling = self.gains(t, x, p, s), loads.bristling
+        if bristling is None:
+            return gains
+        return bristling.gains if gains is None else gains.plus(bristling.gains)
 
     def added_forces(self, loads: ForcedState, a: Array, gains: Gains | None) -> Array:
         """Joint forces that an implicit step needs beyond those at its beginning, (n,).

@@ -33,7 +33,7 @@ AXES = {
 }  # fmt: skip
 
 
-NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state")
+NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state", "friction_state")
 
 
 def read_gpu_setup(run: Run) -> Setup:

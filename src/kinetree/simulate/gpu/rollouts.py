@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.compiler.stepping import Stepping
@@ -89,9 +88,9 @@ def simulated_on_gpu(run: Run) -> GpuTrajectory:
             f"method {run.method!r} chooses its steps one by one, which target 'cuda' cannot do; "
             "take method='rk4', 'semi_implicit_euler', 'implicit', 'implicitfast' or 'euler'."
         )
-    refuse_presliding(run.model, "target 'cuda'")
-    acting = run.tau, run.F_ext, run.controller, run.controls, run.activation, run.drive_state
-    arguments = run.q0, run.dq0, *acting, *(run.parameters or {}).values()
+    acting = run.tau, run.F_ext, run.controller, run.controls
+    states = run.activation, run.drive_state, run.friction_state
+    arguments = run.q0, run.dq0, *acting, *states, *(run.parameters or {}).values()
     with device_of(require_device(), arguments):
         setup = read_gpu_setup(run)
         if setup.sampling is not None:

@@ -94,7 +94,7 @@ class FixedDerivatives:
 
     def _rate_change(self, at: StageStates, k: Array, tau: Array, dx: Array, i: int) -> Array:
         """Changes of the rates k at stage i, (S, columns, N), for changes dx of the states."""
-        model, directions = self.space.model, self.directions
+        model, directions = self.rates.model, self.directions
         _, dq, _ = self.space.split(at.x)
         if self.space.dry:
             data = dict(zip(self.rates.free, self.rates.data(at.p), strict=True))

@@ -10,7 +10,8 @@ graph.
 
 An implicit method has the acceleration a of its step in the place of ddq. With E(a), the forces
 that friction, springs and controllers add until the end of the step, tau - E(a) = ID(q, dq, a), so
-that E is a part of f, and M + d E/d a is in the place of M.
+that E is a part of f, and M + d E/d a is in the place of M. Rates dz of friction with a memory
+depend on a too. The forces of such friction are a part of f, and inverse dynamics is without it.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ import numpy as np
 
 from kinetree.algorithms import parameters, with_parameters
 from kinetree.algorithms.joints.friction import refuse_load_friction
+from kinetree.algorithms.joints.presliding import without_bristle_friction
 from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import jacobian
@@ -64,7 +66,8 @@ class RateChanges:
     """The slopes of k, made once for a system and the inputs that are asked for."""
 
     def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
-        self.space, self.model = equations.space, equations.space.model
+        self.space, self.model = equations.space, without_bristle_friction(equations.space.model)
+        self.rubbing = self.model is not self.space.model
         self.external, self.free = equations.external, equations.acting.parameters
         self.constants = directions.constants
         refuse_load_friction(
@@ -111,7 +114,8 @@ class RateChanges:
         faster = np.zeros_like(slope)
         faster[:, np.arange(n), n + np.arange(n)] = 1  # d dq/d dq
         solved = np.linalg.solve(self.mass_matrix(q, *data) - by_a[:, :n], f[:, :n] - slope)
-        whole = np.concatenate([faster, solved, f[:, n : n + m]], 1)
+        memory = f[:, n : n + m] + by_a[:, n : n + m] @ solved
+        whole = np.concatenate([faster, solved, memory], 1)
         return Slopes(*np.split(whole, (states, states + constants), -1))
 
     def joint_forces(self, at: StageStates, k: Array) -> Array:
@@ -121,9 +125,11 @@ class RateChanges:
         return self.dynamics(q, dq, k[:, n : 2 * n], *self._loads(at), *self.data(at.p))
 
     def acting_forces(self, at: StageStates, k: Array, tau: Array) -> Array:
-        """tau, (S, n), less the forces that an implicit step adds to it."""
+        """tau, (S, n), less friction with a memory and the forces that an implicit step adds."""
         n = self.model.n
-        return self.forces.values(at, k[:, n : 2 * n])[:, :n] if self.implicit else tau[:, :n]
+        if self.implicit or self.rubbing:
+            return self.forces.values(at, k[:, n : 2 * n])[:, :n]
+        return tau[:, :n]
 
     def _loads(self, at: StageStates) -> list[Array]:
         """F_ext, (S, links, 6), as the further argument of a kernel, if there is any."""
@@ -198,7 +204,7 @@ class ForceChanges:
         return optimise(jacobian(self.graph, self.wrt, along=along))
 
     def values(self, at: StageStates, a: Array | None = None) -> Array:
-        """f, (S, f), of S states; wrenches and dz do not need a."""
+        """f, (S, f), of S states; wrenches do not need a."""
         return self.value(*self._arguments(at, np.zeros(self.n) if a is None else a))
 
     def _arguments(self, at: StageStates, a: Array) -> list[Array]:
@@ -232,9 +238,10 @@ def _forces_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
 
         loads = equations.loads(t, x, p, s, changed)
         F_ext = [] if loads.F_ext is None else [np.ravel(loads.F_ext)]
-        tau = loads.tau
+        tau = loads.moving
         if a:
-            tau = tau - equations.added_forces(loads, a[0], equations.gains(t, x, p, s))
+            tau = tau - equations.added_forces(loads, a[0], equations.slopes(loads, t, x, p, s))
+            loads = loads if loads.bristling is None else loads.bent_at_end(a[0])
         return np.concatenate([tau, loads.dz, *F_ext])
 
     more = [np.zeros(equations.space.model.n)] if equations.implicit else []

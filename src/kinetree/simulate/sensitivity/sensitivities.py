@@ -110,6 +110,12 @@ def sensitivities(
     refuse_dry_motors(model, "sensitivities")
     if model.motors and PARAMETERS in names:
         raise InputError("wrt has 'parameters', which is not available for a robot with motors.")
+    if model.contacts is not None:
+        raise InputError(
+            f"{model.name!r} has contacts, whose motions have no derivatives here; expected a "
+            "robot without: robot.with_contacts(None). With a compliance each step has some: "
+            "robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
+        )
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
         controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,
@@ -117,8 +123,8 @@ def sensitivities(
     )  # fmt: skip
     run = complete(checked(asked), names)
     refuse_actuation(model, "sensitivities")
-    if run.fixed is not None:
-        refuse_presliding(model, f"the derivative of method {run.method!r}")
+    if run.fixed is not None and {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
+        refuse_presliding(model, f"the derivative by friction of method {run.method!r}")
     setup = read_setup(run)
     # before derivatives are compiled and remembered
     check_laws(setup, [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)])
@@ -185,7 +191,9 @@ def _remembered(
 def _states(simulated: Trajectory, setup: Setup) -> Array:
     """All states x, (T, B, x)."""
     parts = [simulated.q, simulated.dq]
-    parts += [simulated.meta["controller_state"]] if setup.extra else []
+    parts += [simulated.meta["controller_state"]] if setup.controller_size else []
+    bent = simulated.meta.get("friction_state", {})
+    parts += [np.stack(list(bent.values()), -1)] if bent else []
     return np.concatenate(parts, -1).reshape(len(simulated), len(setup.x0), -1)
 
 

@@ -52,40 +52,40 @@ def open_loop(x):
 @pytest.mark.parametrize("count", [1, 9, 50])  # floats one by one, and arrays
 def test_a_graph_has_the_bits_of_the_plain_loop(count):
     arrays = problems(count)
-    (found,) = interpret(solve_graph(), *arrays)
-    np.testing.assert_array_equal(found, plain(arrays))
-    assert len(set(found[:, 1])) > 1 or count == 1
+    (computed,) = interpret(solve_graph(), *arrays)
+    np.testing.assert_array_equal(computed, plain(arrays))
+    assert len(set(computed[:, 1])) > 1 or count == 1
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])
 def test_no_more_than_so_many_rounds(rounds):
     arrays = problems(9)
-    (found,) = interpret(solve_graph(rounds), *arrays)
-    np.testing.assert_array_equal(found, plain(arrays, rounds))
-    assert (found[:, 1] == rounds).any()
+    (computed,) = interpret(solve_graph(rounds), *arrays)
+    np.testing.assert_array_equal(computed, plain(arrays, rounds))
+    assert (computed[:, 1] == rounds).any()
 
 
 def test_two_loops_in_a_row():
     arrays = pairs(40)
-    found = interpret(two_graph(), *arrays)
+    computed = interpret(two_graph(), *arrays)
     expected = [two_loops(*state) for state in zip(*arrays, strict=True)]
-    for k, array in enumerate(found):
+    for k, array in enumerate(computed):
         np.testing.assert_allclose(array, [np.asarray(x[k], float) for x in expected], rtol=1e-14)
 
 
 def test_loops_in_a_loop():
-    (found,) = interpret(nested_graph(), *starts(40))
-    np.testing.assert_allclose(found, [nested(x) for x in starts(40)[0]], rtol=1e-13)
+    (computed,) = interpret(nested_graph(), *starts(40))
+    np.testing.assert_allclose(computed, [nested(x) for x in starts(40)[0]], rtol=1e-13)
 
 
 def test_a_state_that_is_done_stays_as_it_is():
     """The function does not see to it itself: 10 is halved until it was at most 1, then kept."""
     graph = optimise(trace(open_loop, [X]))
     states = np.array([[10.0, 1.0], [3.0, 1e-9], [0.5, 1.0]])
-    (found,) = interpret(graph, states)
-    np.testing.assert_array_equal(found[0], [-0.375, 0.3125])
-    np.testing.assert_array_equal(found, [open_loop(x) for x in states])
-    for state, row in zip(states, found, strict=True):
+    (computed,) = interpret(graph, states)
+    np.testing.assert_array_equal(computed[0], [-0.375, 0.3125])
+    np.testing.assert_array_equal(computed, [open_loop(x) for x in states])
+    for state, row in zip(states, computed, strict=True):
         np.testing.assert_array_equal(interpret(graph, state)[0], row)
 
 
@@ -95,8 +95,8 @@ def test_digits_fractions_and_symbols():
         batch = interpret(optimise(trace(open_loop, [X])), np.array([[mpmath.mpf(1) / 3, 0.1]] * 2))
         assert exact[1] == mpmath.mpf(1) / 24 == batch[0][0, 1] == batch[0][1, 1]
     x = sympy.Symbol("x")
-    found = repeated(halved, 2, np.array([1, x]), np.array([1]))[1]
-    assert [found.subs(x, value) for value in (8, 1)] == [2, sympy.Rational(1, 2)]
+    computed = repeated(halved, 2, np.array([1, x]), np.array([1]))[1]
+    assert [computed.subs(x, value) for value in (8, 1)] == [2, sympy.Rational(1, 2)]
 
 
 def test_a_loop_that_is_traced_again_is_the_same():

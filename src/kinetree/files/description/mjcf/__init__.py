@@ -39,7 +39,7 @@ def read_mjcf(
     Gravity is 0 with <flag gravity="disable"/>; frictionloss, damping and springs likewise.
     Stiffness of hinges and slides, and of <fixed> tendons, becomes springs; armature and friction
     of <fixed> tendons become motors; <actuator> becomes actuators, where its law is affine and its
-    transmission joints or <fixed> tendons. <equality> of connect, weld and joint becomes
+    transmission joints or tendons. <equality> of connect, weld and joint becomes
     constraints, exact ones, and the driven joints have motors.
 
     Nothing but the file, what it includes and the models that it attaches is opened, and these only

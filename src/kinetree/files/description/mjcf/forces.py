@@ -9,10 +9,10 @@ tendons become motors.
 
 MuJoCo's compiler turns <motor>, <position>, <velocity>, <damper> and <intvelocity> into the numbers
 of <general>, with defaults, classes, damping ratios and inherited ranges resolved; these are read.
-The length of an actuator on a joint is gear times its position, and on a <fixed> tendon gear times
-the length of the tendon. Muscles, PID and DC motors, adhesion, plugins, user functions, and
-transmissions to sites, bodies, slider-cranks and spatial tendons are left out. `notes` names
-everything that is.
+The length of an actuator on a joint is gear times its position, and on a tendon gear times the
+length of the tendon. Muscles, PID and DC motors, adhesion, plugins, user functions, and
+transmissions to sites, bodies, slider-cranks and tendons that wrap around geoms are left out.
+`notes` names everything that is.
 """
 
 from dataclasses import dataclass, replace
@@ -397,8 +397,8 @@ def _reason(compiled: Compiled, a: int) -> str:
     if kind not in (*ON_JOINT, TENDON):
         is_known = kind < len(TRANSMISSIONS)
         return f"on a {TRANSMISSIONS[kind] if is_known else 'another transmission'}"
-    if kind == TENDON and not _is_fixed(compiled, k):
-        return "on a spatial tendon"
+    if kind == TENDON and not (_is_fixed(compiled, k) or path_points(compiled, k)):
+        return "on a spatial tendon that is not a path through sites of several bodies"
     if kind != TENDON and int(model.jnt_type[k]) <= BALL:
         return "on a ball or free joint"
     return _reason_of_numbers(compiled, a)
@@ -422,7 +422,8 @@ def _reason_of_numbers(compiled: Compiled, a: int) -> str:
     delay = float(model.actuator_delay[a])
     if delay and int(model.actuator_history[a][1]) != 0:
         return "interpolated delay"
-    if not any(_gears(compiled, a).values()):
+    spatial = _path(compiled, a) is not None
+    if not (_gear(compiled, a) if spatial else any(_gears(compiled, a).values())):
         return "gear 0"
     numbers = (model.actuator_gainprm[a, :3], model.actuator_biasprm[a, :3], [delay])
     return "" if np.isfinite(np.concatenate(numbers)).all() else "numbers that are not finite"
@@ -438,17 +439,32 @@ def _gears(compiled: Compiled, a: int) -> dict[str, float]:
     k, gear = int(compiled.model.actuator_trnid[a, 0]), _gear(compiled, a)
     if int(compiled.model.actuator_trntype[a]) != TENDON:
         return {compiled.joint_names[k]: gear}
+    if not _is_fixed(compiled, k):
+        return {}
     return {name: gear * c for name, c in coefficients(compiled, k).items()}
 
 
+def _path(compiled: Compiled, a: int) -> list[tuple[str, tuple[float, ...]]] | None:
+    """Points of the spatial tendon that an actuator acts on; None if it acts on joints."""
+    model, t = compiled.model, int(compiled.model.actuator_trnid[a, 0])
+    along = int(model.actuator_trntype[a]) == TENDON and not _is_fixed(compiled, t)
+    return path_points(compiled, t) if along else None
+
+
 def _actuator(compiled: Compiled, a: int) -> Actuator:
-    model = compiled.model
+    model, points = compiled.model, _path(compiled, a)
     dynamics = DYNAMICS[int(model.actuator_dyntype[a])]
     affine = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
     gain, bias = (_three(x[a]) for x in (model.actuator_gainprm, model.actuator_biasprm))
     u = int(model.actuator_ctrladr[a])
     clamped = model.actuator_ctrllimited[u] and not disabled(compiled, "CLAMPCTRL")
     has_state = dynamics != "none"
+    force_range = _range(model.actuator_forcerange[a], model.actuator_forcelimited[a])
+    if points is not None:  # of a path, the force counts behind the gear, and the length is its own
+        gear = _gear(compiled, a)
+        gain, bias = ((gear * x, gear * gear * y, gear * gear * z) for x, y, z in (gain, bias))
+        low, high = sorted(gear * x for x in force_range)
+        force_range = low, high
     return Actuator(
         {name: gear for name, gear in _gears(compiled, a).items() if gear},
         gain if affine[0] else (gain[0], 0.0, 0.0),
@@ -458,10 +474,11 @@ def _actuator(compiled: Compiled, a: int) -> Actuator:
         delay=float(model.actuator_delay[a]),
         early=bool(model.actuator_actearly[a]) and has_state,
         control_range=_range(model.actuator_ctrlrange[u], clamped),
-        force_range=_range(model.actuator_forcerange[a], model.actuator_forcelimited[a]),
+        force_range=force_range,
         activation_range=_range(
             model.actuator_actrange[a], model.actuator_actlimited[a] and has_state
         ),
+        points=points,
     )
 
 

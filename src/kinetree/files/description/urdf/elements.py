@@ -7,7 +7,7 @@ beside other limits is kept. Each of these is warned about.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -36,7 +36,6 @@ from kinetree.files.description.records import (
     Mesh,
     Mimic,
     Note,
-    Rotor,
 )
 from kinetree.files.description.tree import MAX_NAMES, check_file_tree, first_circle, suggestion
 from kinetree.files.description.urdf.parts import (
@@ -48,7 +47,8 @@ from kinetree.files.description.urdf.parts import (
     origin_pose,
     read_origin,
 )
-from kinetree.files.description.xml import Element, clip, show
+from kinetree.files.description.urdf.transmissions import tagged_value
+from kinetree.files.description.xml import Element, show
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import rpy
@@ -137,7 +137,7 @@ def read_collisions(root: Element) -> Iterator[CollisionShape]:
                 inside = [y for x in shape.children for y in x.children]
                 own = [x for x in inside if x.tag.rpartition(":")[2] == "mu_dynamic"]
                 elements = own or of_link
-                mu = _value(part, elements, tuple(x.tag.rpartition(":")[2] for x in elements))
+                mu = tagged_value(part, elements, tuple(x.tag.rpartition(":")[2] for x in elements))
                 for geometry in (x for y in part.all("geometry") for x in y.element.children):
                     kind, size, path = shape_size(replace(part, element=geometry))
                     yield CollisionShape(label, name, kind, T, size, mu, path=path)
@@ -312,81 +312,6 @@ def _range(limit: Part, word: str, given: dict[str, float]) -> tuple[float, floa
     elif lower == upper == 0:
         limit.warn_together("lower and upper limit are both 0: the joint can only stand at 0.")
     return checked_range(limit, TYPES[word], lower, upper)
-
-
-INERTIA_TAGS = ("rotor_inertia", "rotorInertia")
-RATIO_TAGS = ("gear_ratio", "gearRatio", "mechanicalReduction")
-
-
-def add_rotors(
-    elements: list[Element], joints: list[JointDescription], findings: Findings
-) -> list[JointDescription]:
-    """The joints with the rotors that transmissions give them, carried by the parent link.
-
-    Inertia and ratio stand in the actuator (`drake:rotor_inertia`, `drake:gear_ratio`), the
-    reduction elsewhere in the transmission. Without a rotor inertia a reduction does not change
-    the dynamics.
-    """
-    by_name = {joint.name: joint for joint in joints}
-    for element in elements:
-        owner = f"transmission {show(element.attributes.get('name', ''))}"
-        part = Part(element, owner, findings)
-        names = [end.attributes.get("name", "") for end in element.all("joint")]
-        for name in names:
-            if name not in by_name:
-                findings.warn(element, f"{owner} drives joint {show(name)}, which does not exist.")
-        rotor = _rotor(part)
-        if rotor is None:
-            part.count("transmission without rotor inertia: nothing to add to dynamics")
-            continue
-        joint = _driven(part, names, by_name)
-        if joint is not None:
-            by_name[joint.name] = replace(joint, rotor=rotor)
-    return list(by_name.values())
-
-
-def _driven(
-    part: Part, names: list[str], joints: Mapping[str, JointDescription]
-) -> JointDescription | None:
-    """The one moving joint that one actuator drives; None with a warning for anything else."""
-    actuators = len(part.element.all("actuator"))
-    if len(names) != 1 or names[0] not in joints or actuators != 1:
-        listed = f"{actuators} actuators and joints {', '.join(map(show, names)) or '-'}"
-        text = f"{part.owner} has {listed}; expected one of each, its rotor inertia is not used."
-        part.findings.warn(part.element, text)
-        return None
-    joint = joints[names[0]]
-    if joint.type not in SCREW_TYPES or joint.rotor is not None:
-        why = "has a rotor already" if joint.rotor else f"is {joint.type}"
-        part.warn(f"rotor inertia is not used, joint {show(joint.name)} {why}.")
-        return None
-    return joint
-
-
-def _rotor(part: Part) -> Rotor | None:
-    """Rotor of the one actuator; None when the file gives no inertia."""
-    element = part.element
-    inside = [inner for actuator in element.all("actuator") for inner in actuator.children]
-    inertia = _value(part, inside, INERTIA_TAGS)
-    if inertia is None:
-        return None
-    if inertia < 0:
-        raise part.fault(f"rotor inertia is {inertia:g}; expected >= 0 kg m^2.")
-    outside = [inner for joint in element.all("joint") for inner in joint.children]
-    ratio = _value(part, [*inside, *element.children, *outside], RATIO_TAGS)
-    return Rotor(inertia, 1.0 if ratio is None else ratio)
-
-
-def _value(part: Part, elements: list[Element], tags: tuple[str, ...]) -> float | None:
-    """The number of the first element of the first of these tags, in `value` or as its text."""
-    for tag in tags:
-        for element in elements:
-            if element.tag.rpartition(":")[2] == tag:  # with any prefix
-                written = element.attributes.get("value")
-                text = element.value if written is None else written
-                what = f"<{clip(element.tag)}> {show(text)}"
-                return replace(part, element=element).parse(text, 1, what)[0]
-    return None
 
 
 WORLD_NAME = "world"

@@ -283,9 +283,10 @@ def test_linear_damping_of_a_motor_is_read_without_a_warning(tmp_path):
 BALL = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
 SPATIAL = '<tendon><spatial name="s"><site site="a"/><site site="b"/></spatial></tendon>'
 SITED = '<site name="a"/><body><joint name="j9"/><geom size=".1"/><site name="b"/></body>'
+ONE_BODY = '<site name="a"/><site name="b" pos="1 0 0"/>'
 LEFT_OUT = {
     "on a ball or free joint": ("", '<motor joint="ball" gear="1 0 0"/>', BALL),
-    "on a spatial tendon": (SPATIAL, '<motor tendon="s"/>', SITED),
+    "on a spatial tendon": (SPATIAL, '<motor tendon="s"/>', ONE_BODY),
     "on a site": ("", '<motor site="a"/>', SITED),
     "its group 3 is disabled": ('<option actuatorgroupdisable="3"/>',
                                 '<motor joint="j1" group="3"/>', ""),
