@@ -256,10 +256,10 @@ class Motion(RobotCore):
             duration: length of the motion, s.
             dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
                 None: 0.01.
-            method: "auto" (dop853, and radau once the motion is stiff), "dop853" (adaptive, of
-                order 8), "radau" (adaptive, of order 5, for stiff forces), "rk4",
-                "semi_implicit_euler", "implicit" (stable for any damping and stiffness),
-                "implicitfast" (for any damping) or "euler".
+            method: "auto" (dop853, and radau once the motion is stiff; with contacts
+                semi_implicit_euler), "dop853" (adaptive, of order 8), "radau" (adaptive, of order
+                5, for stiff forces), "rk4", "semi_implicit_euler", "implicit" (stable for any
+                damping and stiffness), "implicitfast" (for any damping) or "euler".
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
                 values)`, or a function of t or of (t, q, dq); None: no forces.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in

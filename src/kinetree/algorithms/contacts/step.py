@@ -13,7 +13,8 @@ with M the matrix of the step. The conditions on r and w are those of solver.py,
     w_n >= -e (J dq)_n             where it hits the ground faster than the step itself makes it
 
 q then moves with dq_next. A gap at the end of a step is wrong by the curvature of the motion alone,
-of the order h^2. A resting point stays at rest: Newton's restitution e counts for impacts faster
+up to (h w)^2 l / 2 for a point at distance l from an axis that turns at w: for 0.1 m and h = 2 ms
+2e-7 m at 1 rad/s, 0.1 mm at 20 rad/s, in each step in which PUSH_SPEED does not undo as much. A resting point stays at rest: Newton's restitution e counts for impacts faster
 than REBOUND times the change of the velocity within the step, so that a ball comes to rest.
 
 The rates of a free or planar joint are in the axes of its body, which turn. Here the velocities of
