@@ -226,6 +226,13 @@ def unit(value: ArrayLike, name: str) -> Array:
     return x if abs(found - 1) < 4e-16 or not is_numeric(x) else x / found
 
 
+def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:
+    """The entry of `x` to show in a message: a symbol before a number, long before short."""
+    numbers = (int, float, np.number)
+    entries = np.ravel(np.asarray(x)).tolist()
+    return max(entries, key=lambda entry: (not isinstance(entry, numbers), len(str(entry))))
+
+
 def _check_entries(x: Array, name: str) -> None:
     if x.dtype == np.float64 and x.size <= SMALL:
         if all(map(math.isfinite, x.ravel().tolist())):  # quicker than NumPy for few entries

@@ -591,10 +591,3 @@ def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scala
         yield from model.constraints.numbers()
     if model.contacts is not None:
         yield "contacts", numbers_in(model.contacts)
-
-
-def strangest(x: Array | Scalar | tuple[Scalar, ...]) -> Scalar:
-    """The entry of `x` to show in a message: a symbol before a number, long before short."""
-    numbers = (int, float, np.number)
-    entries = np.ravel(np.asarray(x)).tolist()
-    return max(entries, key=lambda entry: (not isinstance(entry, numbers), len(str(entry))))

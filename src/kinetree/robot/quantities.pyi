@@ -1408,5 +1408,5 @@ class Quantities(RobotCore):
             >>> tip = kt.contacts.ContactPoint("tip", "tool")
             >>> robot = kt.robots.planar_2r().with_contacts([tip], slope)
             >>> robot.contact_points([0.1, 0.2])[1].round(3)
-            array([0.486])
+            array([0.591])
         """

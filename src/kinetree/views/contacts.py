@@ -5,7 +5,7 @@ WEIGHT_LENGTH, in sizes of the robot; longer arrows than LONGEST are cut there. 
 its tip at the contact: a force inside it does not slip.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ def force_parts(
         time: of the motion, s; the nearest sample counts.
     """
     contacts = model.contacts
-    records: dict[str, Any] = {} if motion is None else motion.meta
+    records: Mapping[str, Any] = {} if motion is None else motion.meta
     if motion is None or contacts is None or "contact_forces" not in records:
         return ()
     k = int(np.argmin(np.abs(np.asarray(motion.t) - time)))

@@ -173,7 +173,7 @@ CONTACT_POINTS = Quantity(
     "Points of the contacts in {s}, their gaps, and the normals of the ground.",
     "points, gaps and normals of the contacts",
     textbook(contact_points),
-    ("robot.contact_points([0.1, 0.2])[1].round(3)", "array([0.486])"),
+    ("robot.contact_points([0.1, 0.2])[1].round(3)", "array([0.591])"),
     (
         "slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))",
         'tip = kt.contacts.ContactPoint("tip", "tool")',

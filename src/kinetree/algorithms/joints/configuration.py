@@ -10,7 +10,6 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.contacts.start import free_base, on_ground
 from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
@@ -61,7 +60,11 @@ def start_position(model: Model) -> Array:
     """
     constraints = model.constraints
     q = rest_position(model) if constraints is None else np.array(constraints.home)
-    return on_ground(model, q) if model.contacts is not None and free_base(model) else q
+    if model.contacts is None:
+        return q
+    from kinetree.algorithms.contacts.start import free_base, on_ground  # for robots that have some
+
+    return on_ground(model, q) if free_base(model) else q
 
 
 @documented

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.base.arrays import Array, is_numeric
+from kinetree.base.arrays import Array, is_numeric, strangest
 from kinetree.base.axis import Axis
 from kinetree.engine.call.dispatch import Axes
 from kinetree.engine.compiler.graph import Graph, Port
@@ -24,7 +24,7 @@ from kinetree.errors import ModelError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
-from kinetree.model.model import numbers_of, strangest
+from kinetree.model.model import numbers_of
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.derivatives import Along

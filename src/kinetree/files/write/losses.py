@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.arrays import known
+from kinetree.base.arrays import known, strangest
 from kinetree.base.options import is_one_of
 from kinetree.base.tables import exact_number as number
 from kinetree.base.tables import listing
@@ -17,7 +17,7 @@ from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
 from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
 from kinetree.model.friction import has_more_laws, law_texts
-from kinetree.model.model import numbers_of, strangest
+from kinetree.model.model import numbers_of
 from kinetree.scalars import Scalar
 
 Policy = Literal["warn", "error", "allow"]
