@@ -135,7 +135,7 @@ def _scan(rows: Rows, hypotheses: Sequence[Hypothesis], limit: float | None = No
     e, parts = beside[:, 0], [slice(a - r, b - r) for a, b in pairwise(ends)]
     errors = [1 / np.sqrt(max(float((beside[:, x.start] ** 2).sum()), 1e-300)) for x in parts]
     bases = [orthonormal(beside[:, x][:, seen[x]]) for x in parts]
-    R = np.linalg.qr(np.concatenate([*bases, e[:, None]], axis=1), mode="r")
+    R = np.asarray(np.linalg.qr(np.concatenate([*bases, e[:, None]], axis=1), mode="r"))
     U, values, _ = np.linalg.svd(R[:, :-1], full_matrices=False)
     along = U[:, values > const.DEPENDENT_COLUMN * values.max(initial=0)].T @ R[:, -1]
     variance = float(e @ e - along @ along) / max(len(e) - Q.shape[1] - len(along), 1)

@@ -390,7 +390,7 @@ def separated(function: Callable[..., Any], ports: Sequence[Port]) -> tuple[Any,
         at, numbers = np.full(len(nodes), -1), np.zeros(len(nodes))
         for k, node in enumerate(nodes):
             if whole.nodes[node].op == "const":
-                numbers[k] = whole.nodes[node].value
+                numbers[k] = whole.nodes[node].number
             else:
                 at[k] = places.setdefault(node, len(places))
         patterns.append(Pattern(at.reshape(port.shape), numbers.reshape(port.shape)))
