@@ -40,13 +40,16 @@ def read_gpu_setup(run: Run) -> Setup:
     """Read everything that acts, with x0 and constants as arrays of CuPy.
 
     The reader of the CPU is given one row in the place of each array on the GPU, so that all of
-    its checks are made without a copy.
+    its checks are made without a copy but that of positions with contacts.
     """
     cp, model = require_device(), run.model
     moved = _arrays_on_gpu(cp, run)
     rows = {name: np.zeros(x.shape[-AXES.get(name, 1) :]) for name, x in moved.items()}
     if "q0" in rows and rows["q0"].shape == (model.nq,):
         rows["q0"] = np.asarray(neutral(model), float)  # zeros are not unit quaternions
+    if model.contacts is not None:  # whether they start inside the ground depends on all of it
+        whole = ("q0", "parameter ground")
+        rows |= {name: cp.asnumpy(moved[name]) for name in whole if name in moved}
     parameters = {k: rows.get(f"parameter {k}", x) for k, x in (run.parameters or {}).items()}
     arrays: dict[str, Any] = {name: rows[name] for name in NAMES if name in rows}
     setup = read_setup(replace(run, parameters=parameters, **arrays))
