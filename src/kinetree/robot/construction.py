@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.errors import InputError
 from kinetree.files.description import Actuator, Drive, Friction, Motor, Spring
 from kinetree.model import Model, build_model, model_of
 from kinetree.model.contacts import (
@@ -293,11 +294,16 @@ class Construction(RobotCore):
         """
         model = self.model
         if feet is None:
+            if any(x is not None for x in (ground, friction, compliance)):
+                raise InputError(
+                    "feet is None, which takes all contacts away, but more was given; expected "
+                    "feet: names of links or shapes, or contact points."
+                )
             return self._with_model(model.replace(contacts=None))
         points = chosen_contacts(model.collisions, feet, model.frames, friction)
         contacts = Contacts(
             points,
-            ground or model.collisions.ground or Plane(),
+            (model.collisions.ground or Plane()) if ground is None else ground,
             DEFAULT_FRICTION if friction is None else friction,
             restitution,
             compliance,

@@ -7,6 +7,7 @@ import pytest
 
 from kinetree import Builder, algorithms
 from kinetree.constraints import Rod
+from kinetree.contacts import ContactPoint, Contacts, Plane
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
 from kinetree.model import random_model
 
@@ -20,6 +21,8 @@ GOOD |= {"model": MODEL, "rng": np.random.default_rng(0), "dt": 0.01}
 REACH = float(np.linalg.norm(algorithms.pose(MODEL, GOOD["q"])[:3, 3]))
 GOOD |= {"constraints": {"rod": Rod("base", MODEL.tool, REACH)}}
 TIED = algorithms.constrain(MODEL, GOOD["constraints"], near=GOOD["q"])
+FEET = (ContactPoint("tip", MODEL.tool),)
+TOUCHING = MODEL.replace(contacts=Contacts(FEET, Plane(), 0.8))
 NEEDS_CONSTRAINTS = ("constraint", "constrained_", "project", "reduced_", "mobility")
 BAD = {
     "too long": (lambda x: np.zeros((len(x) + 1, *x.shape[1:])), ShapeError),
@@ -45,6 +48,8 @@ FUNCTIONS = {
 def required(f):
     parameters = inspect.signature(f).parameters.values()
     good = {p.name: GOOD[p.name] for p in parameters if p.default is p.empty}
+    if f.__name__.startswith("contact_"):
+        return good | {"model": TOUCHING}
     return good | ({"model": TIED} if f.__name__.startswith(NEEDS_CONSTRAINTS) else {})
 
 
@@ -144,7 +149,7 @@ def test_a_robot_without_joints_has_empty_quantities():
     empty = {name: np.zeros(0) for name in VECTORS | PARAMETERS}
     for name, f in FUNCTIONS.items():
         arguments = {p: empty.get(p, model if p == "model" else GOOD[p]) for p in required(f)}
-        needs = ("task_space", "constrain", *NEEDS_CONSTRAINTS)
+        needs = ("task_space", "constrain", "contact_", *NEEDS_CONSTRAINTS)
         if "model" not in arguments or name.startswith(needs):
             continue
         f(**arguments)

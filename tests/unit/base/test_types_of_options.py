@@ -36,6 +36,7 @@ VALID = {
     "points": [Q, STILL], "times": [0, 0.01], "center": Q, "amplitude": 0.1, "frequency": 100.0,
     "acceleration": 1.0, "factor": 2.0, "function": ROBOT.compile("gravity_forces"), "text": URDF,
     "sought": kt.identify.unknowns(ROBOT),
+    "feet": [kt.contacts.ContactPoint("tip", "tool")],
     "data": kt.identify.make_recording(ROBOT, MOTION.t, MOTION.q, np.zeros(MOTION.q.shape)),
 }  # fmt: skip
 

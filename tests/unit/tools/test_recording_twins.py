@@ -158,7 +158,7 @@ def test_friction_falls_as_drives_warm_up():
 def test_disturbances_are_what_they_are_called():
     plain = twin("clean", 5)
     error = {
-        kind: (twin(kind, 5).tau - twin(kind, 5).signals.tau) / plain.signals.noise
+        kind: (twin(kind, 5).tau - twin(kind, 5).signals.tau) / twin(kind, 5).signals.noise
         for kind in (*DISTURBANCES, "torque_offsets")
     }
     for kind in ("clean", "late_torques", "stribeck_friction", "encoder_tone"):

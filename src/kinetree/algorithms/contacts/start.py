@@ -37,7 +37,7 @@ def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
     raise InputError(
         f"{name}{where} puts contact {names[worst]!r} {-gaps[(*rollout, worst)]:.3g} m inside the "
         f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
-        f"{way or 'Change it'}, or move the ground: with_contacts(ground=...)."
+        f"{way or 'Change it'}, or move the ground: robot.with_contacts(feet, ground)."
     )
 
 

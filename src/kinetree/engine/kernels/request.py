@@ -65,7 +65,7 @@ class Request:
             "free": names(self.free, "free"),
             "wrt": None if wrt is None else names(wrt, "wrt"),
         }
-        if self.order not in (1, 2) or isinstance(self.order, bool | float):
+        if type(self.order) is not int or self.order not in (1, 2):
             raise InputError(f"order is {self.order!r}; expected 1, or 2 for second derivatives.")
         for key, value in normal.items():
             object.__setattr__(self, key, value)
