@@ -1398,8 +1398,7 @@ class Quantities(RobotCore):
         Returns:
             points: points of the robot that touch first, in the space frame, shape (..., c, 3), m.
             gaps: distances from the ground, negative inside it, shape (..., c), m.
-            normals: normals of the ground, towards the robot, in the space frame, shape (..., c,
-                3), of length 1.
+            normals: normals of the ground, in the space frame, shape (..., c, 3), of length 1.
 
         Names, batches and the letters of shapes: see `Robot`.
 

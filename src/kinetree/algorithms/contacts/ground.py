@@ -167,8 +167,7 @@ CONTACT_POINTS = Quantity(
     (
         Result("points", "c 3", "points of the robot that touch first, in the space frame", "m"),
         Result("gaps", "c", "distances from the ground, negative inside it", "m"),
-        Result("normals", "c 3", "normals of the ground, towards the robot, in the space frame",
-               "of length 1"),
+        Result("normals", "c 3", "normals of the ground, in the space frame", "of length 1"),
     ),
     "Points of the contacts in {s}, their gaps, and the normals of the ground.",
     "points, gaps and normals of the contacts",
