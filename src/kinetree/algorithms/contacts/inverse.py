@@ -47,6 +47,7 @@ from kinetree.spatial.matrices import factor, solve, solve_inward
 
 NAME = "contact_inverse_dynamics"
 ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
+NO_MOTION = 1e-6  # m/s^2 of the whole robot, below which nothing is missing
 MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
 MIN_EXCESS = 1e-6  # N, that a message names
 RANK = 1e-12  # share of the equations below which no force of the contacts acts on one
@@ -282,7 +283,8 @@ def tree_contact_forces(
     residual = np.array([missing[k] if k in bare else 0 for k in range(n)])
     tau = np.array([0 if k in bare else missing[k] for k in range(n)])
     forces = np.array([x.axes.T @ f[3 * k : 3 * k + 3] for k, x in enumerate(points)])
-    shortfall = sqrt((short @ short) / (s @ s + TINY))
+    little = sum(tree.model.m) * (NO_MOTION * NO_MOTION)
+    shortfall = sqrt((short @ short) / (s @ s + little + TINY))
     # the least change of the forces that would make the motion, without regard to the cones
     needed = f + G.T @ solve(factor(_with_ridge(G @ G.T), None), short)
     excess = [_outside(needed[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]

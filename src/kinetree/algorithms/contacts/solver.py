@@ -22,8 +22,8 @@ step. The impulses of the round with the smallest e are the result.
 benchmarks/results/2026-11-17-contact-solver.md compares it with others.
 
 **Redundant forces.** A is singular where more points touch than the robot can push apart, as with
-four legs or a flat foot. Rounded corners push all points alike, and each row gives way a little,
-SHARING times its weight: where the motion leaves forces open, they are spread evenly.
+four legs or a flat foot. All points have soft pads of one softness, SHARING times the mean of A_ii;
+they decide on forces that the motion leaves open. The velocities of contact change by this share.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.repeat import repeated
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 
-SHARING = 1e-10  # of A_ii: far above the rounding of a solved step, far below its accuracy
+SHARING = 1e-6  # of the mean of A_ii: pads of this softness decide on redundant forces
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
 ROUNDS = 40  # few of 10,000 steps of falling robots need more; see the record
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
@@ -72,11 +72,15 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """impulses: (N,), N s or N m s. residual: relative, 0 where nothing touches. rounds: taken."""
+    """impulses: (N,), N s or N m s. residual: relative, 0 where nothing touches. rounds: taken.
+
+    scale: largest velocity into the ground, and of joints, before the impulses.
+    """
 
     impulses: Array
     residual: Any
     rounds: Any
+    scale: Any
 
 
 Pair = tuple[int, Any]
@@ -136,7 +140,9 @@ class Round:
             half, across = (A[i, i] - A[i + 1, i + 1]) / 2, A[i, i + 1]
             mean = (A[i, i] + A[i + 1, i + 1]) / 2
             weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across) + TINY
-        A = A + np.diag(np.array(weights) * SHARING)
+        pads = sum(A[i, i] for i in range(0, 3 * m, 3)) * (SHARING / max(m, 1))
+        for i in range(3 * m):
+            A[i, i] = A[i, i] + pads
         friction, limits = np.array(problem.friction), np.array(problem.limits, dtype=object)
         return Round(A, np.array(problem.b), np.array(weights), friction, limits.reshape(-1, 2))
 
@@ -254,7 +260,7 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     if problem.smooth:  # by the implicit function theorem
         e, corners = round_.error(r, round_.velocities(r), 0)
         r = r + round_.newton(e, corners, 0)
-    return Solution(r, residual, end[1])
+    return Solution(r, residual, end[1], scale)
 
 
 def _scale(problem: Round) -> Any:

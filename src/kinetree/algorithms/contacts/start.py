@@ -14,6 +14,7 @@ from kinetree.model.inputs import coordinates
 
 DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less
 EXACT = 1e-12  # m: gap at which the robot stands
+STANDING = 1e-6  # m: gap that rounding may leave
 MAX_SHIFTS = 100
 
 
@@ -69,12 +70,18 @@ def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
 
 def raised(lowest: Callable[[Array], float], q: Array, height: int, gap: float = 0.0) -> Array:
     """q with entry `height` changed until the lowest gap is `gap`."""
+    error = 0.0
     for _ in range(MAX_SHIFTS):
         error = gap - lowest(q)
         q = np.array([x + error if k == height else x for k, x in enumerate(q)])
         if abs(error) < EXACT:
-            break
-    return q
+            return q
+    if abs(error) < STANDING:
+        return q
+    raise ModelError(
+        "the base cannot be raised or lowered onto the ground, which is too steep below it; "
+        "expected ground whose normal points up. Choose q so that the robot stands."
+    )
 
 
 def free_base(model: Model) -> int | None:

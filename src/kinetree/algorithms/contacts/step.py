@@ -61,6 +61,7 @@ PUSH = 0.2  # of a penetration is undone in a step, so that points do not jump o
 PUSH_SPEED = 0.1  # m/s, at most
 REBOUND = 3  # changes of velocity in a step: a slower impact has no restitution
 SLIPPING = 1 - 1e-6  # of the friction cone: a force beyond it is that of a slipping contact
+PRESSING = 1e-6  # of the velocities into the ground: what stops less counts as open
 OPEN, STICK, SLIP = 0, 1, 2  # modes of a contact
 
 METHOD_NAMES = ("semi_implicit_euler", "implicit", "implicitfast")  # that steps with contacts take
@@ -258,12 +259,9 @@ def start_velocities(
         i, close = 3 * k, at.gap / h
         if rigid:
             close = where(at.gap, close, maximum(close * PUSH, -PUSH_SPEED))
-        term = close
-        if not is_zero(e):
-            hits = where(-(b[i] + at.gap / h), 1, 0)
-            fast = where(-before[i] - absolute(change[i]) * REBOUND, 1, 0)
-            term = where(hits * fast, minimum(e * before[i], minimum(close, 0)), close)
-        b[i] = b[i] + term
+        hits = where(-(b[i] + at.gap / h), 1, 0)
+        fast = where(-before[i] - absolute(change[i]) * REBOUND, 1, 0)
+        b[i] = b[i] + where(hits * fast, minimum(e * before[i], minimum(close, 0)), close)
     return np.array(b)
 
 
@@ -278,7 +276,8 @@ def recorded(
         most = mu * r[0] * SLIPPING
         slips = where(r[1] * r[1] + r[2] * r[2] - most * most, SLIP, STICK)
         slips = SLIP if is_zero(mu) else slips
-        modes.append(where(r[0], slips, OPEN))
+        presses = r[0] * problem.A[3 * k, 3 * k] - solution.scale * PRESSING
+        modes.append(where(presses, slips, OPEN))
         forces += list(at.axes.T @ r / h)
     points = np.concatenate([x.point for x in contacts])
     gaps = np.array([x.gap for x in contacts])

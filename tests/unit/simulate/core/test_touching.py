@@ -77,7 +77,7 @@ def test_a_state_has_the_same_bits_in_every_batch(walker, stand):
 def test_dry_friction_of_the_joints_holds_a_robot_up(walker, stand):
     strong = walker.with_friction({j: kt.Friction(coulomb=30.0) for j in legs(walker)})
     motion = kt.simulate(strong, stand, duration=0.1, dt=DT)
-    assert np.abs(motion.dq).max() < 1e-9
+    assert np.abs(motion.dq).max() < 1e-6
     weak = walker.with_friction({j: kt.Friction(coulomb=2.0) for j in legs(walker)})
     end = weak.step(stand, np.zeros(18), np.zeros(18), DT)[1]
     knee = legs(walker).index("front_left_knee") + 6
