@@ -22,7 +22,8 @@ from kinetree import algorithms
 from kinetree.algorithms.quantities import DECLARED
 
 STATE = ("q", "dq", "ddq", "tau")
-OTHERS = ("constraint", "constrained", "contact", "reduced", "task_space")  # quantities of other robots
+# quantities of other robots
+OTHERS = ("constraint", "constrained", "contact", "reduced", "task_space")
 KERNELS = {
     name: quantity.inputs
     for name, quantity in DECLARED.items()

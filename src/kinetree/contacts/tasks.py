@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.contacts.inverse import contacts_of
 from kinetree.algorithms.contacts.points import book_places, touches
 from kinetree.base.arrays import Array
 from kinetree.files.description import Actuator, Limits
 from kinetree.files.description.contacts import ContactPoint, HeightField, Plane
+from kinetree.model.contacts import contacts_of_model
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.robots.legged import HEEL, SOLE, humanoid, quadruped
@@ -180,7 +180,7 @@ def _stance(robot: Robot, angles: Mapping[str, float], ground: float = 0.0) -> A
     for name, angle in angles.items():
         q[names.index(name)] = angle
     level = robot.model.replace(
-        contacts=replace(contacts_of(robot.model, "a task"), ground=Plane())
+        contacts=replace(contacts_of_model(robot.model, "a task"), ground=Plane())
     )
     gaps = [float(x.gap) for x in touches(book_tree(level, q), book_places(level))]
     q[names.index("z" if "z" in names else "base.z")] += ground + DROP - min(gaps)

@@ -17,12 +17,12 @@ from kinetree.algorithms.contacts.inverse import (
     NAME,
     GroundForces,
     contact_inverse_dynamics,
-    contacts_of,
 )
 from kinetree.algorithms.contacts.points import book_places, touches
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.explain.node import Node, Quantity, vector
+from kinetree.model.contacts import contacts_of_model
 
 DIFFERENCE = 1e-4  # of each cause; errors of f are below 1e-10 of its size
 SMALLEST_SHARE = 1e-6  # of the size of the force, that is shown
@@ -45,7 +45,7 @@ def explain_contact(forces: GroundForces, contact: str) -> Node:
         A node whose children add up to the force: gravity, acceleration, velocity, loads, and what
         joint friction, springs and a change of contact modes add.
     """
-    names = contacts_of(forces.model, NAME).names
+    names = contacts_of_model(forces.model, NAME).names
     if np.ndim(forces.shortfall):
         raise InputError("the forces are of many states; choose one: explain(forces[0], name).")
     if contact not in names:
@@ -80,7 +80,7 @@ def _node(name: str, latex: str, share: Array) -> Node:
 
 def _numbers(forces: GroundForces, k: int, total: Array) -> tuple[Quantity, ...]:
     """The normal, the friction coefficient, and the share of the friction cone that is used."""
-    model, contacts = forces.model, contacts_of(forces.model, NAME)
+    model, contacts = forces.model, contacts_of_model(forces.model, NAME)
     touch = touches(book_tree(model, forces.arguments["q"]), book_places(model))[k]
     f, mu = touch.axes @ total, float(contacts.frictions[k])  # type: ignore[arg-type]
     limit = mu * f[0]

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import nnls, root
 
 import kinetree as kt
-from kinetree.errors import InputError, KinetreeWarning
+from kinetree.errors import InputError, KinetreeWarning, ModelError
 
 LEGS = ("front_left", "front_right", "rear_left", "rear_right")
 MU = 0.6
@@ -206,7 +206,7 @@ def test_shares_of_a_force_add_up(dog: kt.Robot) -> None:
 
 def test_bad_input_is_named(dog: kt.Robot) -> None:
     q, dq, ddq = (x[0] for x in motions(dog, 1, 0.4))
-    with pytest.raises(InputError, match="has no contacts, which"):
+    with pytest.raises(ModelError, match="needs a robot with contacts, and"):
         kt.robots.quadruped().contact_inverse_dynamics(q, dq, ddq)
     with pytest.raises(InputError, match="'nose'; expected names of contacts"):
         dog.contact_inverse_dynamics(q, dq, ddq, contacts=["nose"])

@@ -37,7 +37,7 @@ from kinetree.base.tables import number, text_table
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.contacts import Contacts
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.quantity import Make, Quantity, Result
@@ -104,7 +104,7 @@ class GroundForces:
             f"{float(self.residual[row]):.4g} {units_of[row]} are missing at "
             f"{self.model.dof_names[row]!r}"
         )
-        names = contacts_of(self.model, NAME).names
+        names = contacts_of_model(self.model, NAME).names
         leaving = [k for k in np.argsort(-self.excess) if self.excess[k] > MIN_EXCESS]
         if not leaving:
             return f"{missing}. No forces of the touching contacts, in or out of cones, make it."
@@ -122,7 +122,7 @@ class GroundForces:
         return GroundForces(self.model, arguments, **results)
 
     def __str__(self) -> str:
-        names = contacts_of(self.model, NAME).names
+        names = contacts_of_model(self.model, NAME).names
         if np.ndim(self.shortfall):
             count, feasible = np.size(self.shortfall), int(self.feasible.sum())
             return f"forces of {', '.join(names)} in {count} states, {feasible} of them feasible"
@@ -168,7 +168,7 @@ def contact_inverse_dynamics(
         effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
     """
     without_constraints(model, f"algorithms.{NAME}")
-    known = contacts_of(model, NAME)
+    known = contacts_of_model(model, NAME)
     state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
     mask = touching_mask(model, contacts)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
@@ -193,7 +193,7 @@ def touching_mask(model: Model, contacts: Any) -> Any:
         model: the robot.
         contacts: names, or 1 and 0 (True and False) for each; None: all touch.
     """
-    names = contacts_of(model, NAME).names
+    names = contacts_of_model(model, NAME).names
     if contacts is None:
         return np.ones(len(names))
     if isinstance(contacts, list | tuple) and all(isinstance(x, str) for x in contacts):
@@ -233,16 +233,6 @@ def motors_of(model: Model, actuated: Sequence[str] | None = None) -> tuple[int,
     if actuated is None and model.actuators:
         return tuple(sorted({d for x in model.actuators for d in x.dofs}))
     return motor_rows(model, actuated)
-
-
-def contacts_of(model: Model, name: str) -> Contacts:
-    """The contacts of a robot; raise InputError if it has none."""
-    if model.contacts is None:
-        raise InputError(
-            f"{model.name!r} has no contacts, which {name} needs. Add them with "
-            "robot.with_contacts(feet=[...], ground=...)."
-        )
-    return model.contacts
 
 
 def tree_contact_forces(
@@ -325,7 +315,7 @@ def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) 
     """
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-        contacts = contacts_of(model, NAME)
+        contacts = contacts_of_model(model, NAME)
         rows = motors_of(model) if motors is None else motors
         if not effort and len(rows) == model.n:
             checked_effort(model, [model.dof_names[k] for k in rows], 0)

@@ -204,7 +204,7 @@ class Round:
 
     def newton(self, e: Array, corners: Sequence[Corner | Pair], more: Any) -> Array:
         """The step that makes e zero, (N,); more: by which part of its weight a row is stiffer."""
-        a, n = self.weights, len(e)
+        a = self.weights
         B = np.diag(a) - self.A  # d u/d r
         rows = [list(row) for row in np.diag(a * (1 + more))]
         contacts, _ = self.groups
@@ -219,7 +219,6 @@ class Round:
             assert not isinstance(joint, Corner)
             i, slope = joint
             rows[i] = [x - slope * y for x, y in zip(rows[i], B[i], strict=True)]
-        assert len(rows) == n
         return eliminated(rows, list(-e))
 
     def within(self, r: Array) -> Array:
@@ -238,8 +237,7 @@ class Round:
 def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     """Impulses that satisfy all conditions, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends as soon as the residual is AIM, later TOLERANCE: corners of a
-    flat foot at slightly different heights cannot all rest exactly.
+    rounds: how many at most; it ends as soon as the residual is TOLERANCE.
     """
     n, m = len(problem.b), problem.contacts
     round_ = Round.of(problem)

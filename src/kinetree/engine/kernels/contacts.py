@@ -18,7 +18,6 @@ from kinetree.algorithms.contacts.inverse import (
     GroundForces,
     checked_effort,
     contact_maker,
-    contacts_of,
     ground_forces,
     motors_of,
     touching_mask,
@@ -40,6 +39,7 @@ from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.engine.kernels.stored import stored_graph
 from kinetree.errors import KinetreeWarning
 from kinetree.model import Model
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 
 
@@ -59,7 +59,7 @@ def contact_inverse_dynamics(
     Arguments as in `algorithms.contact_inverse_dynamics`, which looks at one state.
     """
     check_honoured(model, CONTACT_INVERSE_DYNAMICS)
-    contacts_of(model, NAME)
+    contacts_of_model(model, NAME)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
     arguments = (q, coordinate_axis(model), "q"), (dq, axis, "dq"), (ddq, axis, "ddq")
