@@ -181,6 +181,28 @@ def test_four_feet_share_a_load_beside_the_centre_as_equal_pads():
         assert shares == pytest.approx([1.7985, 5.0685, 4.7415, 8.0115], abs=2e-3)
 
 
+FLAT = [(x, y, -0.05) for x in (0.1, -0.1) for y in (0.15, -0.15)]
+
+
+def test_an_impact_does_not_depend_on_where_in_a_step_it_happens():
+    slope = Plane((np.sin(0.436), 0, np.cos(0.436)))
+    box = body(FLAT, inertia=(0.01,) * 3, ground=slope, friction=0.3)
+    spins = []
+    for above in (0.0, 3e-5, 6e-5):
+        motion = kt.simulate(box, at(0.2 + above), duration=0.16, dt=1e-4)
+        spins.append(motion.dq[-1, 1])
+    assert np.ptp(spins) < 0.01 * abs(np.mean(spins))
+
+
+def test_contacts_in_the_air_are_open():
+    box = body(FLAT, inertia=(0.01,) * 3, friction=0.3)
+    lean = np.array([np.cos(0.2), 0, np.sin(0.2), 0, 0, 0, 0.12])
+    meta = kt.simulate(box, lean, duration=0.1, dt=1e-3).meta
+    for name, modes in meta["contact_modes"].items():
+        assert not modes[meta["contact_gaps"][name] > 0.02].any()
+    assert any(modes.any() for modes in meta["contact_modes"].values())
+
+
 def test_a_point_below_the_ground_is_pushed_out_at_a_bounded_speed():
     robot = body(CORNERS, friction=0.5)
     motion = run(robot, at(0.1 - 0.008), duration=0.5)
