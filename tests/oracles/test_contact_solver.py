@@ -7,6 +7,7 @@ direction found by bisection, until nothing changes. It is slow, and converges f
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from kinetree.algorithms.contacts.solver import SHARING, Problem, Seat, solve_contacts
@@ -106,6 +107,16 @@ def test_contacts_of_a_link_are_those_of_its_points(seed):
     )
 
 
+TIMES = (-1e-3, 0.0, 1e-3)  # s, of second differences
+
+
+def straight_on(q, dq, t):
+    """The position after the time t with constant rates of the joints and a straight base."""
+    base = Rotation.from_quat(q[:4], scalar_first=True)
+    turned = (base * Rotation.from_rotvec(dq[:3] * t)).as_quat(scalar_first=True)
+    return np.array([*turned, *(q[4:7] + base.apply(dq[3:6]) * t), *(q[7:] + dq[6:] * t)])
+
+
 def test_a_step_of_a_quadruped_agrees_with_equations_made_from_its_quantities():
     mu, dt = 0.6, 2e-3
     free = kt.robots.quadruped()
@@ -130,6 +141,8 @@ def test_a_step_of_a_quadruped_agrees_with_equations_made_from_its_quantities():
         closing = np.array(gaps) / dt
         fast = (b[::3] + closing < 0) & (-before > 3 * np.abs(b[::3] - before))
         b[::3] += np.where(fast, 0, closing)  # what hits the ground is stopped at once
+        heights = [[free.pose(straight_on(q, dq, t), f)[2, 3] for f in feet] for t in TIMES]
+        b[::3] += dt / 2 * (np.array([1, -2, 1]) @ heights) / TIMES[2] ** 2  # paths are curved
         r = oracle(J @ np.linalg.solve(M, J.T), b, [mu] * 4)
         after = v + np.linalg.solve(M, J.T @ r)
         end = robot.step(q, dq, tau, dt)[1]

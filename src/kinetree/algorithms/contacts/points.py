@@ -15,7 +15,7 @@ from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import contact_places
 from kinetree.model.inputs import zeros
-from kinetree.scalars import where
+from kinetree.scalars import Scalar, where
 from kinetree.spatial import cross
 from kinetree.spatial.se3 import pose
 
@@ -90,6 +90,27 @@ def twist_jacobian(
             v = R @ axis[3:] + cross(omega, point - p)
             columns[d] = columns[d] + np.concatenate([omega, v])
     return np.array(columns).T
+
+
+def curvatures(tree: Tree, places: Places, contacts: Sequence[Touch], dq: Array) -> list[Scalar]:
+    """Second derivatives of the gaps for constant rates dq, m/s^2, over level ground at each.
+
+    They are the accelerations along the normals of points, and of the centres of spheres and rims.
+    """
+    poses = link_poses(tree, [x.link for x in contacts])
+    motions = {WORLD: (zeros(3), zeros(3), zeros(3))}  # omega, alpha and a of the links, in {s}
+    for i in sorted(i for i in poses if i != WORLD):
+        link, (R, p) = tree.links[i], poses[i]
+        omega, alpha, a = motions[link.parent]
+        r, rate = p - poses[link.parent][1], dq[list(link.dofs)]
+        w, l = R @ (link.A[:3] @ rate), R @ (link.A[3:] @ rate)
+        a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
+        motions[i] = omega + w, alpha + cross(omega, w), a
+    found: list[Scalar] = []
+    for contact, (i, position, _) in zip(contacts, places, strict=True):
+        (omega, alpha, a), r = motions[i], poses[i][0] @ position
+        found.append(contact.axes[0] @ (a + cross(alpha, r) + cross(omega, cross(omega, r))))
+    return found
 
 
 def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:

@@ -15,10 +15,11 @@ weight of a row, that is one equation e(r) = 0,
 and for a joint e = a r - clip(u, a low, a high). The length of e, relative to the velocities
 into the ground that the step begins with, is the residual.
 
-**Newton's method, with rounded corners.** max(0, x) is a parabola for |x| < eps, and likewise for
-the cone and for limits. eps shrinks with the error, and grows where a round does not make the error
-smaller, so that the search does not stop at a corner. The impulses of the round with the smallest e
-are the result. benchmarks/results/2026-11-18-contact-solver.md compares variants.
+**Newton's method, with rounded corners.** max(0, x) is (x + sqrt(x^2 + 4 eps^2)) / 2, and likewise
+for the cone and for limits. eps shrinks with the error, and grows where a round does not make the
+error smaller, so that the search does not stop at a corner, and not always by as much, so that it
+does not go round in circles. The impulses of the round with the smallest e are the result.
+benchmarks/results/2026-11-18-contact-solver.md compares variants.
 
 **Carriers.** Several contacts of one link move with its twist: their velocities are w = X V + b
 with V = A X^T r, where V has six entries for a link, however many contacts it has (`Seat`). With
@@ -28,13 +29,18 @@ e = 0 linearised, P dr + S X dV = -e for each contact by itself, and dV = A X^T 
 
 which has the size of V, 12 for a humanoid on two feet.
 
+**Restitution.** Newton's law with friction can gain energy, because it fixes the velocity after an
+impact and not the work of the impulses. Where r (v + w) / 2 is positive, with v and w the
+velocities before and after all impulses, the rebound is halved and the rounds go on, until there is
+no gain.
+
 **Redundant forces.** More points touch than the robot can push apart with four legs or a flat foot.
 All points have soft pads of one softness, SHARING times the mean of their A_nn; they decide on
 forces that the motion leaves open. The velocities of contact change by this share.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -52,11 +58,14 @@ REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
-ROUNDS = 40  # few of 10,000 steps of falling robots need more; see the record
+ROUNDS = 60  # enough for all of 20,000 steps of falling robots; see the record
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
 # where the error is below so many eps, eps is multiplied by this
 SHRINKING = ((30, 0.3), (3, 0.1), (0.3, 0.01), (0.03, 0.001))
-STALLED, GROWING = 0.8, 3  # where a round leaves so much of e^2, eps is multiplied by this
+STALLED = 0.8  # where a round leaves so much of e^2, eps is multiplied by one of GROWING, in turn
+GROWING = (3, 3, 10)
+GAIN = 1e-6  # of r A r: work of the impulses that counts as a gain of energy
+LEAST_REBOUND = 0.1  # of the restitution: where less would be left there is none
 START = 0.3  # e of contacts that stop, relative, with which the search begins there
 SHARP = 1e-12  # eps of corners that count as exact, of the velocities into the ground
 TINY = 1e-300  # keeps quotients of zeros at zero
@@ -119,7 +128,9 @@ class Problem:
     and rebound. friction: mu of every contact, (m,). limits: least and largest impulse of every
     joint, k pairs. seats: of the contacts; None: each has rows of its own, in their order.
     softness: of the normals, (m,), m/s for a unit impulse. smooth: the impulses have derivatives by
-    A, b and friction, one-sided where a contact is between two modes.
+    A, b and friction, one-sided where a contact is between two modes. rebound: None without
+    restitution, else the part of b of every normal that is due to it, (m,), and the velocities
+    without impulses, (N,), without those that close gaps.
     """
 
     A: Array
@@ -129,14 +140,15 @@ class Problem:
     seats: Sequence[Seat] | None = None
     softness: Any = 0
     smooth: bool = False
+    rebound: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """impulses: (N,), N s or N m s. residual: relative, 0 where nothing touches. rounds: taken.
 
-    carried: impulses along the rows of A, (D,). scale: largest velocity into the ground, and of joints, before the impulses. weights: of the
-    normals, (m,), m/s for a unit impulse.
+    carried: impulses along the rows of A, (D,). scale: largest velocity into the ground, and of
+    joints, before the impulses. weights: of the normals, (m,), m/s for a unit impulse.
     """
 
     impulses: Array
@@ -162,10 +174,10 @@ class Slopes:
     along: Any
 
 
-def rounded(x: Any, eps: Any, quarter: Any) -> tuple[Any, Any]:
-    """max(0, x) with a corner that is rounded by eps, and its slope; quarter: 1 / (4 eps)."""
-    near = clip(x + eps, 0, 2 * eps)
-    return near * near * quarter + maximum(x - eps, 0), near * (2 * quarter)
+def rounded(x: Any, eps: Any) -> tuple[Any, Any]:
+    """max(0, x) with a corner that is rounded by eps, and its slope."""
+    root = sqrt(x * x + 4 * eps * eps + TINY)
+    return (x + root) / 2, (1 + x / root) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +209,7 @@ class Contact:
         share = minimum(most / sqrt(x * x + y * y + TINY), 1)
         return np.array([scaled[0] - push, scaled[1] - x * share, scaled[2] - y * share])
 
-    def rounded(self, r: Array, w: Array, eps: Any, quarter: Any) -> tuple[Array, Slopes]:
+    def rounded(self, r: Array, w: Array, eps: Any) -> tuple[Array, Slopes]:
         """The same with corners that are rounded by eps, and its slopes.
 
         Friction is u_t times most / longest, with `longest` about max(most, |u_t|).
@@ -205,9 +217,9 @@ class Contact:
         scaled = self.scaled * r
         u = scaled - w
         steep, t = self.mu * (self.a[1] / self.a[0]), u[1:]
-        push, slope = rounded(u[0], eps, quarter)
+        push, slope = rounded(u[0], eps)
         most, length = steep * push, sqrt(t @ t + eps * eps + TINY)
-        over, by_over = rounded(length - most, eps, quarter)
+        over, by_over = rounded(length - most, eps)
         per_longest = 1 / (most + over + TINY)
         share = most * per_longest
         slopes = Slopes(
@@ -247,18 +259,22 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What is the same in every round: D, seats as (first, has an arm), and the count of joints."""
+    """What is the same in every round: D, seats as (first, has an arm), and the count of joints.
+
+    elastic: whether contacts rebound.
+    """
 
     size: int
     seats: tuple[tuple[int, bool], ...]
     joints: int
+    elastic: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
     """Numbers of a problem as the rounds read them.
 
-    inverse: of A, (D, D). weights: of the joints, (k,). limits: (k, 2).
+    inverse: of A, (D, D). weights: of the joints, (k,). limits: (k, 2). rebound: as in `Problem`.
     """
 
     A: Array
@@ -267,6 +283,7 @@ class Round:
     contacts: Sequence[Contact]
     weights: Array
     limits: Array
+    rebound: tuple[Array, Array] | None
 
     @staticmethod
     def of(problem: Problem) -> "Round":
@@ -288,13 +305,14 @@ class Round:
         inverse = InverseFactor(factor(A + more, None)).matrix() if len(A) else A
         limits = np.array(problem.limits, dtype=object).reshape(-1, 2)
         joints = [A[i, i] + TINY for i in range(len(A) - len(limits), len(A))]
-        return Round(A, inverse, np.array(problem.b), contacts, np.array(joints), limits)
+        b, weights = np.array(problem.b), np.array(joints)
+        return Round(A, inverse, b, contacts, weights, limits, problem.rebound)
 
     @property
     def shape(self) -> Shape:
         """The shape of the problem."""
         seats = tuple((x.seat.first, x.seat.arm is not None) for x in self.contacts)
-        return Shape(len(self.A), seats, len(self.limits))
+        return Shape(len(self.A), seats, len(self.limits), self.rebound is not None)
 
     @property
     def flat(self) -> Array:
@@ -306,7 +324,8 @@ class Round:
             numbers += [*x.a, *x.soft, x.mu]
             if x.seat.arm is not None:
                 numbers += [*x.seat.arm, *x.seat.axes.flat]  # type: ignore[union-attr]
-        return np.array([*numbers, *self.b, *self.weights, *self.limits.flat])
+        numbers += [] if self.rebound is None else [*self.rebound[0], *self.rebound[1]]
+        return np.array([*self.b, *self.weights, *self.limits.flat, *numbers])
 
     @staticmethod
     def from_flat(shape: Shape, flat: Array) -> "Round":
@@ -314,15 +333,31 @@ class Round:
         numbers, n = iter(flat), shape.size
         take = lambda count: np.array([next(numbers) for _ in range(count)])  # noqa: E731
         at = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(n)] for i in range(n)]
-        halves = [take(n * (n + 1) // 2) for _ in range(2)]
-        A, inverse = (half[at] if n else half.reshape(0, 0) for half in halves)
+        m, k = len(shape.seats), shape.joints
+        b, weights, limits = take(3 * m + k), take(k), take(2 * k).reshape(-1, 2)
+        A, inverse = (take(n * (n + 1) // 2)[at] if n else np.zeros((0, 0)) for _ in range(2))
         contacts: list[Contact] = []
         for first, has_arm in shape.seats:
             a, a_t, soft, soft_t, mu = take(5)
             seat = Seat(first, take(3), take(9).reshape(3, 3)) if has_arm else Seat(first)
             contacts.append(Contact(seat, (a, a_t), (soft, soft_t), mu))
-        b, weights = take(3 * len(contacts) + shape.joints), take(shape.joints)
-        return Round(A, inverse, b, contacts, weights, take(2 * shape.joints).reshape(-1, 2))
+        rebound = (take(m), take(3 * m + k)) if shape.elastic else None
+        return Round(A, inverse, b, contacts, weights, limits, rebound)
+
+    def rebounding(self, share: Any) -> "Round":
+        """The problem with a share of the restitution."""
+        if self.rebound is None:
+            return self
+        b = list(self.b)
+        for k, part in enumerate(self.rebound[0]):
+            b[3 * k] = b[3 * k] - part * (1 - share)
+        return replace(self, b=np.array(b))
+
+    def gains(self, r: Array, w: Array) -> Any:
+        """1 where the impulses gain energy, else 0."""
+        assert self.rebound is not None
+        change = r @ (w - self.b)
+        return where(r @ self.rebound[1] + change / 2 - change * GAIN, 1, 0)
 
     def velocities(self, r: Array) -> Array:
         """w of all rows for impulses r, (N,)."""
@@ -387,17 +422,16 @@ class Round:
 
         more: by which part of its weight a row is stiffer.
         """
-        quarter = 1 / (4 * eps)
         errors, parts = list[Any](), list[Slopes | Any]()
         for k, x in enumerate(self.contacts):
             at = slice(3 * k, 3 * k + 3)
-            e, slopes = x.rounded(r[at], w[at], eps, quarter)
+            e, slopes = x.rounded(r[at], w[at], eps)
             errors += list(e)
             parts.append(slopes)
         for i, a, (low, high) in self._joints():
             u = a * r[i] - w[i]
-            above, by_low = rounded(u - a * low, eps, quarter)
-            over, by_high = rounded(above - a * (high - low), eps, quarter)
+            above, by_low = rounded(u - a * low, eps)
+            over, by_high = rounded(above - a * (high - low), eps)
             errors.append(a * r[i] - (a * low + above - over))
             parts.append(by_low * (1 - by_high))
         return self.step(np.array(errors), parts, more)
@@ -443,16 +477,18 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     w = round_.velocities(r)
     error = round_.error(r, w)
     is_open = where(scale, where(error - most * most, 1, 0), 0)
+    if problem.rebound is not None:
+        is_open = where(scale, 1, 0)  # a round looks at the energy
     near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
     r, w = where(near, r, 0 * r), where(near, w, round_.b)
     error = where(near, error, scale * scale)
     eps = where(near, sqrt(error), scale * ROUNDED)
     n, size = len(r), where(scale, scale, 1)
-    carried = np.array([is_open, 0, error, error, eps, *r, *r, *w])
-    fixed = np.concatenate([round_.flat, [most * most, 1 / size]])
+    carried = np.array([is_open, 0, 0, error, error, eps, 1, *r, *r, *w])
+    fixed = np.concatenate([round_.flat, [most * most, scale, 1 / size]])
     end = repeated(partial(_next, round_.shape), rounds, carried, fixed, solves=problem.smooth)
-    residual = where(scale, sqrt(end[2]) / size, 0)
-    r = round_.within(end[5 : 5 + n])
+    residual = where(scale, sqrt(end[3]) / size, 0)
+    round_, r = round_.rebounding(end[6]), round_.within(end[7 : 7 + n])
     if problem.smooth:  # by the implicit function theorem; the second step is of A^-1 less REGULAR
         for _ in range(2):
             r = r + round_.newton(r, round_.velocities(r), size * SHARP, 0)
@@ -461,20 +497,37 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
 
 
 def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
-    """One round; carried: open, rounds, least e^2, last e^2, eps, best impulses, last ones and w."""
-    problem, (enough, per_scale) = Round.from_flat(shape, fixed[:-2]), fixed[-2:]
-    (_, rounds, least, last, eps), n = carried[:5], len(problem.b)
-    best, r, w = np.split(carried[5:], [n, 2 * n])
+    """One round.
+
+    carried: open, rounds, rounds modulo those of GROWING, least and last e^2, eps, the share of the
+    restitution, the best and the last impulses, and the last w.
+    """
+    _, rounds, turn, least, last, eps, elastic = carried[:7]
+    problem = Round.from_flat(shape, fixed[:-3]).rebounding(elastic)
+    n, (enough, scale, per_scale) = len(problem.b), fixed[-3:]
+    best, r, w = np.split(carried[7:], [n, 2 * n])
     r = r + problem.newton(r, w, eps, eps * per_scale)
     w = problem.velocities(r)
     error = problem.error(r, w)
-    factor = where(error - STALLED * last, GROWING, 1)
+    grown: Any = GROWING[0]
+    for k, growing in enumerate(GROWING[1:]):
+        grown = where(turn - (k + 0.5), growing, grown)
+    factor = where(error - STALLED * last, grown, 1)
     for times, share in SHRINKING:
         factor = where(times * times * eps * eps - error, share, factor)
+    turn = where(len(GROWING) - 1.5 - turn, turn + 1, 0)
     best = where(where(least - error, 1, 0), r, best)
     least = minimum(error, least)
     is_open = where(least - enough, 1, 0)
-    return np.array([is_open, rounds + 1, least, error, eps * factor, *best, *r, *w])
+    eps = minimum(eps * factor, scale)
+    if shape.elastic:  # begin again with half of the restitution where this one gains energy
+        again = (1 - is_open) * problem.gains(r, w) * where(elastic, 1, 0)
+        less = where(elastic / 2 - LEAST_REBOUND, elastic / 2, 0)
+        changed = Round.from_flat(shape, fixed[:-3]).rebounding(less).b - problem.b
+        elastic, is_open = where(again, less, elastic), maximum(is_open, again)
+        least, error = where(again, scale * scale, least), where(again, scale * scale, error)
+        eps, w = where(again, scale * ROUNDED, eps), where(again, w + changed, w)
+    return np.array([is_open, rounds + 1, turn, least, error, eps, elastic, *best, *r, *w])
 
 
 def _eliminated(rows: Array, right: Sequence[Any]) -> Array:

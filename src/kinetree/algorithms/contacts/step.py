@@ -37,7 +37,7 @@ from kinetree.algorithms.constraints.dynamics import (
     symmetric_product,
 )
 from kinetree.algorithms.constraints.step_constraints import StepConstraints
-from kinetree.algorithms.contacts.points import Places, Touch, seated, touches
+from kinetree.algorithms.contacts.points import Places, Touch, curvatures, seated, touches
 from kinetree.algorithms.contacts.solver import Problem, Seat, Solution, solve_contacts
 from kinetree.algorithms.implicit import StepSlopes, load_shares
 from kinetree.algorithms.joints.friction import load_coefficients
@@ -184,17 +184,20 @@ def contact_rate(
     J, seats = seated(tree, contacts)
     J = np.concatenate([J, unit[list(dry.slide)]]).astype(object)
     step = StepResponse(model, M, b, J, tied)
-    before, change = J @ dq, (step.free + J @ body_turning(model, dq)) * h
+    before, turning = J @ dq, J @ body_turning(model, dq)
+    curves = curvatures(tree, places, contacts, dq)
     assert model.contacts is not None
     soft = model.contacts.compliance
+    start = start_velocities(model.contacts, contacts, seats, curves, before, step.free, turning, h)
     problem = Problem(
         step.A,
-        start_velocities(model.contacts, contacts, seats, before, change, h),
+        start[0],
         model.contacts.frictions,
         [(-plus * h, minus * h) for plus, minus in dry.slide.values()],
         seats,
         0 if soft is None else soft / (h * h),  # w_n + gap / h + softness r_n = 0
         smooth=soft is not None,
+        rebound=start[1:] if any(not is_zero(e) for e in model.contacts.restitutions) else None,
     )
     solution = solve_contacts(problem)
     a, lam = step.pushed(solution.carried / h)
@@ -247,26 +250,35 @@ def start_velocities(
     of: Contacts,
     contacts: Sequence[Touch],
     seats: Sequence[Seat],
+    curves: Sequence[Scalar],
     before: Array,
-    change: Array,
+    free: Array,
+    turning: Array,
     h: Scalar,
-) -> Array:
-    """b of the problem, (N,), from the velocities of all carriers before the step, (D,).
+) -> tuple[Array, Array, Array]:
+    """b and `rebound` of the problem, from the motion of all carriers without impulses.
 
-    change: of these velocities in the step, without impulses.
+    Args:
+        curves: second derivatives of the gaps for constant rates.
+        before: velocities before the step, (D,).
+        free: their change by accelerations; turning: by free joints that move straight, (D,).
     """
-    parts: list[Any] = []
-    for at, seat, e in zip(contacts, seats, of.restitutions, strict=True):
-        old, more = seat.velocities(before), seat.velocities(change)
+    parts, moving, bounces = list[Any](), list[Any](), list[Any]()
+    for at, seat, e, curve in zip(contacts, seats, of.restitutions, curves, strict=True):
+        old, more = seat.velocities(before), seat.velocities(free + turning) * h
         b, close = old + more, at.gap / h
         if of.compliance is None:
             close = where(at.gap, close, maximum(close * PUSH, -PUSH_SPEED))
         hits = where(-(b[0] + at.gap / h), 1, 0)
         fast = where(-old[0] - absolute(more[0]) * REBOUND, 1, 0)
-        rebound = minimum(e * old[0], minimum(close, 0))
-        parts += [b[0] + where(hits * fast, rebound, close), *b[1:]]
+        stopped = minimum(close, 0)
+        bounces.append(where(hits * fast, minimum(e * old[0] - stopped, 0), 0))
+        bent = (curve - seat.velocities(turning)[0]) * (h / 2)
+        parts += [b[0] + where(hits * fast, stopped, close) + bounces[-1] + bent, *b[1:]]
+        moving += list(b)
     joints = len(before) - sum({x.first: x.rows.stop - x.first for x in seats}.values())
-    return np.array([*parts, *(before + change)[len(before) - joints :]])
+    rates = list((before + free * h)[len(before) - joints :])
+    return np.array([*parts, *rates]), np.array(bounces), np.array([*moving, *rates])
 
 
 def recorded(
