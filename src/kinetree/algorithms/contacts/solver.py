@@ -18,7 +18,9 @@ into the ground that the step begins with, is the residual.
 **Newton's method, with rounded corners.** max(0, x) is (x + sqrt(x^2 + 4 eps^2)) / 2, and likewise
 for the cone and for limits. eps shrinks with the error, and grows where a round does not make the
 error smaller, so that the search does not stop at a corner, and not always by as much, so that it
-does not go round in circles. The impulses of the round with the smallest e are the result.
+does not go round in circles. In some rounds (DAMPED) a step that makes e larger is shortened: that
+helps robots with dry friction in their joints, and hinders those on flat feet. The impulses of the
+round with the smallest e are the result.
 benchmarks/results/2026-11-18-contact-solver.md compares variants.
 
 **Carriers.** Several contacts of one link move with its twist: their velocities are w = X V + b
@@ -58,7 +60,8 @@ REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
-ROUNDS = 60  # enough for all of 20,000 steps of falling robots; see the record
+ROUNDS = 80  # enough for all of 20,000 steps of falling robots; see the record
+DAMPED, LENGTHS = ((20, 40), (60, 80)), (0.5, 0.1)  # rounds that try these shares of a step, too
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
 # where the error is below so many eps, eps is multiplied by this
 SHRINKING = ((30, 0.3), (3, 0.1), (0.3, 0.01), (0.03, 0.001))
@@ -506,9 +509,20 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
     problem = Round.from_flat(shape, fixed[:-3]).rebounding(elastic)
     n, (enough, scale, per_scale) = len(problem.b), fixed[-3:]
     best, r, w = np.split(carried[7:], [n, 2 * n])
-    r = r + problem.newton(r, w, eps, eps * per_scale)
-    w = problem.velocities(r)
-    error = problem.error(r, w)
+    step = problem.newton(r, w, eps, eps * per_scale)
+    start, before = r, w
+    r, w = start + step, problem.velocities(start + step)
+    error, change = problem.error(r, w), w - before
+    damped = sum(
+        where(rounds - first + 0.5, 1, 0) * where(end - 0.5 - rounds, 1, 0) for first, end in DAMPED
+    )
+    worse = damped * where(error - last, 1, 0)
+    for t in LENGTHS:
+        shorter, reached = start + step * t, before + change * t
+        other = problem.error(shorter, reached)
+        better = worse * where(error - other, 1, 0)
+        r, w = where(better, shorter, r), where(better, reached, w)
+        error = where(better, other, error)
     grown: Any = GROWING[0]
     for k, growing in enumerate(GROWING[1:]):
         grown = where(turn - (k + 0.5), growing, grown)
