@@ -6,11 +6,13 @@ import numpy as np
 
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.parameters import JOINT, ParameterLayout
-from kinetree.algorithms.stiction import dry_friction
+from kinetree.algorithms.steps import METHODS
+from kinetree.algorithms.stiction import dry_dofs, dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.run import ADAPTIVE
 from kinetree.simulate.friction.modes import DryFriction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
 from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP, SLIDING_ROUNDING
@@ -24,6 +26,30 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
             f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
             f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
             "steps at a time."
+        )
+
+
+def check_tied(model: Model, method: str, names: Sequence[str]) -> None:
+    """Raise InputError if motors, contacts or constraints rule out a method or an input."""
+    owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
+    if owner is not None and PARAMETERS in names:
+        raise InputError(
+            f"wrt has 'parameters', which is not available for a robot with {owner}; ask for "
+            "'mass', 'com', 'inertia' or 'friction'."
+        )
+    if model.constraints is None:
+        return
+    if method == ADAPTIVE:
+        raise InputError(
+            f"method is {ADAPTIVE!r}, and {model.name!r} has constraints, with which fixed steps "
+            f"alone are differentiated; expected one of {', '.join(METHODS)}."
+        )
+    dry = dry_dofs(model) if model.contacts is None else ()
+    if dry:
+        raise InputError(
+            f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints: "
+            "a motion that friction can stop has no derivative there. Take "
+            "kt.Friction(sigmoid=...), or robot.unconstrained(), the tree."
         )
 
 
