@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.repeat import repeated
+from kinetree.base.repeat import constant, repeated
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 
 SHARING = 1e-6  # of the mean of A_ii: pads of this softness decide on redundant forces
@@ -139,7 +139,7 @@ class Round:
         for i in range(1, 3 * m, 3):
             half, across = (A[i, i] - A[i + 1, i + 1]) / 2, A[i, i + 1]
             mean = (A[i, i] + A[i + 1, i + 1]) / 2
-            weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across) + TINY
+            weights[i] = weights[i + 1] = mean + sqrt(half * half + across * across + TINY)
         pads = sum(A[i, i] for i in range(0, 3 * m, 3)) * (SHARING / max(m, 1))
         for i in range(3 * m):
             A[i, i] = A[i, i] + pads
@@ -255,9 +255,11 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     end = repeated(partial(_next, n, m), rounds, carried, fixed, solves=problem.smooth)
     residual = where(scale, sqrt(end[2]) / size, 0)
     r = round_.within(end[4 : 4 + n])
-    if problem.smooth:  # by the implicit function theorem
-        e, corners = round_.error(r, round_.velocities(r), 0)
-        r = r + round_.newton(e, corners, 0)
+    if problem.smooth:  # by the implicit function theorem, at a solution without an error
+        r, known = constant(r), Round.from_flat(constant(round_.flat), n, m)
+        r = r + known.newton(*known.error(r, known.velocities(r), 0), 0)
+        corners = known.error(r, known.velocities(r), 0)[1]
+        r = r + known.newton(round_.error(r, round_.velocities(r), 0)[0], corners, 0)
     return Solution(r, residual, end[1], scale)
 
 
