@@ -6,8 +6,9 @@ A Runge-Kutta method applied to dx/dt = f(x, u) and to its linearisation
 
 with the lengths of its steps as they were gives exactly the derivatives of its own steps, and of
 the results between their ends. Within a step the coordinates move on straight lines, so that
-quaternions leave length 1: there f is differentiated by all coordinates, not along tangent vectors.
-At the beginning and at the end of a step changes are tangent vectors.
+quaternions leave length 1 and loops open: there f is differentiated by all coordinates, not along
+tangent vectors. At the beginning and at the end of a step, after the state was made normal, changes
+are tangent vectors.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.engine.compiler.derivatives import jvp
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.kernel import Kernel
 from kinetree.simulate.core.adaptive import AdaptiveSteps
 from kinetree.simulate.core.dop853 import Slope, dense_output, take_step
 from kinetree.simulate.core.integration import AcceptedSteps
@@ -32,6 +36,7 @@ from kinetree.simulate.sensitivity.inputs import (
     sample_numbers,
 )
 from kinetree.simulate.sensitivity.products import RateProducts, TangentMaps
+from kinetree.simulate.sensitivity.rates import DOUBLE
 from kinetree.simulate.sensitivity.result import ResultsInSteps
 from kinetree.simulate.tuning import DERIVATIVE_BLOCK, STEP_ARRAYS
 
@@ -47,7 +52,10 @@ class AdaptiveDerivatives:
         external = steps.with_modes(setup).external
         equations = EquationsOfMotion(self.space, setup.acting, external, None)
         self.products = RateProducts(equations, self.directions)
-        self.maps = TangentMaps(self.space)
+        self.maps, self.normal = TangentMaps(self.space), steps.normal
+        if self.normal is not None:
+            product = optimise(jvp(self.normal.graph, ["x"]))
+            self.normal_product = Kernel(product, "move", dtypes=DOUBLE)
 
     def all(
         self,
@@ -134,7 +142,10 @@ class AdaptiveDerivatives:
     def _tangents(self, z: Array, begun: Array) -> Array:
         """Changes behind states as tangent vectors, (S, columns, N); begun: where steps began."""
         size, (model, at) = self.space.size, (self.space.model, self.directions.of_constants)
-        changes = self.maps.back(z[:, :size], z[:, size:].reshape(len(z), -1, size))
+        x, changes = z[:, :size], z[:, size:].reshape(len(z), -1, size)
+        if self.normal is not None:
+            x, changes = self.normal(x), self.normal_product(x[:, None], changes)
+        changes = self.maps.back(x, changes)
         _, dq, _ = self.space.split(begun)
         constants = changes[:, at].swapaxes(-1, -2)
         constants = without_slope(model, dq, constants, self.directions.constants)

@@ -1,12 +1,12 @@
 """Motions that have no derivative: joints that dry friction holds or stops, runaway rollouts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from kinetree.algorithms.constraints.stepping import check_stepping
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.parameters import JOINT, ParameterLayout
-from kinetree.algorithms.steps import METHODS
 from kinetree.algorithms.stiction import dry_dofs, dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
@@ -29,27 +29,30 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
         )
 
 
-def check_tied(model: Model, method: str, names: Sequence[str]) -> None:
-    """Raise InputError if motors, contacts or constraints rule out a method or an input."""
+def check_tied(model: Model, method: str, names: Collection[str]) -> None:
+    """Raise InputError if motors, contacts or constraints rule out derivatives.
+
+    names: inputs to differentiate by, and data of the robot that are given.
+    """
+    check_stepping(model, names)
     owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
     if owner is not None and PARAMETERS in names:
         raise InputError(
             f"wrt has 'parameters', which is not available for a robot with {owner}; ask for "
-            "'mass', 'com', 'inertia' or 'friction'."
+            "'mass', 'com' or 'inertia'."
         )
-    if model.constraints is None:
-        return
-    if method == ADAPTIVE:
+    if model.contacts is not None and "friction" in names:
         raise InputError(
-            f"method is {ADAPTIVE!r}, and {model.name!r} has constraints, with which fixed steps "
-            f"alone are differentiated; expected one of {', '.join(METHODS)}."
+            f"friction is given or asked for, and {model.name!r} has contacts: joints without dry "
+            "friction are at a corner of its law, where motions have no derivative. Make a robot "
+            "with this friction instead, robot.with_friction."
         )
-    dry = dry_dofs(model) if model.contacts is None else ()
-    if dry:
+    dry = dry_dofs(model) if model.contacts is None and method != ADAPTIVE else ()
+    if model.constraints is not None and dry:
         raise InputError(
-            f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints: "
-            "a motion that friction can stop has no derivative there. Take "
-            "kt.Friction(sigmoid=...), or robot.unconstrained(), the tree."
+            f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints, "
+            f"with which fixed steps have no derivatives. Take method={ADAPTIVE!r}, or "
+            "kt.Friction(sigmoid=...)."
         )
 
 

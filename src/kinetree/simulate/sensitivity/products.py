@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from kinetree.algorithms import with_parameters
-from kinetree.algorithms.state import StateSpace, quaternions, tangents
+from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import jvp
@@ -124,11 +124,8 @@ class TangentMaps:
         return dx if self.graph is None else dx @ self.out(x).swapaxes(-1, -2)
 
     def back(self, x: Array, dx: Array) -> Array:
-        """Tangent vectors at the state with unit quaternions, (S, c, N), of dx, (S, c, x)."""
+        """Tangent vectors, (S, c, N), of changes dx of the coordinates, (S, c, x)."""
         if self.graph is None:
             return dx
-        length = np.ones_like(x)  # of the quaternion that an entry belongs to, else 1
-        for entries in quaternions(self.space.model):
-            length[:, entries] = np.linalg.norm(x[:, entries], axis=-1, keepdims=True)
-        N = self.out(x / length)
-        return (dx / length[:, None]) @ N / (N * N).sum(-2)[:, None]  # columns are orthogonal
+        N = self.out(x)
+        return dx @ N / (N * N).sum(-2)[:, None]  # columns are orthogonal

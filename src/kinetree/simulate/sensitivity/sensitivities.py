@@ -113,13 +113,13 @@ def sensitivities(
         method = "rk4" if model.contacts is None else AUTO
     refuse_dry_motors(model, "sensitivities")
     check_smooth(model)
-    check_tied(model, method, names)
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
         controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,
         atol=atol, max_step=max_step,
     )  # fmt: skip
     run = complete(checked(asked), names)
+    check_tied(model, method, {*names, *(run.parameters or {})})
     refuse_actuation(model, "sensitivities")
     if run.fixed is not None and {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
         refuse_presliding(model, f"the derivative by friction of method {run.method!r}")
