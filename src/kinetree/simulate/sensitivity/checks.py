@@ -30,10 +30,7 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
 
 
 def check_tied(model: Model, method: str, names: Collection[str]) -> None:
-    """Raise InputError if motors, contacts or constraints rule out derivatives.
-
-    names: inputs to differentiate by, and data of the robot that are given.
-    """
+    """Raise InputError if motors, contacts or constraints rule out these derivatives."""
     check_stepping(model, names)
     owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
     if owner is not None and PARAMETERS in names:
@@ -43,9 +40,9 @@ def check_tied(model: Model, method: str, names: Collection[str]) -> None:
         )
     if model.contacts is not None and "friction" in names:
         raise InputError(
-            f"friction is given or asked for, and {model.name!r} has contacts: joints without dry "
-            "friction are at a corner of its law, where motions have no derivative. Make a robot "
-            "with this friction instead, robot.with_friction."
+            f"wrt has 'friction', and {model.name!r} has contacts: joints without dry friction are "
+            "at a corner of its law, where motions have no derivative. Compare motions of robots "
+            "with other friction, robot.with_friction."
         )
     dry = dry_dofs(model) if model.contacts is None and method != ADAPTIVE else ()
     if model.constraints is not None and dry:

@@ -25,7 +25,7 @@ from kinetree.scalars import Scalar, where
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions
-from kinetree.simulate.sensitivity.rates import checked_parameters, traced_forces
+from kinetree.simulate.sensitivity.rates import parameters_of, traced_forces
 
 
 def is_tied(model: Model) -> bool:
@@ -39,13 +39,12 @@ class RateProducts:
     def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
         self.directions, self.external = directions, equations.external
         constants = directions.constants
-        by_pi = any(x.name == PARAMETERS for x in constants)
-        self.pi = [checked_parameters(equations.space.model)] if by_pi else []
+        self.pi = parameters_of(equations, constants)
         graph = _rate_graph(equations, self.pi)
         self.wrt = ["x"]
         self.wrt += ["p"] if any(x.place is not None for x in constants) else []
         self.wrt += ["s"] if directions.signals else []
-        self.wrt += ["pi"] if by_pi else []
+        self.wrt += ["pi"] if self.pi else []
         self.change = Kernel(optimise(jvp(graph, self.wrt)), "changes", dtypes=("float64",))
 
     def by_constants(self) -> dict[str, Array]:
@@ -61,7 +60,7 @@ class RateProducts:
         return changes
 
     def by_samples(self, weights: Array) -> Array:
-        """Changes of s, (S or 1, columns, s), for weights (S, values, signals) of signals' values."""
+        """Changes of s, (S or 1, columns, s); weights: of the values of signals, (S, values, .)."""
         directions = self.directions
         count = len(weights) if directions.signals else 1
         changes = np.zeros((count, directions.count, self.external.table_size))

@@ -119,7 +119,7 @@ def sensitivities(
         atol=atol, max_step=max_step,
     )  # fmt: skip
     run = complete(checked(asked), names)
-    check_tied(model, method, {*names, *(run.parameters or {})})
+    check_tied(model, method, names)
     refuse_actuation(model, "sensitivities")
     if run.fixed is not None and {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
         refuse_presliding(model, f"the derivative by friction of method {run.method!r}")
