@@ -82,7 +82,7 @@ def loaded(folder: Path, case: Case) -> tuple[kt.Robot, np.ndarray, np.ndarray]:
         own, qpos = qpos[: len(joint.coords)], qpos[len(joint.coords) :]
         if joint.type == "free":  # a quaternion of zeros is none for MuJoCo
             own = [*(own[3:] if any(own[3:]) else [1, 0, 0, 0]), *own[:3]]
-        if joint.type == "ball":
+        if len(own) == 4:
             own = list(np.divide(own, np.linalg.norm(own)))
         q[list(joint.coords)] = own
     if case.gain:

@@ -54,6 +54,15 @@ def repeated(
     return carried
 
 
+def constant(numbers: Array) -> Array:
+    """Return the same numbers, (k,), which derivatives take as constants."""
+    return repeated(_unchanged, 1, np.array([1, *numbers]), np.zeros(1, int), solves=True)[1:]
+
+
+def _unchanged(carried: Array, fixed: Array) -> Array:
+    return carried
+
+
 def next_round(function: Function, carried: Array, fixed: Array) -> Array:
     """Return what a function makes of `carried`; raise ShapeError for another number of numbers."""
     made = np.asarray(function(carried, fixed))

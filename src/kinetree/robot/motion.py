@@ -328,7 +328,7 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: Differentiable = "rk4",
+        method: Differentiable | None = None,
         wrt: str | Sequence[str] = ("q0", "dq0"),
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,
@@ -344,9 +344,11 @@ class Motion(RobotCore):
 
         Args:
             dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results.
-            method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler" or "dop853".
+            method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler" or "dop853";
+                None: "rk4", with contacts "semi_implicit_euler".
             wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
-                "inertia", "gravity", "friction", "springs", "parameters".
+                "inertia", "gravity", "friction", "springs", "parameters"; of contacts, which need
+                a compliance, "contact_friction", "restitution", "ground".
             events: as in `simulate`; they are noted, and a terminal one ends the motion.
 
         Returns:

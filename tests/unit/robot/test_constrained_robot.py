@@ -29,7 +29,6 @@ def line():
 
 DOORS = {
     "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
-    "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
     "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
     "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
@@ -94,7 +93,7 @@ constrained_forward_dynamics constrained_inverse_dynamics constraint_bias
 constraint_errors constraint_impulse constraint_jacobian constraint_margin explain forward_dynamics
 forward_dynamics_derivatives inverse_dynamics inverse_dynamics_derivatives linearize mobility
 project project_accelerations project_rates reduced_dynamics regressor simulate step to_mjcf
-to_urdf unconstrained compile derivative""".split()
+to_urdf unconstrained compile derivative sensitivities""".split()
 OF_THE_TREE = """bias_forces bias_forces_rate body_jacobian body_jacobian_rate center_of_mass
 center_of_mass_jacobian centroidal_momentum centroidal_momentum_matrix
 centroidal_momentum_matrix_rate contact_points coriolis_forces coriolis_matrix difference
@@ -108,7 +107,7 @@ with_payload with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
 REFUSES = """attach check contact_inverse_dynamics force_ellipsoid inverse_kinematics lock
-mass_ellipsoid newton_euler reference_regressor sensitivities subtree task_space
+mass_ellipsoid newton_euler reference_regressor subtree task_space
 task_space_derivatives with_elastic_joint""".split()
 
 

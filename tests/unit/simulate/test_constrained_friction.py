@@ -148,7 +148,7 @@ def test_friction_of_a_dependent_joint_alone_is_allowed():
     np.testing.assert_allclose(motion.q[-1], Q, atol=1e-12)
 
 
-@pytest.mark.parametrize("joints", [("crank", "rod"), ("rod", "slide")])
+@pytest.mark.parametrize("joints", [("crank", "rod"), ("rod", "slide"), ("crank", "rod", "slide")])
 def test_friction_whose_sharing_is_not_known_is_refused_with_the_way_out(joints):
     rough = CRANKED.with_friction({name: kt.Friction(coulomb=1.0) for name in joints})
     words = r"'rod'.* of 'slider_crank' have dry friction.*kt\.Sigmoid\(size, steepness\)"

@@ -173,7 +173,7 @@ def check_dry_joints(model: Model) -> None:
     q, J, evaluate = np.array(constraints.home), np.zeros((0, model.n)), textbook(model)
     for _ in range(ATTEMPTS):
         J = evaluate(q)[1]
-        if row_space(J[:, others], RANK, RANK).rank == len(constraints.basis):
+        if others and row_space(J[:, others], RANK, RANK).rank == len(constraints.basis):
             return
         try:
             step = NEAR * rng.normal(size=model.n)

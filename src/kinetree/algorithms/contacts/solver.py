@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.repeat import repeated
+from kinetree.base.repeat import constant, repeated
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
 from kinetree.spatial.matrices import InverseFactor, factor
@@ -70,7 +70,6 @@ GROWING = (3, 3, 10)
 GAIN = 1e-6  # of r A r: work of the impulses that counts as a gain of energy
 LEAST_REBOUND = 0.1  # of the restitution: where less would be left there is none
 START = 0.3  # e of contacts that stop, relative, with which the search begins there
-SHARP = 1e-12  # eps of corners that count as exact, of the velocities into the ground
 TINY = 1e-300  # keeps quotients of zeros at zero
 
 
@@ -301,8 +300,8 @@ class Round:
         contacts: list[Contact] = []
         for seat, x, mu in zip(seats, responses, problem.friction, strict=True):
             half, across, mean = (x[1, 1] - x[2, 2]) / 2, x[1, 2], (x[1, 1] + x[2, 2]) / 2
-            largest = mean + sqrt(half * half + across * across)
-            a = x[0, 0] + problem.softness + TINY, largest + TINY
+            largest = mean + sqrt(half * half + across * across + TINY)
+            a = x[0, 0] + problem.softness + TINY, largest
             contacts.append(Contact(seat, a, (pads + problem.softness, pads), mu))
         more = np.diag([A[i, i] * REGULAR + TINY for i in range(len(A))])
         inverse = InverseFactor(factor(A + more, None)).matrix() if len(A) else A
@@ -420,11 +419,8 @@ class Round:
         parts += [1 for _ in self.limits]
         return self.step(np.array(e), parts, 0)
 
-    def newton(self, r: Array, w: Array, eps: Any, more: Any) -> Array:
-        """The step that makes e zero, (N,), with corners rounded by eps.
-
-        more: by which part of its weight a row is stiffer.
-        """
+    def rounded(self, r: Array, w: Array, eps: Any) -> tuple[Array, list[Slopes | Any]]:
+        """e of all rows with corners rounded by eps, (N,), and its slopes."""
         errors, parts = list[Any](), list[Slopes | Any]()
         for k, x in enumerate(self.contacts):
             at = slice(3 * k, 3 * k + 3)
@@ -437,10 +433,13 @@ class Round:
             over, by_high = rounded(above - a * (high - low), eps)
             errors.append(a * r[i] - (a * low + above - over))
             parts.append(by_low * (1 - by_high))
-        return self.step(np.array(errors), parts, more)
+        return np.array(errors), parts
 
     def step(self, e: Array, slopes: Sequence[Any], more: Any) -> Array:
-        """dr, (N,), from P dr + S X dV = -e and dV = A X^T dr; see the top of this file."""
+        """dr, (N,), from P dr + S X dV = -e and dV = A X^T dr; see the top of this file.
+
+        more: by which part of its weight a row is stiffer.
+        """
         B, right = self.inverse.copy(), [0] * len(self.A)
         solved: list[tuple[Array, Array]] = []
         for k, x in enumerate(self.contacts):
@@ -492,9 +491,13 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     end = repeated(partial(_next, round_.shape), rounds, carried, fixed, solves=problem.smooth)
     residual = where(scale, sqrt(end[3]) / size, 0)
     round_, r = round_.rebounding(end[6]), round_.within(end[7 : 7 + n])
-    if problem.smooth:  # by the implicit function theorem; the second step is of A^-1 less REGULAR
-        for _ in range(2):
-            r = r + round_.newton(r, round_.velocities(r), size * SHARP, 0)
+    if problem.smooth:  # by the implicit function theorem, at a solution without an error
+        r, known = constant(r), Round.from_flat(round_.shape, constant(round_.flat))
+        r = r + known.step(*known.rounded(r, known.velocities(r), 0), 0)
+        slopes = known.rounded(r, known.velocities(r), 0)[1]
+        for _ in range(2):  # the second step takes the share REGULAR out of the derivatives
+            e = round_.rounded(r, round_.velocities(r), 0)[0]
+            r = r + known.step(e, slopes, 0)
     weights = np.array([x.a[0] for x in round_.contacts])
     return Solution(r, round_.carried(r), residual, end[1], scale, weights)
 
@@ -509,7 +512,7 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
     problem = Round.from_flat(shape, fixed[:-3]).rebounding(elastic)
     n, (enough, scale, per_scale) = len(problem.b), fixed[-3:]
     best, r, w = np.split(carried[7:], [n, 2 * n])
-    step = problem.newton(r, w, eps, eps * per_scale)
+    step = problem.step(*problem.rounded(r, w, eps), eps * per_scale)
     start, before = r, w
     r, w = start + step, problem.velocities(start + step)
     error, change = problem.error(r, w), w - before

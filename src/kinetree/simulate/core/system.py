@@ -64,6 +64,8 @@ from kinetree.spatial.matrices import is_zero
 log = logging.getLogger(__name__)
 
 Rate = Callable[[Array | float, Array, Array, Array], tuple[Array, Array]]
+# of the robot and of what is given by name, at rates dq
+Change = Callable[[Model, NamedParts, Array], tuple[Model, NamedParts]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,7 @@ class EquationsOfMotion:
         x: Array,
         p: Array,
         s: Array,
-        changed: Callable[[Model, NamedParts, Array], tuple[Model, NamedParts]] | None = None,
+        changed: Change | None = None,
     ) -> ForcedState:
         """The forces in a state; `changed` may change the robot and what it is given once more."""
         inputs: NamedParts = self.external.named(p, s)
@@ -246,11 +248,13 @@ class EquationsOfMotion:
         moving = dq if self.method is not None else coordinate_rates(self.space.model, q, dq)
         return moving, k[len(dq) :], more
 
-    def rate(self, t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        """The function of the system: k and y."""
-        loads = self.loads(t, x, p, s)
+    def rate(
+        self, t: Scalar, x: Array, p: Array, s: Array, changed: Change | None = None
+    ) -> tuple[Array, Array]:
+        """The function of the system: k and y; `changed` as in `loads`."""
+        loads = self.loads(t, x, p, s, changed)
         gains = self.slopes(loads, t, x, p, s) if self.implicit else None
-        moving, ddq, friction = self.motion(loads, gains=gains)
+        moving, ddq, friction = self.motion(loads, traced=changed is not None, gains=gains)
         if self.implicit and loads.bristling is not None:
             loads = loads.bent_at_end(ddq)
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]

@@ -1,16 +1,18 @@
 """Motions that have no derivative: joints that dry friction holds or stops, runaway rollouts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from kinetree.algorithms.constraints.stepping import check_stepping
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.parameters import JOINT, ParameterLayout
-from kinetree.algorithms.stiction import dry_friction
+from kinetree.algorithms.stiction import dry_dofs, dry_friction
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.run import ADAPTIVE
 from kinetree.simulate.friction.modes import DryFriction
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
 from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP, SLIDING_ROUNDING
@@ -24,6 +26,30 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
             f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
             f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
             "steps at a time."
+        )
+
+
+def check_tied(model: Model, method: str, names: Collection[str]) -> None:
+    """Raise InputError if motors, contacts or constraints rule out these derivatives."""
+    check_stepping(model, names)
+    owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
+    if owner is not None and PARAMETERS in names:
+        raise InputError(
+            f"wrt has 'parameters', which is not available for a robot with {owner}; ask for "
+            "'mass', 'com' or 'inertia'."
+        )
+    if model.contacts is not None and "friction" in names:
+        raise InputError(
+            f"wrt has 'friction', and {model.name!r} has contacts: joints without dry friction are "
+            "at a corner of its law, where motions have no derivative. Compare motions of robots "
+            "with other friction, robot.with_friction."
+        )
+    dry = dry_dofs(model) if model.contacts is None and method != ADAPTIVE else ()
+    if model.constraints is not None and dry:
+        raise InputError(
+            f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints, "
+            f"with which fixed steps have no derivatives. Take method={ADAPTIVE!r}, or "
+            "kt.Friction(sigmoid=...)."
         )
 
 

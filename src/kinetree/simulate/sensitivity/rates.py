@@ -169,21 +169,14 @@ class ForceChanges:
     def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
         self.constants, self.implicit = directions.constants, equations.implicit
         self.n = equations.space.model.n
-        of_pi = any(x.name == PARAMETERS for x in self.constants)
-        if of_pi and equations.implicit and not equations.acting.constant:
-            raise InputError(
-                "wrt has 'parameters', which are not available for implicit methods with a "
-                "controller or forces that are functions; ask for 'mass', 'com', 'inertia', "
-                "'friction' or 'springs', or take method='semi_implicit_euler'."
-            )
-        by_pi = (equations.acting.controller is not None or equations.implicit) and of_pi
-        self.pi = [checked_parameters(equations.space.model)] if by_pi else []
+        needed = equations.acting.controller is not None or equations.implicit
+        self.pi = parameters_of(equations, self.constants) if needed else []
         self.graph = _forces_graph(equations, self.pi)
         chosen = [x for x in self.constants if x.place is not None]
         self.given = {"p": chosen, "s": directions.signals}
         self.wrt = ["x", *(name for name, given in self.given.items() if given)]
         self.wrt += ["a"] if equations.implicit else []
-        self.wrt += ["pi"] if by_pi else []
+        self.wrt += ["pi"] if self.pi else []
         slope = self._differentiated(equations.space)
         # constant forces have slopes of zeros and ones, for which no code is needed
         idle = slope.operations == 0
@@ -267,16 +260,25 @@ def traced_forces(
         ) from problem
 
 
-def checked_parameters(model: Model) -> Array:
-    """pi of the robot, traced with its centres of mass, which massless links do not have."""
+def parameters_of(equations: EquationsOfMotion, constants: Sequence[Input]) -> list[Array]:
+    """[pi] if it is among the inputs, traced with centres of mass, which all links must have."""
+    if all(x.name != PARAMETERS for x in constants):
+        return []
+    if equations.implicit and not equations.acting.constant:
+        raise InputError(
+            "wrt has 'parameters', which are not available for implicit methods with a "
+            "controller or forces that are functions; ask for 'mass', 'com', 'inertia', "
+            "'friction' or 'springs', or take method='semi_implicit_euler'."
+        )
+    model = equations.space.model
     for name, m in zip(model.link_names, model.m, strict=True):
         if m == 0:
             raise InputError(
                 f"link {name!r} has no mass, so its centre has no slope by 'parameters', which "
-                "controllers and \"dop853\" need. Give the link a mass, ask for 'mass', 'com' and "
-                "'inertia', or take method=\"rk4\" without a controller."
+                'controllers, constraints and "dop853" need. Give the link a mass, ask for '
+                "'mass', 'com' and 'inertia', or take method=\"rk4\" without a controller."
             )
-    return np.asarray(parameters(model), float)
+    return [np.asarray(parameters(model), float)]
 
 
 def _chosen(size: int, inputs: Sequence[Input], x: Array) -> Array:

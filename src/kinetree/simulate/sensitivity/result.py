@@ -192,6 +192,16 @@ class Sensitivities:
         samples = () if by.weights is None else (count,)
         return derivatives.reshape(T, *lead, 2 * n, *samples, *by.shape)
 
+    @property
+    def mode_changes(self) -> dict[str, Array]:
+        """Steps in which a contact has another mode than in the step before, by name, (E, ...).
+
+        Derivatives are those of the modes as they are: another input can move a change into another
+        step, where they jump.
+        """
+        modes: dict[str, Array] = self.motion.meta.get("contact_modes", {})
+        return {name: np.diff(x[:-1], axis=0, prepend=x[:1]) != 0 for name, x in modes.items()}
+
     def gradient(self, slopes: ArrayLike) -> dict[str, Array]:
         """Slopes of a number by every input, (..., *shape), from those by the states: backward.
 

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from kinetree.algorithms.contacts.step import check_smooth
 from kinetree.algorithms.joints.motors import refuse_dry_motors
 from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import without_constraints
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import refuse_actuation
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps, check_terminal
@@ -36,12 +36,14 @@ from kinetree.simulate.core.run import (
 )
 from kinetree.simulate.core.setup import Setup, read_setup
 from kinetree.simulate.core.sources import ForceInput
+from kinetree.simulate.core.touching import AUTO
 from kinetree.simulate.core.verification import check_laws
 from kinetree.simulate.sensitivity.adaptive import AdaptiveDerivatives
 from kinetree.simulate.sensitivity.checks import (
     check_complete,
     check_modes,
     check_size,
+    check_tied,
 )
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
 from kinetree.simulate.sensitivity.inputs import (
@@ -65,7 +67,7 @@ def sensitivities(
     *,
     duration: float,
     dt: float | None = None,
-    method: Differentiable = "rk4",
+    method: Differentiable | None = None,
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
@@ -84,13 +86,14 @@ def sensitivities(
         q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
             as in `Robot.simulate`; leading axes are a batch of rollouts.
         method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853",
-            whose steps keep the lengths that they were taken with.
+            whose steps keep the lengths that they were taken with; None: "rk4", with contacts
+            "semi_implicit_euler".
         wrt: the inputs to differentiate by, some of
             "q0" (along tangent vectors) and "dq0", (n,);
             "tau" and "F_ext": the constant, (n,) or (links, 6), by default zeros; or the values of
             a `signal`, (N, n) or (N, links, 6);
-            "mass", "com", "inertia", "gravity", "friction", "springs": as in
-            `Robot.compile(free=...)`;
+            "mass", "com", "inertia", "gravity", "friction", "springs", "contact_friction",
+            "restitution", "ground": as in `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
         events: as in `Robot.simulate`, for "dop853". They are noted, and a terminal one ends the
             motion; derivatives are those of states at given times.
@@ -100,28 +103,23 @@ def sensitivities(
         go backward for one number.
 
     Raises:
-        InputError: the motion has no derivative: joints that dry friction holds or stops, laws that
-            cannot be traced, forces that are functions.
+        InputError: the motion has no derivative: joints that dry friction holds or stops, rigid
+            contacts, laws that cannot be traced, forces that are functions.
     """
     model, names = model_of(robot), read_names(wrt)
     if method in ADAPTIVE_METHODS and method != ADAPTIVE:
         raise InputError(f"method is {method!r}; sensitivities are those of {ADAPTIVE!r} or rk4.")
-    without_constraints(model, "sensitivities")
+    if method is None:
+        method = "rk4" if model.contacts is None else AUTO
     refuse_dry_motors(model, "sensitivities")
-    if model.motors and PARAMETERS in names:
-        raise InputError("wrt has 'parameters', which is not available for a robot with motors.")
-    if model.contacts is not None:
-        raise InputError(
-            f"{model.name!r} has contacts, whose motions have no derivatives here; expected a "
-            "robot without: robot.with_contacts(None). With a compliance each step has some: "
-            "robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
-        )
+    check_smooth(model)
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
         controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,
         atol=atol, max_step=max_step,
     )  # fmt: skip
     run = complete(checked(asked), names)
+    check_tied(model, method, names)
     refuse_actuation(model, "sensitivities")
     if run.fixed is not None and {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
         refuse_presliding(model, f"the derivative by friction of method {run.method!r}")

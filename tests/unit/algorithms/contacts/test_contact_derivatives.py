@@ -51,5 +51,14 @@ def test_slopes_of_a_step_are_those_of_fifty_digits(friction, depth, mode):
 def test_rigid_contacts_say_what_derivatives_need():
     with pytest.raises(InputError, match=r"rigid contacts.*compliance=1e-6"):
         arm(0.5, 0.0, compliance=None).derivative(STEP, "q")
-    with pytest.raises(InputError, match="whose motions have no derivatives here"):
-        arm(0.5, 0.0).sensitivities(Q, dt=DT, duration=DT, method="semi_implicit_euler")
+    with pytest.raises(InputError, match=r"rigid contacts.*compliance=1e-6"):
+        arm(0.5, 0.0, compliance=None).sensitivities(Q, dt=DT, duration=DT)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "implicitfast"])
+def test_the_slopes_of_a_step_are_the_first_of_a_motion(method):
+    robot = arm(0.1, 1e-4)
+    found = robot.sensitivities(Q, DQ, tau=TAU, dt=DT, duration=DT, method=method, limits="ignore")
+    slopes = robot.derivative(f"step_{method}", ["q", "dq"])(Q, DQ, TAU, DT)
+    step = np.block([[slopes[0], slopes[1]], [slopes[2], slopes[3]]])
+    assert np.abs(found.A[0] - step).max() < 1e-11 * np.abs(step).max()

@@ -299,6 +299,94 @@ def test_robots_that_do_not_move_are_refused():
         still.sensitivities([], duration=1.0)
 
 
+def pressed(**contacts):
+    """An arm whose tip is 0.1 mm in the ground."""
+    ground = kt.contacts.Plane((0, 0, 1), (0, 0, float(ARM.pose(Q0)[2, 3]) + 1e-4))
+    tip = [kt.contacts.ContactPoint("tip", "tool")]
+    return ARM.with_contacts(tip, ground, **({"compliance": 1e-4} | contacts))
+
+
+def test_contacts_name_the_derivatives_that_they_do_not_have():
+    soft = pressed()
+    for options, text in (
+        ({"method": "rk4"}, "expected one of semi_implicit_euler, implicit, implicitfast"),
+        ({"method": "dop853"}, "expected one of semi_implicit_euler"),
+        ({"wrt": "parameters"}, "a robot with contacts; ask for 'mass'"),
+        ({"wrt": "friction"}, r"at a corner of its law.*robot\.with_friction"),
+    ):
+        with pytest.raises(InputError, match=text):
+            soft.sensitivities(Q0, DQ0, **{**SHORT, **options})
+    with pytest.raises(InputError, match=r"rigid contacts.*with_contacts\(feet, compliance=1e-6\)"):
+        pressed(compliance=None).sensitivities(Q0, DQ0, **SHORT)
+    assert soft.sensitivities(Q0, DQ0, **SHORT).motion.meta["method"] == "semi_implicit_euler"
+    assert ARM.sensitivities(Q0, DQ0, **SHORT).mode_changes == {}
+
+
+@pytest.mark.parametrize(("coulomb", "dq0"), [(0.03, FAST), (50.0, [0.4, -0.3, 0])])
+def test_dry_friction_of_joints_is_solved_with_contacts(coulomb, dq0):
+    """Joints that slide and one that its friction holds: the steps of both have derivatives."""
+    rough = {x: kt.Friction(0.1, coulomb=0.03) for x in ARM.joint_names[:2]}
+    rough[ARM.joint_names[2]] = kt.Friction(0.1, coulomb=coulomb)
+    robot, dq0 = pressed().with_friction(rough), np.array(dq0)
+    found = robot.sensitivities(Q0, dq0, wrt=("dq0", "mass"), **SHORT).by("mass")[-1]
+    assert (coulomb > 1) == (not found[5].any())  # it is held
+
+    def changed(d):
+        motion = robot.simulate(Q0, dq0, parameters={"mass": ARM.model.m + d}, **SHORT)
+        return np.concatenate([motion.q[-1], motion.dq[-1]])
+
+    assert agrees("rk4", found, changed, np.array([0.5, -0.2, 0.3]))
+
+
+def test_friction_given_to_a_robot_with_contacts_changes_no_derivative_where_it_is_zero():
+    """Every joint may then have dry friction, of level zero: a corner of its law."""
+    none, found = {"friction": np.zeros((3, 4))}, pressed().sensitivities(Q0, DQ0, **SHORT)
+    given = pressed().sensitivities(Q0, DQ0, parameters=none, **SHORT)
+    assert np.abs(given.A - found.A).max() < 1e-9 * np.abs(found.A).max()
+
+
+CRANK = kt.robots.slider_crank()
+TURNED = CRANK.project([1.0, -1.3, -0.1], keep=["crank"])
+TURNING = CRANK.project_rates(TURNED, [3.0, 0, 0], keep=["crank"])
+
+
+def test_constraints_name_the_derivatives_that_they_do_not_have():
+    rough = CRANK.with_friction({"crank": kt.Friction(0.02, coulomb=0.05)})
+    for method in ("rk4", "implicit"):
+        with pytest.raises(InputError, match=r"joint 'crank' has dry friction.*method='dop853'"):
+            rough.sensitivities(TURNED, TURNING, duration=0.05, dt=0.005, method=method)
+    with pytest.raises(InputError, match=r"friction is given.*has constraints.*with_friction"):
+        CRANK.sensitivities(TURNED, TURNING, wrt="friction", **SHORT)
+    with pytest.raises(InputError, match=r"'parameters'.*implicit methods with a controller"):
+        law = controllers.PD(TURNED, [5.0, 0, 0], [1.0, 0, 0])
+        CRANK.sensitivities(
+            TURNED, TURNING, wrt="parameters", controller=law, method="implicit", **SHORT
+        )
+
+
+def test_adaptive_steps_of_a_loop_with_dry_friction_that_slides():
+    rough = CRANK.with_friction({"crank": kt.Friction(0.02, coulomb=0.05)})
+    found = rough.sensitivities(TURNED, TURNING, wrt="mass", **METHODS["dop853"]).by("mass")[-1]
+
+    def changed(d):
+        return end(rough, "dop853", TURNED, TURNING, parameters={"mass": CRANK.model.m + d})
+
+    assert agrees("dop853", found, changed, CRANK.model.m)
+
+
+@pytest.mark.parametrize("method", ["rk4", "implicit", "dop853"])
+def test_parameters_of_a_loop_are_its_masses(method):
+    """pi is linear in the masses of links with given centres and inertias."""
+    options = {"method": method, "duration": 0.05, "dt": 0.005}
+    by_pi = CRANK.sensitivities(TURNED, TURNING, wrt="parameters", **options).by("parameters")
+    by_mass = CRANK.sensitivities(TURNED, TURNING, wrt="mass", **options).by("mass")
+    model = CRANK.model
+    heavier = [model.replace(m=model.m + unit) for unit in np.eye(3)]
+    pi = [np.asarray(kt.algorithms.parameters(x), float) for x in (*heavier, model)]
+    along = np.array([x - pi[-1] for x in pi[:-1]]).T
+    assert np.abs(by_pi @ along - by_mass).max() < 1e-11 * np.abs(by_mass).max()
+
+
 def test_records_say_what_they_do_not_have():
     found = ARM.sensitivities(Q0, DQ0, wrt="q0", **SHORT)
     assert repr(found) == f"Sensitivities({ARM.name!r}, 10 steps, 0.05 s, by q0)"

@@ -1,0 +1,130 @@
+"""Changes of rates and of states through their graphs, in many directions at once.
+
+A product d f/d x dx takes about three times the operations of f, whatever f is: contacts that a
+step solves, loops that it closes, quaternions. It is computed for every direction by itself.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from kinetree.algorithms import with_parameters
+from kinetree.algorithms.state import StateSpace, tangents
+from kinetree.algorithms.stiction import dry_dofs
+from kinetree.base.arrays import Array
+from kinetree.engine.compiler.derivatives import jvp
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.model import Model
+from kinetree.motion.curve.between import curved
+from kinetree.scalars import Scalar, where
+from kinetree.simulate.core.external import NamedParts
+from kinetree.simulate.core.system import EquationsOfMotion
+from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions
+from kinetree.simulate.sensitivity.rates import parameters_of, traced_forces
+
+
+def is_tied(model: Model) -> bool:
+    """Return True if contacts or constraints act in the steps of a robot."""
+    return model.contacts is not None or model.constraints is not None
+
+
+class RateProducts:
+    """The kernel of d f for changes of x, of constants p, of samples s, and of pi."""
+
+    def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
+        self.directions, self.external = directions, equations.external
+        constants = directions.constants
+        self.pi = parameters_of(equations, constants)
+        graph = _rate_graph(equations, self.pi)
+        self.wrt = ["x"]
+        self.wrt += ["p"] if any(x.place is not None for x in constants) else []
+        self.wrt += ["s"] if directions.signals else []
+        self.wrt += ["pi"] if self.pi else []
+        self.change = Kernel(optimise(jvp(graph, self.wrt)), "changes", dtypes=("float64",))
+
+    def by_constants(self) -> dict[str, Array]:
+        """Changes of p and of pi in every direction, (columns, size)."""
+        sizes = {"p": self.external.params_size, "pi": len(self.pi[0]) if self.pi else 0}
+        columns, at = self.directions.count, self.directions.states
+        changes = {name: np.zeros((columns, size)) for name, size in sizes.items()}
+        for constant in self.directions.constants:
+            entries = np.arange(constant.size)
+            first = 0 if constant.place is None else constant.place.start
+            changes["pi" if constant.name == PARAMETERS else "p"][at + entries, first + entries] = 1
+            at += constant.size
+        return changes
+
+    def by_samples(self, weights: Array) -> Array:
+        """Changes of s, (S or 1, columns, s); weights: of the values of signals, (S, values, .)."""
+        directions = self.directions
+        count = len(weights) if directions.signals else 1
+        changes = np.zeros((count, directions.count, self.external.table_size))
+        at = directions.of_constants.stop
+        for value in range(directions.values):
+            for k, signal in enumerate(directions.signals):
+                assert signal.place is not None
+                entries = np.arange(signal.size)
+                here = at + entries, signal.place.start + entries
+                changes[:, *here] = weights[:, value, k, None]
+                at += signal.size
+        return changes
+
+    def changes(self, t: Array, x: Array, p: Array, s: Array, dx: Array, ds: Array) -> Array:
+        """d f, (S, columns, x), of dx, (S, columns, x); t (S,), x (S, x), p (S, p), s (S, s)."""
+        by = self.by_constants() | {"x": dx, "s": ds}
+        state = (t[:, None], *(y[:, None] for y in (x, p, s)))
+        return self.change(*state, *self.pi, *(by[name] for name in self.wrt))
+
+
+def _rate_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
+    """The graph of f(t, x, p, s), and of pi if it is differentiated by."""
+    space = equations.space
+
+    def rate(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
+        def changed(model: Model, inputs: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
+            return with_parameters(model, pi[0]), {**inputs, **_all_sliding(space, inputs, dq)}
+
+        return equations.rate(t, x, p, s, changed if pi else None)[0]
+
+    return traced_forces(equations, rate, "k", pi)
+
+
+def _all_sliding(space: StateSpace, inputs: NamedParts, dq: Array) -> NamedParts:
+    """The direction in which every joint slides: pi holds the Coulomb friction of all of them."""
+    if "mode" not in inputs:
+        return {}
+    known = dict(zip(dry_dofs(space.model), inputs["mode"][0], strict=True))
+    sticking = dry_dofs(space.model, ["friction"])
+    order = dict.fromkeys(d for joint in space.model.joints for d in joint.dofs if d in sticking)
+    way = [known[d] if d in known else where(dq[d], 1, -1) for d in order]
+    return {"mode": (np.array(way),)}
+
+
+class TangentMaps:
+    """Between tangent vectors of states and changes of their coordinates, for many states."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self.space, ports = space, [Port("x", (space.size,))]
+        self.graph = trace(partial(tangents, space), ports) if curved(space.model) else None
+
+    def out(self, x: Array) -> Array:
+        """Changes of the coordinates for unit tangent vectors, (S, x, N)."""
+        if self.graph is None:
+            return np.broadcast_to(np.eye(self.space.size), (len(x), self.space.size, x.shape[-1]))
+        return interpret(self.graph, x)[0]
+
+    def along(self, x: Array, dx: Array) -> Array:
+        """Changes of the coordinates, (S, c, x), of tangent vectors dx, (S, c, N)."""
+        return dx if self.graph is None else dx @ self.out(x).swapaxes(-1, -2)
+
+    def back(self, x: Array, dx: Array) -> Array:
+        """Tangent vectors, (S, c, N), of changes dx of the coordinates, (S, c, x)."""
+        if self.graph is None:
+            return dx
+        N = self.out(x)
+        return dx @ N / (N * N).sum(-2)[:, None]  # columns are orthogonal
