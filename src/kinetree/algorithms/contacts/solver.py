@@ -18,7 +18,7 @@ into the ground that the step begins with, is the residual.
 **Newton's method, with rounded corners.** max(0, x) is (x + sqrt(x^2 + 4 eps^2)) / 2, and likewise
 for the cone and for limits. eps shrinks with the error, and grows where a round does not make the
 error smaller, so that the search does not stop at a corner, and not always by as much, so that it
-does not go round in circles. In some rounds (DAMPED) a step that makes e larger is shortened: that
+does not go round in circles. In some rounds (DAMPED) a step that makes e larger is shortened: it
 helps robots with dry friction in their joints, and hinders those on flat feet. The impulses of the
 round with the smallest e are the result.
 benchmarks/results/2026-11-18-contact-solver.md compares variants.
@@ -61,7 +61,7 @@ REGULAR = (
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
 ROUNDS = 80  # enough for all of 20,000 steps of falling robots; see the record
-DAMPED, LENGTHS = ((20, 40), (60, 80)), (0.5, 0.1)  # rounds that try these shares of a step, too
+DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
 # where the error is below so many eps, eps is multiplied by this
 SHRINKING = ((30, 0.3), (3, 0.1), (0.3, 0.01), (0.03, 0.001))
@@ -184,12 +184,16 @@ def rounded(x: Any, eps: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """Numbers of a contact: weights and softness of its normal and tangents, friction, seat."""
+    """Numbers of a contact: weights and softness of its normal and tangents, friction, seat.
+
+    steep: friction in units of velocity, mu times the weight of the tangents over the normal's.
+    """
 
     seat: Seat
     a: tuple[Any, Any]
     soft: tuple[Any, Any]
     mu: Any
+    steep: Any
 
     @property
     def scaled(self) -> Array:
@@ -207,7 +211,7 @@ class Contact:
         scaled = self.scaled * r
         u = scaled - w
         push, (x, y) = maximum(u[0], 0), u[1:]
-        most = self.mu * (self.a[1] / self.a[0]) * push
+        most = self.steep * push
         share = minimum(most / sqrt(x * x + y * y + TINY), 1)
         return np.array([scaled[0] - push, scaled[1] - x * share, scaled[2] - y * share])
 
@@ -218,16 +222,16 @@ class Contact:
         """
         scaled = self.scaled * r
         u = scaled - w
-        steep, t = self.mu * (self.a[1] / self.a[0]), u[1:]
+        t = u[1:]
         push, slope = rounded(u[0], eps)
-        most, length = steep * push, sqrt(t @ t + eps * eps + TINY)
+        most, length = self.steep * push, sqrt(t @ t + eps * eps + TINY)
         over, by_over = rounded(length - most, eps)
         per_longest = 1 / (most + over + TINY)
         share = most * per_longest
         slopes = Slopes(
             t,
             slope,
-            (1 - share * (1 - by_over)) * per_longest * (steep * slope),
+            (1 - share * (1 - by_over)) * per_longest * (self.steep * slope),
             share,
             -share * by_over * per_longest / length,
         )
@@ -302,7 +306,8 @@ class Round:
             half, across, mean = (x[1, 1] - x[2, 2]) / 2, x[1, 2], (x[1, 1] + x[2, 2]) / 2
             largest = mean + sqrt(half * half + across * across + TINY)
             a = x[0, 0] + problem.softness + TINY, largest
-            contacts.append(Contact(seat, a, (pads + problem.softness, pads), mu))
+            soft = pads + problem.softness, pads
+            contacts.append(Contact(seat, a, soft, mu, mu * (a[1] / a[0])))
         more = np.diag([A[i, i] * REGULAR + TINY for i in range(len(A))])
         inverse = InverseFactor(factor(A + more, None)).matrix() if len(A) else A
         limits = np.array(problem.limits, dtype=object).reshape(-1, 2)
@@ -323,7 +328,7 @@ class Round:
         for X in (self.A, self.inverse):
             numbers += [X[i, j] for i in range(len(X)) for j in range(i + 1)]
         for x in self.contacts:
-            numbers += [*x.a, *x.soft, x.mu]
+            numbers += [*x.a, *x.soft, x.mu, x.steep]
             if x.seat.arm is not None:
                 numbers += [*x.seat.arm, *x.seat.axes.flat]  # type: ignore[union-attr]
         numbers += [] if self.rebound is None else [*self.rebound[0], *self.rebound[1]]
@@ -340,9 +345,9 @@ class Round:
         A, inverse = (take(n * (n + 1) // 2)[at] if n else np.zeros((0, 0)) for _ in range(2))
         contacts: list[Contact] = []
         for first, has_arm in shape.seats:
-            a, a_t, soft, soft_t, mu = take(5)
+            a, a_t, soft, soft_t, mu, steep = take(6)
             seat = Seat(first, take(3), take(9).reshape(3, 3)) if has_arm else Seat(first)
-            contacts.append(Contact(seat, (a, a_t), (soft, soft_t), mu))
+            contacts.append(Contact(seat, (a, a_t), (soft, soft_t), mu, steep))
         rebound = (take(m), take(3 * m + k)) if shape.elastic else None
         return Round(A, inverse, b, contacts, weights, limits, rebound)
 
@@ -520,12 +525,11 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
         where(rounds - first + 0.5, 1, 0) * where(end - 0.5 - rounds, 1, 0) for first, end in DAMPED
     )
     worse = damped * where(error - last, 1, 0)
-    for t in LENGTHS:
-        shorter, reached = start + step * t, before + change * t
-        other = problem.error(shorter, reached)
-        better = worse * where(error - other, 1, 0)
-        r, w = where(better, shorter, r), where(better, reached, w)
-        error = where(better, other, error)
+    shorter, reached = start + step * SHORTER, before + change * SHORTER
+    other = problem.error(shorter, reached)
+    better = worse * where(error - other, 1, 0)
+    r, w = where(better, shorter, r), where(better, reached, w)
+    error = where(better, other, error)
     grown: Any = GROWING[0]
     for k, growing in enumerate(GROWING[1:]):
         grown = where(turn - (k + 0.5), growing, grown)
