@@ -161,8 +161,8 @@ def test_a_contact_in_the_air_or_below_an_upright_body_has_derivatives():
 
 
 def bisected(changes, low, high):
-    """Numbers 1e-12 apart, between which a function changes from False to True."""
-    while abs(high - low) > 1e-12:
+    """Numbers 1e-9 apart, between which a function changes from False to True."""
+    while abs(high - low) > 1e-9:
         middle = (low + high) / 2
         low, high = (low, middle) if changes(middle) else (middle, high)
     return low, high

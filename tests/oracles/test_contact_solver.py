@@ -7,9 +7,10 @@ direction found by bisection, until nothing changes. It is slow, and converges f
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.algorithms.contacts.solver import Problem, solve_contacts
+from kinetree.algorithms.contacts.solver import SHARING, Problem, Seat, solve_contacts
 from kinetree.contacts import ContactPoint
 
 ANGLES = np.linspace(-np.pi, np.pi, 181)
@@ -72,9 +73,48 @@ def test_impulses_agree_with_exact_solutions_of_each_contact(seed):
     found = solve_contacts(Problem(A, b, mu, [(-x, x) for x in most]))
     r = np.array(found.impulses, float)
     assert found.residual <= 1e-8
-    expected = oracle(A, b, mu, most)
+    pads = np.diag(
+        [SHARING * A.diagonal()[: 3 * len(mu) : 3].mean()] * 3 * len(mu) + [0] * len(most)
+    )
+    expected = oracle(A + pads, b, mu, most)
     # a residual of 1e-8 times the condition of A
-    np.testing.assert_allclose(r, expected, atol=1e-5 * np.abs(expected).max(initial=1e-9))
+    atol = 1e-8 * np.linalg.cond(A) * np.abs(expected).max(initial=1e-9)
+    np.testing.assert_allclose(r, expected, atol=atol)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_contacts_of_a_link_are_those_of_its_points(seed):
+    """Carried by the twist of their link, or by rows of their own: the velocities are the same."""
+    rng = np.random.default_rng(seed)
+    counts, L = rng.integers(3, 7, 2), rng.normal(size=(14, 14))
+    A = (L @ L.T + np.eye(14)) / 14  # two links with one joint each, which has dry friction
+    seats, X = [], np.zeros((3 * counts.sum() + 2, 14))
+    for k, link in enumerate(np.repeat([0, 1], counts)):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0] if seed % 2 else np.eye(3)
+        seats.append(Seat(6 * int(link), rng.normal(size=3), turn))
+        for i, V in enumerate(np.eye(14)):
+            X[3 * k : 3 * k + 3, i] = seats[-1].velocities(V)
+    X[-2:, 12:] = np.eye(2)
+    b = X @ rng.normal(size=14)
+    mu, limits = rng.uniform(0.1, 0.9, counts.sum()), [(-0.1, 0.1)] * 2
+    carried = solve_contacts(Problem(A, b, mu, limits, seats))
+    single = solve_contacts(Problem(X @ A @ X.T, b, mu, limits))
+    assert carried.residual <= 1e-8 and single.residual <= 1e-8
+    ends = [X @ A @ X.T @ np.array(x.impulses, float) for x in (carried, single)]
+    np.testing.assert_allclose(*ends, atol=2e-5 * np.abs(b).max())  # 1e-8 over the pads
+    np.testing.assert_allclose(
+        np.array(carried.carried, float), X.T @ np.array(carried.impulses, float), atol=1e-12
+    )
+
+
+TIMES = (-1e-3, 0.0, 1e-3)  # s, of second differences
+
+
+def straight_on(q, dq, t):
+    """The position after the time t with constant rates of the joints and a straight base."""
+    base = Rotation.from_quat(q[:4], scalar_first=True)
+    turned = (base * Rotation.from_rotvec(dq[:3] * t)).as_quat(scalar_first=True)
+    return np.array([*turned, *(q[4:7] + base.apply(dq[3:6]) * t), *(q[7:] + dq[6:] * t)])
 
 
 def test_a_step_of_a_quadruped_agrees_with_equations_made_from_its_quantities():
@@ -101,6 +141,8 @@ def test_a_step_of_a_quadruped_agrees_with_equations_made_from_its_quantities():
         closing = np.array(gaps) / dt
         fast = (b[::3] + closing < 0) & (-before > 3 * np.abs(b[::3] - before))
         b[::3] += np.where(fast, 0, closing)  # what hits the ground is stopped at once
+        heights = [[free.pose(straight_on(q, dq, t), f)[2, 3] for f in feet] for t in TIMES]
+        b[::3] += dt / 2 * (np.array([1, -2, 1]) @ heights) / TIMES[2] ** 2  # paths are curved
         r = oracle(J @ np.linalg.solve(M, J.T), b, [mu] * 4)
         after = v + np.linalg.solve(M, J.T @ r)
         end = robot.step(q, dq, tau, dt)[1]

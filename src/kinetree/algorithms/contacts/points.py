@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.contacts.ground import touching
+from kinetree.algorithms.contacts.solver import Seat
 from kinetree.algorithms.lean import LeanModel
 from kinetree.algorithms.lean_frames import seen_from
 from kinetree.algorithms.tree import Tree
@@ -14,7 +15,7 @@ from kinetree.base.arrays import Array
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import contact_places
 from kinetree.model.inputs import zeros
-from kinetree.scalars import where
+from kinetree.scalars import Scalar, where
 from kinetree.spatial import cross
 from kinetree.spatial.se3 import pose
 
@@ -26,11 +27,12 @@ Places = Sequence[tuple[int, Array, Array]]
 class Touch:
     """A contact at a position of the robot.
 
-    gap: distance to the ground, m. point: where it touches or will touch, in {s}, (3,), m.
-    axes: normal and two tangents in {s}, (3, 3), in rows. J: (3, n), the velocity of the link at
-    the point along the axes is J dq.
+    link: its number. gap: distance to the ground, m. point: where it touches or will touch, in {s},
+    (3,), m. axes: normal and two tangents in {s}, (3, 3), in rows. J: (3, n), the velocity of the
+    link at the point along the axes is J dq.
     """
 
+    link: int
     gap: Any
     point: Array
     axes: Array
@@ -61,7 +63,8 @@ def touches(tree: Tree, places: Places) -> list[Touch]:
         R, p = poses[i]
         (gap, normal), point = touching(contacts.ground, contact, R @ position + p, R @ axis)
         axes = directions(normal)
-        found.append(Touch(gap, point, axes, axes @ point_jacobian(tree, poses, i, point)))
+        J = axes @ twist_jacobian(tree, poses, i, point)[3:]
+        found.append(Touch(i, gap, point, axes, J))
     return found
 
 
@@ -75,16 +78,64 @@ def link_poses(tree: Tree, links: Sequence[int]) -> dict[int, tuple[Array, Array
     return poses
 
 
-def point_jacobian(
+def twist_jacobian(
     tree: Tree, poses: dict[int, tuple[Array, Array]], i: int, point: Array
 ) -> Array:
-    """Velocity in {s} of a point of link i for unit rates, (3, n); point: in {s}, (3,), m."""
-    columns: list[Any] = [zeros(3)] * tree.model.n
+    """Twist (omega, v) of link i at a point of it for unit rates, (6, n), both in {s}."""
+    columns: list[Any] = [zeros(6)] * tree.model.n
     for j in tree.path_inward(i):
         R, p = poses[j]
         for d, axis in zip(tree.links[j].dofs, tree.links[j].A.T, strict=True):
-            columns[d] = columns[d] + R @ axis[3:] + cross(R @ axis[:3], point - p)
+            omega = R @ axis[:3]
+            v = R @ axis[3:] + cross(omega, point - p)
+            columns[d] = columns[d] + np.concatenate([omega, v])
     return np.array(columns).T
+
+
+def curvatures(tree: Tree, places: Places, contacts: Sequence[Touch], dq: Array) -> list[Scalar]:
+    """Second derivatives of the gaps for constant rates dq, m/s^2, over level ground at each.
+
+    They are the accelerations along the normals of points, and of the centres of spheres and rims.
+    """
+    poses = link_poses(tree, [x.link for x in contacts])
+    motions = {WORLD: (zeros(3), zeros(3), zeros(3))}  # omega, alpha and a of the links, in {s}
+    for i in sorted(i for i in poses if i != WORLD):
+        link, (R, p) = tree.links[i], poses[i]
+        omega, alpha, a = motions[link.parent]
+        r, rate = p - poses[link.parent][1], dq[list(link.dofs)]
+        w, l = R @ (link.A[:3] @ rate), R @ (link.A[3:] @ rate)
+        a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
+        motions[i] = omega + w, alpha + cross(omega, w), a
+    found: list[Scalar] = []
+    for contact, (i, position, _) in zip(contacts, places, strict=True):
+        (omega, alpha, a), r = motions[i], poses[i][0] @ position
+        found.append(contact.axes[0] @ (a + cross(alpha, r) + cross(omega, cross(omega, r))))
+    return found
+
+
+def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
+    """Rows J of the carriers of all contacts, (D, n), and where the contacts are on them.
+
+    A link with more than two contacts carries them by its twist at the mean of their points.
+    """
+    poses = link_poses(tree, [x.link for x in contacts])
+    rows, seats, size = list[Array](), list[Seat](), 0
+    carriers: dict[int, tuple[int, Array]] = {}  # by link: the first row, and the point
+    for x in contacts:
+        points = [y.point for y in contacts if y.link == x.link]
+        if len(points) < 3:
+            rows.append(x.J)
+            seats.append(Seat(size))
+            size += 3
+            continue
+        if x.link not in carriers:
+            middle = sum(points[1:], start=points[0]) * (1 / len(points))
+            carriers[x.link] = size, middle
+            rows.append(twist_jacobian(tree, poses, x.link, middle))
+            size += 6
+        first, middle = carriers[x.link]
+        seats.append(Seat(first, x.point - middle, x.axes))
+    return np.concatenate(rows), seats
 
 
 def directions(normal: Array) -> Array:

@@ -37,8 +37,8 @@ from kinetree.algorithms.constraints.dynamics import (
     symmetric_product,
 )
 from kinetree.algorithms.constraints.step_constraints import StepConstraints
-from kinetree.algorithms.contacts.points import Places, Touch, touches
-from kinetree.algorithms.contacts.solver import Problem, Solution, solve_contacts
+from kinetree.algorithms.contacts.points import Places, Touch, curvatures, seated, touches
+from kinetree.algorithms.contacts.solver import Problem, Seat, Solution, solve_contacts
 from kinetree.algorithms.implicit import StepSlopes, load_shares
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.joints.gains import Gains
@@ -53,6 +53,7 @@ from kinetree.base.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
+from kinetree.model.contacts import Contacts
 from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial.matrices import is_zero, mirrored_half, solve_inward, solve_outward
 from kinetree.spatial.so3 import quaternion_rotation
@@ -180,18 +181,26 @@ def contact_rate(
     tied = None if kkt is None else StepConstraints.of(model, kkt, kkt.wanted(dq, T))
     rates = motor_rates(model)
     unit = np.eye(model.n, dtype=int) if rates is None else rates.T
-    J = np.concatenate([*(x.J for x in contacts), unit[list(dry.slide)]]).astype(object)
+    J, seats = seated(tree, contacts)
+    J = np.concatenate([J, unit[list(dry.slide)]]).astype(object)
     step = StepResponse(model, M, b, J, tied)
     before, turning = J @ dq, J @ body_turning(model, dq)
+    curves = curvatures(tree, places, contacts, dq)
+    assert model.contacts is not None
+    soft = model.contacts.compliance
+    start = start_velocities(model.contacts, contacts, seats, curves, before, step.free, turning, h)
     problem = Problem(
-        compliant(model, step.A, h),
-        start_velocities(model, contacts, before, (step.free + turning) * h, h),
-        () if model.contacts is None else model.contacts.frictions,
+        step.A,
+        start[0],
+        model.contacts.frictions,
         [(-plus * h, minus * h) for plus, minus in dry.slide.values()],
-        smooth=model.contacts is not None and model.contacts.compliance is not None,
+        seats,
+        0 if soft is None else soft / (h * h),  # w_n + gap / h + softness r_n = 0
+        smooth=soft is not None,
+        rebound=start[1:] if any(not is_zero(e) for e in model.contacts.restitutions) else None,
     )
     solution = solve_contacts(problem)
-    a, lam = step.pushed(solution.impulses / h)
+    a, lam = step.pushed(solution.carried / h)
     results = [a] if implicit else []
     if kkt is not None and lam is not None:
         results += [kkt.shared(lam), kkt.all.Phi]
@@ -237,32 +246,39 @@ def straight_step(space: StateSpace, h: Scalar, x: Array, k: Array) -> Array:
     return np.concatenate([q_next, dq_next, z + k[2 * n :] * h])
 
 
-def compliant(model: Model, A: Array, h: Scalar) -> Array:
-    """A with the compliance c of contacts: w_n + gap / h + c r_n / h^2 = 0."""
-    compliance = None if model.contacts is None else model.contacts.compliance
-    if compliance is None:
-        return A
-    A = A.copy()
-    for i in range(0, 3 * len(model.contacts.points), 3):  # type: ignore[union-attr]
-        A[i, i] = A[i, i] + compliance / (h * h)
-    return A
-
-
 def start_velocities(
-    model: Model, contacts: Sequence[Touch], before: Array, change: Array, h: Scalar
-) -> Array:
-    """b of the problem, (N,), from the velocities before the step and their change without r."""
-    b = list(before + change)
-    assert model.contacts is not None
-    rigid = model.contacts.compliance is None
-    for k, (at, e) in enumerate(zip(contacts, model.contacts.restitutions, strict=True)):
-        i, close = 3 * k, at.gap / h
-        if rigid:
+    of: Contacts,
+    contacts: Sequence[Touch],
+    seats: Sequence[Seat],
+    curves: Sequence[Scalar],
+    before: Array,
+    free: Array,
+    turning: Array,
+    h: Scalar,
+) -> tuple[Array, Array, Array]:
+    """b and `rebound` of the problem, from the motion of all carriers without impulses.
+
+    Args:
+        curves: second derivatives of the gaps for constant rates.
+        before: velocities before the step, (D,).
+        free: their change by accelerations; turning: by free joints that move straight, (D,).
+    """
+    parts, moving, bounces = list[Any](), list[Any](), list[Any]()
+    for at, seat, e, curve in zip(contacts, seats, of.restitutions, curves, strict=True):
+        old, more = seat.velocities(before), seat.velocities(free + turning) * h
+        b, close = old + more, at.gap / h
+        if of.compliance is None:
             close = where(at.gap, close, maximum(close * PUSH, -PUSH_SPEED))
-        hits = where(-(b[i] + at.gap / h), 1, 0)
-        fast = where(-before[i] - absolute(change[i]) * REBOUND, 1, 0)
-        b[i] = b[i] + where(hits * fast, minimum(e * before[i], minimum(close, 0)), close)
-    return np.array(b)
+        hits = where(-(b[0] + at.gap / h), 1, 0)
+        fast = where(-old[0] - absolute(more[0]) * REBOUND, 1, 0)
+        stopped = minimum(close, 0)
+        bounces.append(where(hits * fast, minimum(e * old[0] - stopped, 0), 0))
+        bent = (curve - seat.velocities(turning)[0]) * (h / 2)
+        parts += [b[0] + where(hits * fast, stopped, close) + bounces[-1] + bent, *b[1:]]
+        moving += list(b)
+    joints = len(before) - sum({x.first: x.rows.stop - x.first for x in seats}.values())
+    rates = list((before + free * h)[len(before) - joints :])
+    return np.array([*parts, *rates]), np.array(bounces), np.array([*moving, *rates])
 
 
 def recorded(
@@ -276,7 +292,7 @@ def recorded(
         most = mu * r[0] * SLIPPING
         slips = where(r[1] * r[1] + r[2] * r[2] - most * most, SLIP, STICK)
         slips = SLIP if is_zero(mu) else slips
-        presses = r[0] * problem.A[3 * k, 3 * k] - solution.scale * PRESSING
+        presses = r[0] * solution.weights[k] - solution.scale * PRESSING
         modes.append(where(presses, slips, OPEN))
         forces += list(at.axes.T @ r / h)
     points = np.concatenate([x.point for x in contacts])
