@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree.base.repeat import repeated
+from kinetree.base.repeat import constant, repeated
 from kinetree.engine import Graph, Node, Port, interpret, optimise, trace
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Sweep, text
@@ -63,6 +63,15 @@ def test_no_more_than_so_many_rounds(rounds):
     (computed,) = interpret(solve_graph(rounds), *arrays)
     np.testing.assert_array_equal(computed, plain(arrays, rounds))
     assert (computed[:, 1] == rounds).any()
+
+
+def test_constants_are_the_same_numbers_and_have_no_derivative():
+    """x y with x a constant: its slope by x is 0 and by y it is x."""
+    graph = trace(lambda x: constant(x[:1]) * x[1:], [X])
+    assert interpret(graph, np.array([3.0, 5.0]))[0].tolist() == [15.0]
+    assert interpret(jacobian(graph), np.array([3.0, 5.0]))[0].tolist() == [[0.0, 3.0]]
+    assert constant(np.array([sympy.Symbol("a"), 2])).tolist() == [sympy.Symbol("a"), 2]
+    assert constant(np.array([mpmath.mpf(1) / 3])).tolist() == [mpmath.mpf(1) / 3]
 
 
 def test_two_loops_in_a_row():
