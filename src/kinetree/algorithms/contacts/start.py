@@ -18,13 +18,12 @@ STANDING = 1e-6  # m: gap that rounding may leave
 MAX_SHIFTS = 100
 
 
-def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
+def check_gaps(model: Model, gaps: Array) -> None:
     """Raise InputError if a contact starts further inside the ground than DEEPEST_START.
 
     Args:
         model: a robot with contacts.
         gaps: of the contacts at the start, shape (..., c), m.
-        name: of the position, in the message.
     """
     inside = ~(gaps >= -DEEPEST_START)
     if not inside.any():
@@ -34,9 +33,9 @@ def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
     where = f" of rollout {rollout}" if rollout else ""
     others = int(inside.sum()) - 1
     more = f", and {others} more contacts are inside too" if others else ""
-    way = f"robot.on_ground({name}) raises the robot until it stands" if free_base(model) else ""
+    way = "robot.on_ground(q0) raises the robot until it stands" if free_base(model) else ""
     raise InputError(
-        f"{name}{where} puts contact {names[worst]!r} {-gaps[(*rollout, worst)]:.3g} m inside the "
+        f"q0 puts contact {names[worst]!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the "
         f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
         f"{way or 'Change it'}, or move the ground: robot.with_contacts(feet, ground)."
     )
