@@ -41,6 +41,7 @@ FAULTS = {
     "simulate {} --contacts foot --ground restitution=2": "restitution of the contacts is 2",
     "simulate {} --contacts foot --ground compliance=-1": "compliance of the contacts is -1",
     "simulate {} --contacts foot --q base.z=0.4": "Leave the height of the base out of --q",
+    "simulate {} --contacts foot --dt 0.5": "--dt is 0.5 s, and 'hopper' has contacts",
     "simulate {} --contacts foot --method rk4": "Or leave out --contacts",
     "simulate panda --contacts file": "--contacts FRAME:RADIUS is a sphere",
     "simulate panda --contacts panda_link0:0.1": "with --floating",
