@@ -212,16 +212,17 @@ def test_a_point_below_the_ground_is_pushed_out_at_a_bounded_speed():
     assert gaps[-1] > -1e-6
 
 
-def test_painleves_rod_jams_without_energy_and_stays_above_the_ground():
+@pytest.mark.parametrize("v", [1.0, -1.0], ids=["pulled", "pushed into paradox"])
+def test_painleves_rod_gains_no_energy_and_stays_above_the_ground(v):
     length, m, mu, angle = 1.0, 1.0, 2.5, np.radians(50)
     inertia = m * length**2 / 12
     ends = [(-0.5 * np.cos(angle), 0, -0.5 * np.sin(angle)),
             (0.5 * np.cos(angle), 0, 0.5 * np.sin(angle))]  # fmt: skip
     robot = body(ends, m=m, inertia=(inertia, inertia, inertia), friction=mu)
     q = at(0.5 * np.sin(angle))
-    motion = run(robot, q, [0, 0, 0, 1.0, 0, 0], duration=1.5)
+    motion = run(robot, q, [0, 0, 0, v, 0, 0], duration=1.5)
     energy = robot.kinetic_energy(motion.q, motion.dq) + robot.potential_energy(motion.q)
-    assert np.diff(energy).max() < 0.5 * (G * DT) ** 2 * 1.01 + 1e-4
+    assert np.diff(energy).max() < 1e-8
     assert min(x.min() for x in motion.meta["contact_gaps"].values()) > -1e-4
 
 

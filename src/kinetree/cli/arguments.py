@@ -270,6 +270,25 @@ class BasicReading:
             "rotor inertias of single joints alone.",
         ),
     ] = "none"
+    contacts: Annotated[
+        tuple[str, ...],
+        Parameter(name="--contacts", show_default=False),
+        words_argument(
+            "Parts that touch the ground: file, for all collision shapes of the file; or names of "
+            "links or of collision shapes; or FRAME:RADIUS, a sphere of that radius (m) about the "
+            "origin of a link or frame.",
+        ),
+    ] = ()
+    ground: Annotated[
+        tuple[str, ...],
+        Parameter(name="--ground", show_default=False),
+        words_argument(
+            "Numbers of the contacts: friction=1 restitution=0, and compliance=, m/N, for soft "
+            "ones; of a plane: slope=0 (rise along x, m/m), z=0 (height, m). Those left out are of "
+            "the file, or these.",
+            "NAME=NUMBER...",
+        ),
+    ] = ()
 
     def options(self) -> dict[str, Any]:
         """Return the options as `kinetree.load` takes them.
@@ -286,7 +305,9 @@ class BasicReading:
             if name in arguments:
                 raise InputError(f"--arg gives {name!r} twice; expected each argument once.")
             arguments[name] = value
-        return asdict(self) | {"arguments": arguments}
+        contacts = "file" if split(self.contacts) == ["file"] else "none"
+        options = asdict(self) | {"arguments": arguments, "contacts": contacts}
+        return {name: x for name, x in options.items() if name != "ground"}
 
 
 @Parameter(name="*", group=HOW_READ)

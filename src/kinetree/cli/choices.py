@@ -34,7 +34,12 @@ def find_robot(name: str, reading: BasicReading) -> Robot:
     path = Path(name)
     long = path.is_file() and path.stat().st_size > LONG
     with waiting(f"reading {path.name}") if long else nullcontext():
-        return load(name, **reading.options())
+        robot = load(name, **reading.options())
+    if not (reading.contacts or reading.ground):
+        return robot
+    from kinetree.cli.contacts import with_typed_contacts
+
+    return with_typed_contacts(robot, reading)
 
 
 def check_folders(reading: BasicReading) -> None:

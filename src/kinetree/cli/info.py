@@ -55,7 +55,8 @@ def info(
     ```
 
     JSON has robot, source, base, tool, n, nq, mass, gravity, joints, links, frames, springs (with
-    the coefficient of each joint), actuators (with gears and laws), constraints, mobility (degrees
+    the coefficient of each joint), actuators (with gears and laws), contacts (points, ground and
+    friction; null without), constraints, mobility (degrees
     of freedom, redundant equations, motors; null without constraints), effects (what changes tau
     besides rigid bodies), notes, warnings, missing_meshes; missing limits are null.
     """
@@ -89,6 +90,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "frames": list(model.frames),
         "springs": [_spring(model, x, degrees) for x in model.springs],
         "actuators": [_actuator(model, x, degrees) for x in model.actuators],
+        "contacts": None if model.contacts is None else dataclasses.asdict(model.contacts),
         "constraints": [dataclasses.asdict(x) for x in constraint_rows(model)],
         "mobility": None if model.constraints is None else dataclasses.asdict(robot.mobility),
         "effects": list(tau_effects(model)),
@@ -179,7 +181,7 @@ def _angle(joint: Joint, degrees: bool) -> tuple[float, str]:
 
 def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     """Print the tables, and warnings and notes below them."""
-    from kinetree.files.report import freedom, mass_words, tau_effects
+    from kinetree.files.report import contact_words, freedom, mass_words, tau_effects
 
     model, screen = robot.model, console()
     source = "" if robot.report is None else f" from {robot.report.source.name}"
@@ -193,6 +195,8 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     effects = "; ".join(tau_effects(model))
     if effects:
         screen.print(f"tau includes {effects}")
+    if model.contacts is not None:
+        screen.print(f"contacts: {contact_words(model.contacts)}")
     if model.constraints is not None:
         for line in str(robot.mobility).splitlines()[1:]:
             screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)

@@ -69,6 +69,19 @@ PHRASES: dict[str, str] = {
     r"Describe dry friction as the robot's own \(with_friction\), make the law smooth about its "
     r"switch, or take method='rk4'": "Take --method rk4, or leave out friction: --friction none",
     r"Take a smaller dt or method='auto'": "Take a smaller --dt or --method auto",
+    r"Give points instead: kt\.contacts\.ContactPoint\('heel', '(.*?)', \(x, y, z\)\)":
+        r"--contacts \1:RADIUS is a sphere about its origin, m",
+    r"load without contacts='file', then robot\.with_contacts\(\[names of links, of collision "
+    r"shapes, or points\]\)":
+        "--contacts with names of links or of collision shapes, or FRAME:RADIUS",
+    r"Add points with robot\.with_contacts\(\[kt\.contacts\.ContactPoint\('tip', 'tool'\)\]\)":
+        "--contacts FRAME:RADIUS is a sphere about the origin of a link or frame, m",
+    r"robot\.with_contacts\(None\) gives the robot without contacts": "Or leave out --contacts",
+    r"^q0 puts contact ": "--q puts contact ",
+    r"robot\.on_ground\(q0\) raises the robot until it stands":
+        "Leave the height of the base out of --q, and the robot stands on the ground",
+    r"move the ground: robot\.with_contacts\(feet, ground\)": "move the ground: --ground z=NUMBER",
+    r"meta\['contact_residual'\] has it over time": "--json has contact_residual over time",
     r"\(see degrees=True, --degrees\)": "(--degrees reads degrees)",
     r"\(see degrees=False\)": "(leave out --degrees)",
     r" To use the numbers nevertheless, pass unphysical='warn'\.": "",
@@ -80,7 +93,7 @@ PHRASES: dict[str, str] = {
 OPTIONS = (
     "limits", "method", "degrees", "strict", "floating", "mimic", "friction", "duration", "dt",
     "cutoff", "torque_cutoff", "hold_out", "armature", "prior", "tolerance", "effort", "velocity",
-    "columns", "topic", "model", "offsets", "lag", "fps", "speed",
+    "columns", "topic", "model", "offsets", "lag", "fps", "speed", "contacts",
 )  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")

@@ -1,5 +1,6 @@
 """The program itself: it runs a command, reports errors in one paragraph and sets the exit code."""
 
+import logging
 import os
 import socket
 import sys
@@ -52,6 +53,7 @@ def run(words: list[str]) -> None:
 
     warnings.filterwarnings("always", category=KinetreeWarning)
     warnings.showwarning = show_warning
+    logging.lastResort = LogLines(logging.WARNING)
     end_promptly()
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
@@ -112,6 +114,14 @@ def show_warning(
     else:
         text = warnings.formatwarning(message, category, filename, lineno)
         print(text, end="", file=sys.stderr)
+
+
+class LogLines(logging.Handler):
+    """Print what the library logs as one paragraph, in the words of the command line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one message, whose first word can be the name of the program."""
+        notify(record.getMessage().removeprefix("kinetree "), WARNING)
 
 
 def end_promptly() -> None:

@@ -1,6 +1,6 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -61,9 +61,12 @@ PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
 OWN = (".svg", ".html")  # need no matplotlib
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
+FORCE_ROUNDING = 1e-6  # of the largest contact force: the residual of the contact problem
+MODES = ("open", "sticks", "slips")  # of a contact, by its number
 MAX_VIOLATIONS = 8  # that are printed; the others are counted
 # entries of the motion's `meta` that JSON has
-NOTED = ("constraint_forces", "closure")
+CONTACTS = ("forces", "points", "gaps", "modes")  # by contact, after "contact_"
+NOTED = ("constraint_forces", "closure", *(f"contact_{x}" for x in CONTACTS), "contact_residual")
 CONTROLS = ("controls", "activation")  # entries by actuator, in the user's units
 LETTERS = ("q", "dq", "ddq", "tau")  # quantities of a motion
 DURATION = 1.0  # s of a motion for which none is given
@@ -187,11 +190,14 @@ def simulate(
     kinetree simulate double_pendulum --q 1.5 0 --duration 2 -o motion.csv
     kinetree simulate panda --controller computed-torque --to panda_joint1=0.3
     kinetree simulate cart_pole --q hinge=0.1 --duration 0.5 --plot motion.png
+    kinetree simulate double_pendulum --q 1 0 --contacts tip:0.05 --ground z=-2
     ```
 
     JSON has robot, coordinates, joints, units, t, q, dq, ddq, tau (each a list over time),
     method, controller, reference (planned, step or file, and its duration), violations,
-    stopped; with controls also controls and activation, by actuator.
+    stopped; with controls also controls and activation, by actuator; with --contacts also
+    contact_forces and contact_points (x, y, z in the space frame, N and m), contact_gaps (m) and
+    contact_modes (0 open, 1 stick, 2 slip), by contact, and contact_residual.
     """
     from kinetree.simulate.core.limits import SimulationError
 
@@ -517,8 +523,24 @@ class Result:
             )
             screen.print()
             screen.print(table)
+        if "contact_forces" in shown.meta:
+            screen.print()
+            screen.print(self._contacts(shown.meta))
         screen.print()
         screen.print(f"energy: {self._energies(shown)}")
+
+    def _contacts(self, meta: Mapping[str, Any]) -> Group:
+        """Forces of the ground at the end and their peaks, and how the contacts end."""
+        forces = meta["contact_forces"]
+        rows = [(*x[-1], np.linalg.norm(x, axis=-1).max()) for x in forces.values()]
+        size = max(float(np.abs(rows).max()), 1.0)
+        table = clear_rounding(np.array(rows), FORCE_ROUNDING * size)
+        heads = ("x", "y", "z", "peak")
+        columns = [("contact", list(forces))]
+        for head, numbers in zip(heads, table.T, strict=True):
+            columns.append(unit_column(head, [number(x, 6) for x in numbers], ["N"] * len(rows)))
+        columns.append(("", [MODES[int(x[-1])] for x in meta["contact_modes"].values()]))
+        return column_table("forces of the ground at the end", columns)
 
     def _units(self, quantity: str) -> list[str]:
         return units(self.robot.model, quantity, self.degrees)

@@ -5,7 +5,8 @@ angles alone: positions, rates and accelerations of hinges and screws, the angle
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
 Positions that are left out are those of `start_position`, on every path: zero, or the middle of the
-limits where these exclude zero, which a line on stderr reports. In the state of a robot with closed
+limits where these exclude zero, which a line on stderr reports. A free base whose height is left
+out stands on the ground, if the robot has contacts. In the state of a robot with closed
 loops they begin at `robot.neutral()` and follow from those that are typed (`closed_state`), which a
 line reports too. A state that
 the constraints do not allow is computed, and a line reports it; a motion is refused.
@@ -21,9 +22,8 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import rest_position, start_position
 from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, number
+from kinetree.base.tables import counted, nearest, number
 from kinetree.cli.arguments import STREAM
-from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.errors import InputError, NameLookupError, ShapeError
@@ -92,6 +92,11 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         if at_rest:
             report_middle(model, default, option, given, degrees)
         x = default
+        height = standing_height(model) if quantity == "q" else None
+        if height is not None and known[height] not in given:
+            from kinetree.algorithms.contacts.start import on_ground
+
+            x = on_ground(model, x)
     elif len(pieces) != len(known):
         example = known[0] if known else "joint"
         raise ShapeError(
@@ -318,16 +323,25 @@ def report_closed(
     )
 
 
+def standing_height(model: Model) -> int | None:
+    """The entry of q that puts a robot with contacts on the ground; None if there is no such."""
+    if model.contacts is None:
+        return None
+    from kinetree.algorithms.contacts.start import free_base  # for robots that have some
+
+    return free_base(model)
+
+
 def report_middle(
     model: Model, q: Array, option: str, given: Container[str], degrees: bool
 ) -> None:
     """Print on stderr which positions are the middle of the limits because zero is outside."""
     zero, scale = algorithms.neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
-    unit = units(model, "q", degrees)
+    unit, height = units(model, "q", degrees), standing_height(model)
     moved = [
         f"{name} = {number(q[k] / scale[k], 6)} {unit[k]}"
         for k, name in enumerate(model.coordinate_names)
-        if name not in given and q[k] != zero[k]
+        if name not in given and q[k] != zero[k] and k != height
     ]
     if moved:
         more = f" and {len(moved) - MAX_NAMES} more" if len(moved) > MAX_NAMES else ""

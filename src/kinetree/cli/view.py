@@ -19,8 +19,8 @@ from kinetree.cli.arguments import (
     RobotName,
     whole_argument,
 )
-from kinetree.cli.choices import check_folders, find_robot, mesh_folder
-from kinetree.cli.messages import WARNING, notify, notify_missing
+from kinetree.cli.choices import find_robot, mesh_folder
+from kinetree.cli.messages import notify_missing
 from kinetree.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
@@ -73,24 +73,20 @@ def view(
 
 def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":
     """The workbench with a built-in robot or with one of a file; its page is not opened yet."""
-    from kinetree.views.workbench.shelf import BUILT_IN, read_robot
+    from kinetree.views.scene import scene
+    from kinetree.views.workbench.shelf import BUILT_IN
     from kinetree.views.workbench.view import view
 
-    check_folders(reading)
-    path = Path(robot)
+    path, loaded = Path(robot), find_robot(robot, reading)
     if not path.is_file():
-        loaded = find_robot(robot, reading)
         name = robot.lower().replace("-", "_")
-        unchanged = reading.options() == AS_IT_IS.options()
+        unchanged = reading == AS_IT_IS
         # a built-in robot as it is has its own name in scenes and links, which open anywhere
         first = name if name in BUILT_IN and unchanged else loaded
         return view(first, port=port, browser=False, degrees=degrees)
     folder = mesh_folder(reading)
-    with waiting(f"reading {path.name}"):
-        loaded, drawn, notes = read_robot(path, folder, **reading.options())
-    for note in notes:
-        if note not in drawn.remarks:  # a warning about the file
-            notify(note, WARNING)
+    with waiting(f"reading the meshes of {path.name}"):
+        drawn = scene(loaded, path, folder)
     notify_missing(drawn.remarks)
     return view(loaded, drawn=drawn, meshes=folder, port=port, browser=False, degrees=degrees)
 

@@ -1,19 +1,25 @@
 """Environments of robots on the ground, in the vector interface of Gymnasium.
 
-All robots of an environment step together in the kernels of `Robot.step`. States are arrays of
-NumPy, torch, JAX or CuPy, and stay on their device: a robot whose episode ends begins anew at a
-start of a table that was made before.
+All robots of an environment step together in one kernel (contacts/episodes.py). States are arrays
+of NumPy, torch, JAX or CuPy, and stay on their device: in the same kernel, a robot whose episode
+ends begins anew at a start of a table that was made before.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.options import count
-from kinetree.contacts.tasks import MAX_TILT, TASKS, Task
-from kinetree.errors import InputError, need
+from kinetree.contacts.episodes import episode_kernel, observation_kernel
+from kinetree.contacts.tasks import TASKS, Task
+from kinetree.engine.kernels.free import check_free, free_ports, owners
+from kinetree.errors import InputError, ShapeError, need
+from kinetree.model import Model
+from kinetree.simulate.core.sources import constant
 
 __all__ = ["make"]
 
@@ -29,6 +35,7 @@ def make(
     arrays: str = "numpy",
     device: Any = None,
     autoreset: str = "same_step",
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Any:
     """Return a `gymnasium.vector.VectorEnv` of many robots with a task.
 
@@ -43,6 +50,9 @@ def make(
         device: of the arrays of torch, such as "cuda"; None: the default one.
         autoreset: "same_step": an episode that ends begins anew in the same step, and its last
             observation is in infos; "next_step": in the next one, as wrappers of observations need.
+        parameters: robot data of each environment, such as {"mass": (num_envs, links),
+            "contact_friction": (num_envs, c), "ground": (num_envs, g)}, names as in
+            `Robot.compile(free=...)`; an array without the first axis serves all.
 
     Raises:
         MissingPackageError: Gymnasium is not installed.
@@ -54,8 +64,27 @@ def make(
     if autoreset not in AUTORESET:
         raise InputError(f"autoreset is {autoreset!r}; expected {' or '.join(AUTORESET)}.")
     made = TASKS[task]() if isinstance(task, str) else task
-    of = Arrays(arrays, device)
-    return _vector_class()(made, count(num_envs, "num_envs"), of, autoreset == "same_step")
+    of, number = Arrays(arrays, device), count(num_envs, "num_envs")
+    data = environment_data(made.robot.model, number, parameters or {})
+    return _vector_class()(made, number, of, autoreset == "same_step", data)
+
+
+def environment_data(
+    model: Model, num_envs: int, parameters: Mapping[str, ArrayLike]
+) -> dict[str, Array]:
+    """Robot data by name, (num_envs, ...) or of all; raise if no robot has such numbers."""
+    data: dict[str, Array] = {}
+    for port in free_ports(model, list(parameters)):
+        listed = ", ".join(owners(model, port.name))
+        value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
+        check_free(model, port.name, value)
+        if value.shape[: value.ndim - len(port.shape)] not in ((), (num_envs,)):
+            raise ShapeError(
+                f"parameter {port.name} has shape {value.shape}; expected {port.shape} for all "
+                f"environments, or {(num_envs, *port.shape)}."
+            )
+        data[port.name] = value
+    return data
 
 
 class Arrays:
@@ -70,24 +99,6 @@ class Arrays:
         return self.module.asarray(x, **self.options)
 
 
-def observed(task: Task, xp: Any, q: Any, dq: Any, moved: Any) -> tuple[Any, Any, Any]:
-    """Observations, (..., d), cosine of the tilt of the base, and its speed forward, (...).
-
-    moved: positions of the servos less those of the stance, (..., u).
-    """
-    if task.on_plane:
-        height, pitch = q[..., 1], q[..., 2]
-        up = [-xp.sin(pitch), 0 * pitch, xp.cos(pitch)]
-        forward = dq[..., 0]
-    else:
-        w, x, y, z, height = (q[..., k] for k in (0, 1, 2, 3, 6))
-        up = [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]
-        axis = (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y))
-        forward = sum(a * dq[..., 3 + k] for k, a in enumerate(axis))
-    base = xp.stack([height, *up], -1)
-    return xp.concatenate([base, dq, moved], -1), up[2], forward
-
-
 @cache
 def _vector_class() -> Any:
     """The class of environments; Gymnasium is imported when it is first needed."""
@@ -96,7 +107,9 @@ def _vector_class() -> Any:
     class GroundEnvironment(gym.vector.VectorEnv):
         """Robots on the ground; one that has ended begins anew in the same or the next step."""
 
-        def __init__(self, task: Task, num_envs: int, arrays: Arrays, same: bool) -> None:
+        def __init__(
+            self, task: Task, num_envs: int, arrays: Arrays, same: bool, data: dict[str, Array]
+        ) -> None:
             self.task, self.num_envs, self.arrays, self.same = task, num_envs, arrays, same
             size = 4 + task.robot.n + len(task.servos)
             seen, acts = (len(task.servos),), np.float64
@@ -107,10 +120,10 @@ def _vector_class() -> Any:
             self.action_space = batch(self.single_action_space, num_envs)
             modes = gym.vector.AutoresetMode
             self.metadata = {"autoreset_mode": modes.SAME_STEP if same else modes.NEXT_STEP}
-            self.servos = arrays.of(np.array(task.servos))
-            self.stance = arrays.of(task.stance[task.servos])
-            self.reach = arrays.of(task.reach)
             self.last = round(task.seconds / (task.dt * task.substeps))
+            self.kernel = episode_kernel(task, self.last, same, tuple(data))
+            self.observe = observation_kernel(task)
+            self.data = [arrays.of(x) for x in data.values()]
 
         def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
             """Begin all episodes; the seed decides their starts."""
@@ -119,8 +132,8 @@ def _vector_class() -> Any:
             self.table = [self.arrays.of(x) for x in table]
             self.rows, self.drawn = np.arange(self.num_envs) % STARTS, 0
             self.q, self.dq, self.age = *self._starts(), self.arrays.of(np.zeros(self.num_envs))
-            self.ended = self.age > 0  # episodes that begin anew in the next step
-            return self._observed()[0], {}
+            self.ended = self.age  # 1 for episodes that begin anew in the next step
+            return self.observe(self.q, self.dq), {}
 
         def _starts(self) -> list[Any]:
             """A start for each robot; others at the next call."""
@@ -128,37 +141,13 @@ def _vector_class() -> Any:
             self.drawn += 1
             return [x[rows] for x in self.table]
 
-        def _observed(self) -> tuple[Any, Any, Any]:
-            moved = self.q[..., self.servos] - self.stance
-            return observed(self.task, self.arrays.module, self.q, self.dq, moved)
-
         def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
             """Move the goals of the servos, and all robots by `substeps` steps."""
-            task, xp = self.task, self.arrays.module
-            actions = xp.clip(actions, -1, 1)
-            goals = self.stance + self.reach * actions
-            for _ in range(task.substeps):
-                state = task.robot.step(
-                    self.q, self.dq, None, task.dt, controls=goals, method="implicit"
-                )
-                self.q, self.dq = state[0], state[1]
-            seen, upright, forward = self._observed()
-            self.age = self.age + 1
-            # comparisons with NaN are False: such a robot has fallen
-            well = (seen[..., 0] > task.lowest) & (upright > MAX_TILT) | self.ended
-            late = well & (self.age >= self.last) & ~self.ended
-            reward = 1 - task.effort * (actions * actions).mean(-1)
-            if task.speed:
-                reward = reward + xp.clip(forward, -task.speed, task.speed) / task.speed
-            reward = xp.where(well & ~self.ended, reward, 0 * self.age)
-            done = ~well | late
-            fresh = done if self.same else self.ended
-            q, dq = self._starts()
-            self.q = xp.where(fresh[..., None], q, self.q)
-            self.dq = xp.where(fresh[..., None], dq, self.dq)
-            self.age = xp.where(fresh, 0 * self.age, self.age)
-            self.ended = self.ended if self.same else done
-            infos = {"final_obs": seen, "_final_obs": done} if self.same else {}
-            return self._observed()[0], reward, ~well, late, infos
+            state = self.q, self.dq, self.age, self.ended
+            found = self.kernel(*state, actions, *self._starts(), *self.data)
+            self.q, self.dq, self.age, self.ended, seen, reward, fallen, late, last_seen = found
+            fallen, late = fallen > 0, late > 0
+            infos = {"final_obs": last_seen, "_final_obs": fallen | late} if self.same else {}
+            return seen, reward, fallen, late, infos
 
     return GroundEnvironment

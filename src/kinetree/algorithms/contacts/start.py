@@ -9,7 +9,7 @@ from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import FREE
 from kinetree.model import WORLD, Model
-from kinetree.model.contacts import contacts_of_model
+from kinetree.model.contacts import Boxes, Ground, contacts_of_model
 from kinetree.model.inputs import coordinates
 
 DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less
@@ -18,13 +18,12 @@ STANDING = 1e-6  # m: gap that rounding may leave
 MAX_SHIFTS = 100
 
 
-def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
+def check_gaps(model: Model, gaps: Array) -> None:
     """Raise InputError if a contact starts further inside the ground than DEEPEST_START.
 
     Args:
         model: a robot with contacts.
         gaps: of the contacts at the start, shape (..., c), m.
-        name: of the position, in the message.
     """
     inside = ~(gaps >= -DEEPEST_START)
     if not inside.any():
@@ -34,12 +33,31 @@ def check_gaps(model: Model, gaps: Array, name: str = "q0") -> None:
     where = f" of rollout {rollout}" if rollout else ""
     others = int(inside.sum()) - 1
     more = f", and {others} more contacts are inside too" if others else ""
-    way = f"robot.on_ground({name}) raises the robot until it stands" if free_base(model) else ""
+    way = "robot.on_ground(q0) raises the robot until it stands" if free_base(model) else ""
     raise InputError(
-        f"{name}{where} puts contact {names[worst]!r} {-gaps[(*rollout, worst)]:.3g} m inside the "
+        f"q0 puts contact {names[worst]!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the "
         f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
         f"{way or 'Change it'}, or move the ground: robot.with_contacts(feet, ground)."
     )
+
+
+def start_gaps(ground: Ground, points: Array, gaps: Array) -> Array:
+    """Gaps of a start, (..., c), m; the lower face of a box on the ground is not a way out of it.
+
+    Args:
+        ground: of the robot.
+        points: points that touch, in {s}, shape (..., c, 3), m.
+        gaps: their distances from the ground, shape (..., c), m.
+    """
+    if not isinstance(ground, Boxes):
+        return gaps
+    for box in ground.boxes:
+        c, s = np.cos(float(box.yaw)), np.sin(float(box.yaw))
+        x, y, z = np.moveaxis(points - np.asarray(box.centre, float), -1, 0)
+        a, b, h = np.asarray(box.size, float) / 2
+        outside = np.maximum(np.maximum(abs(c * x + s * y) - a, abs(c * y - s * x) - b), z - h)
+        gaps = np.where(z > -h - DEEPEST_START, np.minimum(gaps, outside), gaps)
+    return gaps
 
 
 def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
@@ -53,7 +71,7 @@ def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
     Returns:
         q: shape (nq,), rad or m.
     """
-    contacts_of_model(model, "on_ground")
+    ground = contacts_of_model(model, "on_ground").ground
     height = free_base(model)
     if height is None:
         raise ModelError(
@@ -61,11 +79,16 @@ def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
             "not. Load it with floating=True, or choose q so that it stands."
         )
     return raised(
-        lambda x: float(np.min(np.asarray(contact_points(model, x)[1], float))),
+        lambda x: float(np.min(start_gaps(ground, *_touching(model, x)))),
         np.array(coordinates(model, q), float),
         height,
         gap,
     )
+
+
+def _touching(model: Model, q: Array) -> tuple[Array, Array]:
+    points, gaps, _ = contact_points(model, q)
+    return np.asarray(points, float), np.asarray(gaps, float)
 
 
 def raised(lowest: Callable[[Array], float], q: Array, height: int, gap: float = 0.0) -> Array:

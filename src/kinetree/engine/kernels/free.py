@@ -120,6 +120,12 @@ def check_free(model: Model, name: str, values: Array) -> None:
     """
     robot_values = free_values(model, name)
     rows = values.reshape(-1, *robot_values.shape)
+    normal = [k for k, x in enumerate(owners(model, name)) if "normal." in x]
+    if name == "ground" and normal and not rows[:, normal].any(-1).all():
+        raise InputError(
+            "parameter ground has a plane whose normal is zero; expected a vector that points from "
+            "the ground to the robot, such as (0, 0, 1)."
+        )
     for row, i in np.argwhere(_suspect(model, name, rows)):
         value = rows[row, i].tolist()
         try:

@@ -34,7 +34,7 @@ from kinetree.simulate.core.events import Event, Events, read_events
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.sources import ForceInput
-from kinetree.simulate.core.touching import AUTO, residual_bounds
+from kinetree.simulate.core.touching import AUTO, check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
 ADAPTIVE = "dop853"
@@ -189,7 +189,7 @@ def checked(run: Run) -> Run:
         model.memo["simulate", "checked"] = True
     fixed = run.fixed
     check_stepping(model, run.parameters or ())
-    _ = run.times
+    check_contact_step(model, float(run.times[1] - run.times[0]))
     if not is_one_of(run.limits, LIMITS):
         raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")
     every = run.every

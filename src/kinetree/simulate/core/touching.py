@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.contacts.solver import TOLERANCE
-from kinetree.algorithms.contacts.start import check_gaps
+from kinetree.algorithms.contacts.start import check_gaps, start_gaps
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.engine.kernels.memo import kernel
+from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.core.limits import CONTACT, Bound, Violation
 from kinetree.simulate.core.outcome import result_places
@@ -18,6 +19,7 @@ from kinetree.simulate.core.outcome import result_places
 log = logging.getLogger(__name__)
 
 AUTO = "semi_implicit_euler"  # what "auto" is for a robot with contacts
+LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
 ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
 
 
@@ -27,6 +29,15 @@ def residual_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:
         return ()
     at = result_places(model, method, None)["contact_residual"].start
     return (Bound("contacts", CONTACT, at, float("-inf"), TOLERANCE * ROUNDING, ""),)
+
+
+def check_contact_step(model: Model, step: float) -> None:
+    """Raise InputError if a step, s, is too long for a robot with contacts."""
+    if model.contacts is not None and step > LONGEST_STEP:
+        raise InputError(
+            f"dt is {step:g} s, and {model.name!r} has contacts, which stop a robot up to a step "
+            f"above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 to 0.005 s."
+        )
 
 
 def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]:
@@ -52,7 +63,9 @@ def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -
     if model.contacts is not None:
         free = tuple(name for name in parameters if name == "ground")
         data = [parameters[name] for name in free]
-        check_gaps(model, np.asarray(kernel(model, "contact_points", free=free)(q0, *data)[1]))
+        points, gaps, _ = kernel(model, "contact_points", free=free)(q0, *data)
+        gaps = gaps if free else start_gaps(model.contacts.ground, points, gaps)
+        check_gaps(model, np.asarray(gaps))
 
 
 def contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from kinetree import robots
@@ -291,7 +290,7 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 raise InputError(f"The file {name} cannot be stored ({error.strerror}).") from None
         try:
             with only_inside(private):
-                robot, drawn, _ = read_robot(private / main, private)
+                robot, drawn = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
         if is_large(robot.model) and robot.model.constraints is not None:
@@ -326,18 +325,12 @@ def without_places(model: Model, folder: Path) -> Model:
     return replace(model, name=name, notes=renamed(model.notes), warnings=renamed(model.warnings))
 
 
-def read_robot(
-    path: Path, folder: Path | None = None, **options: Any
-) -> tuple[Robot, Scene, list[str]]:
-    """The robot of a file, its shapes, and the warnings of its reader as text.
+def read_robot(path: Path, folder: Path) -> tuple[Robot, Scene]:
+    """The robot of a file and its shapes; warnings of its reader are in the model.
 
-    folder: the only folder that meshes are read from; None means the folder of the file.
-    options: options of `kinetree.load`.
+    folder: the only folder that files are read from.
     """
-    options.setdefault("folders", () if folder is None else (folder,))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", KinetreeWarning)
-        robot = load(path, **options)
-    notes = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
-    drawn = scene(robot, path, folder)
-    return robot, drawn, [*notes, *drawn.remarks]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KinetreeWarning)
+        robot = load(path, folders=(folder,))
+    return robot, scene(robot, path, folder)

@@ -56,7 +56,7 @@ def view(
 
     Args:
         robot: the robot, or the name of a built-in one.
-        drawn: its shapes, if they are known already, as from `read_robot`.
+        drawn: its shapes, if they are known already, as from `scene`.
         meshes: the only folder that meshes are read from; None means the ROS package or repository
             of the robot's file, or else its folder.
         port: port of 127.0.0.1; 0 means any free port.

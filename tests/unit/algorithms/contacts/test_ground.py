@@ -138,7 +138,7 @@ def test_a_start_inside_the_ground_is_refused():
     pytest.importorskip("mujoco")
     robot = kt.load_string(BALL).with_contacts(["ball"])
     q = np.array([robot.on_ground(robot.neutral()), robot.neutral()])
-    with pytest.raises(InputError, match=r"rollout \[1\] puts contact 'ball' 0.1 m in.*on_ground"):
+    with pytest.raises(InputError, match=r"'ball' of rollout \[1\] 0.1 m in.*on_ground"):
         robot.simulate(q, duration=0.01, dt=0.001)
     level = {"ground": [0, 0, 1, 0, 0, -0.2]}
     robot.simulate(q, duration=0.01, dt=0.001, parameters=level)
