@@ -15,7 +15,7 @@ from kinetree.base.axis import Axis
 from kinetree.engine.call.dispatch import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import Kernel, More
-from kinetree.engine.kernels.forms import computation, is_looped
+from kinetree.engine.kernels.forms import SECOND, computation, is_looped
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.help import derivative_help, kernel_help
 from kinetree.engine.kernels.request import Request
@@ -25,10 +25,12 @@ from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.model import numbers_of
+from kinetree.model.quantity import Make
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.derivatives import Along
     from kinetree.engine.cuda.kernel import CudaKernel
+    from kinetree.engine.kernels.second import Traced
     from kinetree.engine.kernels.signatures import KernelOptions
 
 Given = ParamSpec("Given")
@@ -60,9 +62,14 @@ def _traced(
 
     quantity = request.quantity
     if request.wrt is not None and request.order == 2:
-        from kinetree.engine.kernels.second import second_graph
+        from kinetree.engine.kernels.second import has_recursion, second_graph
 
-        return second_graph(model, function, ports, request.name, request.wrt, _tangents(model))
+        by_recursion = has_recursion(model, request.name, request.wrt)
+        graphs = [optimise(trace(*_second(model, request)))] if by_recursion else []
+        if not by_recursion or model.n <= DIFFERENTIATED:
+            given = function, ports, request.name, request.wrt
+            graphs.append(second_graph(model, *given, _tangents(model)))
+        return min(graphs, key=lambda graph: graph.operations)
     if request.wrt is not None:
         graph = trace(function, ports, quantity.outputs)
         return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
@@ -100,6 +107,8 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
+    if request.wrt is not None:
+        return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
     if request.quantity.step and not request.free:
         _check_inertia(model)
@@ -116,6 +125,26 @@ def _check_inertia(model: Model) -> None:
     from kinetree.algorithms.forward_dynamics import check_inertia  # not for a stored graph
 
     check_inertia(model)
+
+
+def _second(model: Model, request: Request) -> "Traced":
+    """Return the function of second derivatives by recursion, its arguments and its results."""
+    from kinetree.engine.kernels.second import recursion
+
+    _, ports = _prepared(model, request)
+    state = len(request.quantity.inputs)
+    loads = 1 if request.wrenches else 0
+
+    def prepared(make: Make) -> Callable[..., Any]:
+        def function(*arrays: Array) -> Any:
+            *given, y = arrays
+            changed = with_free(model, request.free, given[state + loads :])
+            made = make(changed, not request.free, None)
+            return made(*given[:state], y, *given[state : state + loads])
+
+        return function
+
+    return recursion(model, prepared, ports, request.wrt or (), _tangents(model))
 
 
 def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
@@ -167,9 +196,10 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     """
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     if wrt is not None:
-        graph = traced_graph(model, request)
-        doc = derivative_help(request, model, graph)
         second = request.order == 2
+        looped = second and issubclass(kind, Kernel) and _is_second_looped(model, request.name, wrt)
+        graph = (recorded_program if looped else traced_graph)(model, request)
+        doc = derivative_help(request, model, graph)
         axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
         name = f"{'second_' if second else ''}derivative_of_{request.name}"
         return made_kernel(graph, kind, name, doc, axes)
@@ -180,6 +210,14 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
     doc = kernel_help(quantity, model, graph, None if more is None else more[0])
     return made_kernel(graph, kind, request.name, doc, port_axes(model, graph, request.rows), more)
+
+
+def _is_second_looped(model: Model, name: str, wrt: Sequence[str]) -> bool:
+    if not is_looped(model, SECOND):
+        return False
+    from kinetree.engine.kernels.second import has_recursion  # for long robots alone
+
+    return has_recursion(model, name, wrt)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":

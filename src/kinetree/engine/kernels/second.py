@@ -1,9 +1,10 @@
 """Second derivatives of a quantity, times a vector: what second-order planning needs.
 
 A result of n numbers has second derivatives of n^3 numbers. Their sum with weights y is the second
-derivative of one number, y . result: its gradient takes one pass back through the graph, and every
-entry of the gradient is then differentiated along the directions that it depends on. For all n^3,
-differentiate the derivatives.
+derivative of one number, y . result. Inverse dynamics has a recursion for it
+(algorithms/derivatives/second.py). Of any other quantity, the gradient takes one pass back through
+the graph, and every entry of the gradient is then differentiated along the directions that it
+depends on. For all n^3, differentiate the derivatives.
 
 q is moved along tangent vectors v of `integrate(q, v)`. The gradient along these is known at every
 position, and its change, in the directions of one joint, is not symmetric where a joint turns about
@@ -17,6 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algorithms.derivatives.second import (
+    ARGUMENTS,
+    Blocks,
+    drive_power,
+    tree_second_derivatives,
+)
+from kinetree.algorithms.joints.friction import load_coefficients
+from kinetree.algorithms.lean import over_tree
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import Along, jacobian
 from kinetree.engine.compiler.graph import Graph, Port
@@ -25,8 +34,52 @@ from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.model.quantity import Make
 
 WEIGHTS = "y"
+
+
+Traced = tuple[Callable[..., Any], list[Port], list[tuple[str, tuple[str, ...]]]]
+
+
+def has_recursion(model: Model, name: str, wrt: Sequence[str]) -> bool:
+    """Return True if there is a recursion for the second derivatives of a quantity.
+
+    Friction of a joint's load multiplies the forces of inverse dynamics; it has none.
+    """
+    known = name == "inverse_dynamics" and set(wrt) <= set(ARGUMENTS)
+    return known and model.constraints is None and not load_coefficients(model)
+
+
+def recursion(
+    model: Model, prepared: Callable[[Make], Callable[..., Any]], ports: Sequence[Port],
+    wrt: Sequence[str], along: Along | None,
+) -> Traced:  # fmt: skip
+    """Return the function of the second derivatives by recursion, its ports and its results.
+
+    prepared: makes a function of q, dq, ddq, y and the other arguments of one of a tree.
+    """
+    blocks = prepared(over_tree(tree_second_derivatives, 3))
+    inputs = [*ports, Port(WEIGHTS, (model.n,), ("n",))]
+    drives = trace(prepared(over_tree(drive_power, 3)), inputs, [("s", ())])
+    of_drives = _twice(model, optimise(drives), wrt, along)
+    pairs = list(combinations_with_replacement(wrt, 2))
+
+    def function(*arrays: Array) -> Any:
+        found = blocks(*arrays)
+        added = interpret(of_drives, *arrays)
+        results = [
+            of_links + more
+            for of_links, more in zip((_block(found, a, b) for a, b in pairs), added, strict=True)
+        ]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return function, inputs, [(f"d_d{a}_d{b}", ("n", "n")) for a, b in pairs]
+
+
+def _block(found: Blocks, a: str, b: str) -> Any:
+    """The block of a pair of arguments; those that are not there are zero."""
+    return found[a, b] if (a, b) in found else found[b, a].T if (b, a) in found else 0
 
 
 def second_graph(
@@ -51,9 +104,14 @@ def second_graph(
         return np.sum(values * arrays[-1]) if weights else values
 
     number = optimise(trace(weighted, [*ports, *weights], [("s", ())]))
+    return optimise(_twice(model, number, wrt, along))
+
+
+def _twice(model: Model, number: Graph, wrt: Sequence[str], along: Along | None) -> Graph:
+    """Return the graph of a number, differentiated twice by each pair of arguments."""
     slopes = optimise(jacobian(number, wrt, along=along, mode="reverse"))
     changes = jacobian(slopes, wrt, along=along, mode="forward")
-    return optimise(_pairs(model, changes, slopes, wrt))
+    return _pairs(model, changes, slopes, wrt)
 
 
 def _pairs(model: Model, changes: Graph, slopes: Graph, wrt: Sequence[str]) -> Graph:
