@@ -16,8 +16,8 @@ changes those five and, since it moves the parent of b, the changes of b themsel
 linear in the change of a: a `Covector` of b, which is carried inward and multiplied with the
 changes of every ancestor. Every pair of joints is met once, for q and dq together.
 
-Orders matter between the axes of one joint alone; the derivatives by v of `integrate(q, v)` are
-half of the sum of both.
+The order of two moves matters between the axes of one joint alone. Singh, Russo, Wensing (2022)
+have the full tensors in 6-vectors.
 """
 
 from dataclasses import dataclass, replace
@@ -46,6 +46,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
+from kinetree.model.joint import is_plain
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
@@ -119,12 +120,11 @@ def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChange
 
 
 @piece
-def link_momentum(body: Moments, omega: Array, virtual: Virtual) -> Momentum:
-    """Momentum of one rigid body for rates y; (omega x r) x (psi x r) = r r^T (omega x psi)."""
+def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
+    """Momentum of bodies that the rates y move as one; `twice` has 2 sum m dr, 2 sum m r dr^T."""
     h, psi, eta = body.h, virtual.psi, virtual.eta
-    K = np.outer(h, eta) + body.Sigma @ skew(psi).T
-    Q = cross(cross(omega, h), eta) + body.Sigma @ cross(omega, psi)
-    return Momentum(Spread(eta * body.m + cross(psi, h), K), 2 * Q)
+    spread = Spread(eta * body.m + cross(psi, h), np.outer(h, eta) + body.Sigma @ skew(psi).T)
+    return Momentum(spread, twice.moment(psi, eta))
 
 
 @piece
@@ -201,7 +201,8 @@ def second_entries(
 def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Blocks:
     """d^2(y . tau)/d a d b of the links and loads of a tree, (n, n) each; drives are left out.
 
-    Keys are pairs of ARGUMENTS in their order; (dq, ddq) and (ddq, ddq) are zero and left out.
+    Keys are pairs of ARGUMENTS in their order; (dq, ddq) and (ddq, ddq) are zero and left out. The
+    first index of (q, q) is that of the derivative that is taken first.
     """
     tree = replace(tree, rotors=()).with_loads_in_frames()
     motions = link_motions(tree, dq, ddq)
@@ -212,21 +213,33 @@ def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Bloc
         [joint_changes(motions[i], virtual[i], A) for A in link.A.T]
         for i, link in enumerate(tree.links)
     ]
-    momenta = tree.gathered(
-        {i: link_momentum(link.body, omega[i], virtual[i]) for i, link in enumerate(tree.links)},
-        lambda i, link, x, parent: added_momentum(link.to, u[i], x, parent),
-    )
     n = tree.model.n
     found: dict[tuple[str, str], Matrix] = {
         pair: [[0] * n for _ in range(n)]
         for pair in [("q", "q"), ("q", "dq"), ("q", "ddq"), ("dq", "dq")]
     }
     spreads = {i: rigid(link.body, 2 * omega[i]) for i, link in enumerate(tree.links)}
+    links = enumerate(tree.links)
+    momenta = {i: rigid_momentum(link.body, spreads[i], virtual[i]) for i, link in links}
+    parents = [tree.links[i].parent for i in moved_links(tree, y)]
+    bent = {i for parent in parents for i in tree.path_inward(parent)}  # y moves a joint beyond
     for i, (twice, body) in moving_bodies(tree, spreads, u, times=2):
+        if i not in bent:
+            momenta[i] = rigid_momentum(body, twice, virtual[i])
         for k in range(len(tree.links[i].dofs)):
             carried = covectors(motions[i], changes[i][k], body, twice, through[i], momenta[i])
             _add_joint(tree, found, changes, u, (i, k), carried)
+        link = tree.links[i]
+        if link.parent != WORLD:
+            above = momenta[link.parent]
+            momenta[link.parent] = added_momentum(link.to, u[i], momenta[i], above)
     return {pair: np.array(block).reshape(n, n) for pair, block in found.items()}
+
+
+def moved_links(tree: Tree, y: Array) -> list[int]:
+    """Links whose joints a rate of y moves; a rate that is written as 0 moves none."""
+    links = enumerate(tree.links)
+    return [i for i, link in links if not all(is_plain(y[d], 0) for d in link.dofs)]
 
 
 def virtual_twists(tree: Tree, y: Array) -> dict[int, Virtual]:
@@ -245,22 +258,27 @@ def _add_joint(
     """Add the entries of an axis with those of its own joint and with all ancestors'."""
     (i, k), links = axis, tree.links
     b = links[i].dofs[k]
-    qq, q_rate, q_change, rates = (found["q", "q"], found["q", "dq"], found["q", "ddq"],
-                                   found["dq", "dq"])
+
+    def add(first: str, second: str, row: int, column: int, value: Any) -> None:
+        block = found[first, second]
+        block[row][column] = block[row][column] + value
+
     for j in tree.path_inward(i):
         for m, a in enumerate(links[j].dofs):
             values = second_entries(*carried, changes[j][m])
-            for block, value in ((qq, values[0]), (rates, values[4])):
-                if (i, k) == (j, m):
-                    block[a][b] = block[a][b] + value
-                    continue
-                value = value * 0.5 if i == j else value
-                block[a][b], block[b][a] = block[a][b] + value, block[b][a] + value
-            q_rate[a][b] = q_rate[a][b] + values[1]
-            q_change[a][b] = q_change[a][b] + values[2]
+            add("q", "q", b, a, values[0])
+            add("q", "dq", a, b, values[1])
+            add("q", "ddq", a, b, values[2])
             if i != j:
-                q_rate[b][a] = q_rate[b][a] + values[3]
-                q_change[b][a] = q_change[b][a] + values[5]
+                add("q", "q", a, b, values[0])
+                add("q", "dq", b, a, values[3])
+                add("q", "ddq", b, a, values[5])
+            if axis == (j, m):
+                add("dq", "dq", b, b, values[4])
+            else:  # both orders of the axes of one joint are met, and half of their sum is right
+                rates = values[4] * 0.5 if i == j else values[4]
+                add("dq", "dq", b, a, rates)
+                add("dq", "dq", a, b, rates)
         if links[j].parent != WORLD:
             carried = pass_covectors(links[j].to, u[j], *carried)
 

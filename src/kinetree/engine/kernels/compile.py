@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+ITS_DERIVATIVES = "inverse_dynamics_derivatives"
 DIFFERENTIATED = 8  # degrees of freedom up to which differentiating a graph may be shorter
 
 
@@ -56,23 +57,17 @@ def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
     # the compiler is not imported for a graph that is stored on disk
-    from kinetree.engine.compiler.derivatives import jacobian
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
     quantity = request.quantity
-    if request.wrt is not None and request.order == 2:
-        from kinetree.engine.kernels.second import has_recursion, second_graph
-
-        by_recursion = has_recursion(model, request.name, request.wrt)
-        graphs = [optimise(trace(*_second(model, request)))] if by_recursion else []
-        if not by_recursion or model.n <= DIFFERENTIATED:
-            given = function, ports, request.name, request.wrt
-            graphs.append(second_graph(model, *given, _tangents(model)))
-        return min(graphs, key=lambda graph: graph.operations)
     if request.wrt is not None:
-        graph = trace(function, ports, quantity.outputs)
-        return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
+        graphs: list[Graph] = []
+        if _has_recursion(model, request):
+            graphs.append(optimise(trace(*_second(model, request))))
+        if not graphs or model.n <= DIFFERENTIATED:
+            graphs.append(_differentiated(model, request, function, ports))
+        return min(graphs, key=lambda graph: graph.operations)
     if quantity.step:
         from kinetree.engine.kernels.step import step_graph
 
@@ -88,6 +83,23 @@ def _traced(
         slope = _slope(model, request, *quantity.slope_of)
         graph = min(graph, slope, key=lambda graph: graph.operations)
     return optimise(graph)
+
+
+def _differentiated(
+    model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
+) -> Graph:
+    """Return the derivatives of the graph of a quantity, of the first or second order."""
+    from kinetree.engine.compiler.derivatives import jacobian
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    wrt, along = request.wrt or (), _tangents(model)
+    if request.order == 2:
+        from kinetree.engine.kernels.second import second_graph
+
+        return second_graph(model, function, ports, request.name, wrt, along)
+    graph = trace(function, ports, request.quantity.outputs)
+    return optimise(jacobian(graph, wrt, along=along))
 
 
 def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Graph:
@@ -127,9 +139,18 @@ def _check_inertia(model: Model) -> None:
     check_inertia(model)
 
 
+def _has_recursion(model: Model, request: Request) -> bool:
+    """Return True if a request is for second derivatives that a recursion gives."""
+    if (request.name, request.order) not in (("inverse_dynamics", 2), (ITS_DERIVATIVES, 1)):
+        return False
+    from kinetree.engine.kernels.second import has_recursion
+
+    return request.wrt is not None and has_recursion(model, request.wrt)
+
+
 def _second(model: Model, request: Request) -> "Traced":
     """Return the function of second derivatives by recursion, its arguments and its results."""
-    from kinetree.engine.kernels.second import recursion
+    from kinetree.engine.kernels.second import recursion, tensors
 
     _, ports = _prepared(model, request)
     state = len(request.quantity.inputs)
@@ -144,7 +165,8 @@ def _second(model: Model, request: Request) -> "Traced":
 
         return function
 
-    return recursion(model, prepared, ports, request.wrt or (), _tangents(model))
+    made = recursion if request.order == 2 else tensors
+    return made(model, prepared, ports, request.wrt or (), _tangents(model))
 
 
 def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
@@ -197,7 +219,8 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     if wrt is not None:
         second = request.order == 2
-        looped = second and issubclass(kind, Kernel) and _is_second_looped(model, request.name, wrt)
+        looped = issubclass(kind, Kernel) and is_looped(model, SECOND)
+        looped = looped and _has_recursion(model, request)
         graph = (recorded_program if looped else traced_graph)(model, request)
         doc = derivative_help(request, model, graph)
         axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
@@ -210,14 +233,6 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
     doc = kernel_help(quantity, model, graph, None if more is None else more[0])
     return made_kernel(graph, kind, request.name, doc, port_axes(model, graph, request.rows), more)
-
-
-def _is_second_looped(model: Model, name: str, wrt: Sequence[str]) -> bool:
-    if not is_looped(model, SECOND):
-        return False
-    from kinetree.engine.kernels.second import has_recursion  # for long robots alone
-
-    return has_recursion(model, name, wrt)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
