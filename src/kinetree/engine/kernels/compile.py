@@ -219,7 +219,7 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     if wrt is not None:
         second = request.order == 2
-        looped = issubclass(kind, Kernel) and is_looped(model, SECOND)
+        looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)
         looped = looped and _has_recursion(model, request)
         graph = (recorded_program if looped else traced_graph)(model, request)
         doc = derivative_help(request, model, graph)
