@@ -28,13 +28,12 @@ import numpy as np
 
 from kinetree.algorithms.constraints.dynamics import Eliminated, Kkt, row_names
 from kinetree.algorithms.constraints.solve import (
-    DEPENDENT_EPS,
     DEPENDENT_STEPS,
     EPS,
     STEPS,
     Proximal,
+    dependent_part,
     has_floats,
-    one_in_float64,
 )
 from kinetree.base.arrays import Array
 from kinetree.model import Model
@@ -96,10 +95,9 @@ class StepConstraints:
         if not has_floats(A):
             y = solve_unsymmetric(A, right)
             return x + P @ y, y
-        part, count = (DEPENDENT_EPS, DEPENDENT_STEPS) if self.dependent else (EPS, STEPS)
-        mu = np.array([part * s for s in self._scales(A)], dtype=object)
-        if self.dependent:
-            mu[0] = mu[0] * one_in_float64(A[0, 0] + mu[0])
+        scales, count = self._scales(A), DEPENDENT_STEPS if self.dependent else STEPS
+        part = dependent_part(A[0, 0] + scales[0]) if self.dependent else EPS
+        mu = np.array([part * s for s in scales], dtype=object)
         raised = np.array(A, dtype=object)
         for i, added in enumerate(mu):
             raised[i, i] = raised[i, i] + added
