@@ -35,6 +35,7 @@ from kinetree.algorithms.constraints.solve import (
     dependent_part,
     has_floats,
 )
+from kinetree.algorithms.textbook.newton_euler import mass_names
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
@@ -81,7 +82,7 @@ class StepConstraints:
         """X and y, (n,) and (m,); `symmetric`: M is, if that is known."""
         if not (is_symmetric(M) if symmetric is None else symmetric):
             return self._solve_unsymmetric(M, b)
-        whole = Eliminated(self.model, M, self.J)
+        whole = Eliminated(mass_names(self.model), M, self.J)
         return whole.solve(self.matrix(whole.A), b, self.wanted)
 
     def matrix(self, A: Array) -> Proximal:
