@@ -27,8 +27,6 @@ def kinetree_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     """One call into arrays that exist."""
     kt.threads(1)
     if quantity == SECOND:
-        if case.model.n > LARGE:
-            raise Absent("second derivatives of so many joints are not compiled here")
         kernel = case.robot.derivative("inverse_dynamics", ["q", "dq"], order=2)
     else:
         kernel = getattr(case.robot, quantity)

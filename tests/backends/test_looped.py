@@ -29,6 +29,8 @@ def states(model, count, seed=0):
 
 def both(monkeypatch, model, name, **options):
     """The looped and the straight-line kernel of a quantity."""
+    if name == forms.SECOND:
+        name, options = "inverse_dynamics", {"wrt": ("q", "dq"), "order": 2, **options}
     straight = compiled(model, Request(name, **options))
     with monkeypatch.context() as changed:
         changed.setattr(forms, "LONGEST_STRAIGHT", -1)
@@ -42,6 +44,7 @@ def of_quantity(name, q, dq, third):
     """The arguments that a quantity takes."""
     arguments = dict.fromkeys(("gravity_forces", "mass_matrix", "inverse_mass_matrix"), (q,))
     arguments |= dict.fromkeys(("coriolis_forces", "coriolis_matrix", "mass_matrix_rate"), (q, dq))
+    arguments[forms.SECOND] = q, dq, third, third[:, ::-1]
     return arguments.get(name, (q, dq, third))
 
 
@@ -69,11 +72,14 @@ def test_large_groups_agree_with_straight_line_code(monkeypatch):
 def test_loops_take_external_wrenches(monkeypatch):
     model = ROBOTS["any"]()
     F_ext = np.random.default_rng(1).normal(size=(5, len(model.links), 6))
-    for name in ("inverse_dynamics", "forward_dynamics"):
+    for name in ("inverse_dynamics", "forward_dynamics", forms.SECOND):
         looped, straight = both(monkeypatch, model, name, wrenches=True)
-        given = (*states(model, 5), F_ext)
-        expected = straight(*given)
-        assert np.abs(looped(*given) - expected).max() <= 1e-11 * np.abs(expected).max()
+        state = states(model, 5)
+        given = (*state, F_ext, *of_quantity(name, *state)[3:])
+        for made, expected in zip(
+            *(np.atleast_3d(x(*given)) for x in (looped, straight)), strict=True
+        ):
+            assert np.abs(made - expected).max() <= 1e-11 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

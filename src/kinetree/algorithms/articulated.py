@@ -258,6 +258,19 @@ def group_inward(
 
     P, body and wrench are in the frame of the link that carries the group.
     """
+    M, P, r, total, wrench = group_equations(tree, group, beyond, own, forces)
+    return _eliminated(M, P, r, row_names(tree, group), total, wrench)
+
+
+def row_names(tree: Tree, group: Group) -> list[str]:
+    """Names for messages of the rows of a group's mass matrix."""
+    return [name for i in group.links for name in inertia_names(tree.model, i)]
+
+
+def group_equations(
+    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+) -> tuple[list[list[Any]], list[Pair], Array, Body | None, Pair]:
+    """The mass matrix of a group, P, the forces left for accelerations, its body and its wrench."""
     place = {d: k for k, d in enumerate(group.dofs)}
     size, inside = len(place), set(group.links)
     M: list[list[Any]] = [[0] * size for _ in range(size)]
@@ -285,8 +298,7 @@ def group_inward(
             total = added(total, body_inward(bodies[i], link.to))
             wrench = plus(wrench, link.to.pair_inward(f, n))
     _add_drives(tree, group, inside, place, M, P)
-    names = [name for i in group.links for name in inertia_names(tree.model, i)]
-    return _eliminated(M, P, np.array(r), names, total, wrench)
+    return M, P, np.array(r), total, wrench
 
 
 def _fill(
@@ -381,6 +393,13 @@ def group_outward(
         accelerations = solve_outward(joints.M, z)
     else:
         accelerations = joints.M.solve_outward(z[:, None])[:, 0]
+    move_group(tree, group, accelerations, changes, rates)
+
+
+def move_group(
+    tree: Tree, group: Group, accelerations: Array, changes: dict[int, Pair], rates: list[Any]
+) -> None:
+    """Write accelerations of a group's joints, and the changes of its links that others need."""
     for d, rate in zip(group.dofs, accelerations, strict=True):
         rates[d] = rate
     for i in group.links:

@@ -118,6 +118,11 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
     """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
+    return solve_tree(tree, groups, *at_zero_acceleration(tree, dq, tau))
+
+
+def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[list[Pair], Array]:
+    """Force and moment that each link needs at ddq = 0, and joint forces less drives, (n,)."""
     model, rest = tree.model, zeros(tree.model.n)
 
     def step(i: int, link: TreeLink, parent: tuple[BiasMotion, Pair]) -> tuple[BiasMotion, Pair]:
@@ -135,8 +140,7 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     alpha = {i: motion.alpha for i, motion in motions.items()}
     driving = load_of(model, dq, tau - friction_forces(model, dq))
     driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
-    forces = driving if tree.springs is None else driving - tree.springs.at(dq)
-    return solve_tree(tree, groups, own, forces)
+    return own, driving if tree.springs is None else driving - tree.springs.at(dq)
 
 
 def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
@@ -146,6 +150,16 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
     itself needs at ddq = 0, without those beyond it. forces: joint forces less friction, springs
     and drives at ddq = 0, (n,).
     """
+    done, _ = eliminate_groups(tree, groups, own, forces)
+    rates: list[Any] = [0] * tree.model.n
+    move_groups(tree, groups, done, {WORLD: (zeros(3), zeros(3))}, rates)
+    return np.array(rates)
+
+
+def eliminate_groups(
+    tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array
+) -> tuple[list[Hinge | Joints], Beyond]:
+    """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
     beyond: Beyond = [None] * len(tree.links)
     done: list[Hinge | Joints] = []
     for group in reversed(groups):
@@ -161,9 +175,15 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
                 body, wrench = combined(articulated(there[0]), articulated(body), there[1], wrench)
             beyond[group.carrier] = body, wrench
     check_hinges(tree, groups, done[::-1])
-    rates: list[Any] = [0] * tree.model.n
-    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
-    for group, eliminated in zip(groups, reversed(done), strict=True):
+    return done[::-1], beyond
+
+
+def move_groups(
+    tree: Tree, groups: Sequence[Group], done: Sequence[Hinge | Joints], changes: dict[int, Pair],
+    rates: list[Any],
+) -> None:  # fmt: skip
+    """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
+    for group, eliminated in zip(groups, done, strict=True):
         if isinstance(eliminated, Hinge):
             i = group.links[0]
             link = tree.links[i]
@@ -171,7 +191,6 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
             rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
         else:
             group_outward(tree, group, eliminated, changes, rates)
-    return np.array(rates)
 
 
 @dataclass(frozen=True, eq=False)

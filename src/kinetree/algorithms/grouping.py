@@ -6,7 +6,7 @@ matrix whose factor grows with the cube of its depth. Joints that share a degree
 joint with a rotor elsewhere, cannot be cut apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kinetree.model import WORLD, Model
@@ -57,13 +57,26 @@ def cheapest(model: Model) -> list[Group]:
     return estimated(model)[0]
 
 
-def estimated(model: Model) -> tuple[list[Group], int]:
+def around(model: Model, dofs: Collection[int]) -> list[Group]:
+    """Degrees of freedom and all before them as one group on the world, and what hangs on it cut.
+
+    The robot as one group where that needs fewer operations.
+    """
+    return estimated(model, dofs)[0]
+
+
+def estimated(model: Model, core: Collection[int] = ()) -> tuple[list[Group], int]:
     """The cheapest groups, and the operations that they need besides the wrenches of the motion.
 
     Each branch is one group or cut at its first joints, whichever is estimated to need fewer
-    operations, from the leaves to the base.
+    operations, from the leaves to the base. Degrees of freedom of `core` are in one group.
     """
-    heads = Bonds(model).heads()
+    bonds = Bonds(model)
+    moved = [i for i, joint in enumerate(model.joints) if not set(core).isdisjoint(joint.dofs)]
+    together = {j for i in moved for j in bonds.way(i) if j != WORLD}
+    for j in together:
+        bonds.join(min(together), j)
+    heads = bonds.heads()
     pieces: dict[int, list[int]] = {}
     for i, head in enumerate(heads):
         pieces.setdefault(head, []).append(i)
@@ -80,12 +93,15 @@ def estimated(model: Model) -> tuple[list[Group], int]:
     branch: dict[int, list[int]] = {}
     for head in reversed(pieces):
         last = model.parent[pieces[head][0]] == WORLD
-        cut = sum(best[child] for child in carried[head]) + _piece_cost(
-            size[head], len(pieces[head]), bool(carried[head]), last
-        )
+        cut = sum(best[child] for child in carried[head])
+        if together.isdisjoint(pieces[head]):
+            cut += _piece_cost(size[head], len(pieces[head]), bool(carried[head]), last)
+        else:
+            inner = INNER_OPS if carried[head] else 0
+            cut += _group_cost(model, pieces[head], last) + inner * len(pieces[head])
         branch[head] = [*pieces[head], *(i for child in carried[head] for i in branch[child])]
         one = cut + 1
-        if len(branch[head]) <= MAX_BRANCH_DOFS:
+        if len(branch[head]) <= MAX_BRANCH_DOFS and together.isdisjoint(pieces[head]):
             one = _group_cost(model, sorted(branch[head]), last)
         else:
             branch[head] = branch[head][: MAX_BRANCH_DOFS + 1]  # too many, whatever they are

@@ -139,7 +139,16 @@ def moved(x: Any, dtype: Any = None) -> Any:
 def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> SimpleNamespace:
     """NumPy for CuPy, and threads for a GPU; what stands for CuPy is returned."""
     stream = SimpleNamespace(synchronize=lambda: None)
-    names = ("zeros", "empty", "full", "broadcast_to", "concatenate", "isfinite", "flatnonzero")
+    names = (
+        "zeros",
+        "empty",
+        "full",
+        "broadcast_to",
+        "concatenate",
+        "isfinite",
+        "flatnonzero",
+        "abs",
+    )
     cp = SimpleNamespace(
         ndarray=OnGpu,
         asarray=moved,

@@ -1,4 +1,4 @@
-"""Constrained quantities in CUDA: the bits of the CPU, for the built-in mechanisms.
+"""Constrained quantities and rollouts in CUDA: the bits of the CPU, for built-in mechanisms.
 
 Emitted code is compiled by a plain C++ compiler here, and by the GPU's where there is one: all
 quantities of all mechanisms then, which takes about a minute.
@@ -9,10 +9,13 @@ from functools import cache
 import numpy as np
 import pytest
 from cuda_harness import run_on_host
+from cuda_host_rollout import moved, pretend
 
 import kinetree as kt
+from kinetree.algorithms.steps import METHODS
 from kinetree.engine import Kernel
 from kinetree.engine.kernels import trace_quantity
+from kinetree.errors import InputError
 
 QUANTITIES = (
     "constraint_errors",
@@ -109,3 +112,52 @@ def test_a_gpu_satisfies_the_constraints(cp, name):
     size = 1 + float(cp.abs(ddq).max())
     assert float(cp.abs(left).max()) < 1e-9 * size
     assert float(cp.abs(residual).max()) < 1e-9 * size
+
+
+ROLLOUT = {"duration": 0.02, "dt": 2e-3, "limits": "ignore"}
+
+
+def same_motion(found, expected, rtol: float) -> None:
+    """Motion, forces of the constraints and closure errors; the bits where rtol is 0."""
+    assert found.t.tolist() == expected.t.tolist()
+    (name,) = expected.meta["constraint_forces"]
+    pairs = [(getattr(found, x), getattr(expected, x)) for x in ("q", "dq", "ddq", "tau")]
+    pairs.append(tuple(x.meta["constraint_forces"][name] for x in (found, expected)))
+    for x, y in pairs:
+        np.testing.assert_allclose(x, y, rtol=0, atol=rtol * max(1, np.abs(y).max()))
+    assert np.abs(found.meta["closure"]).max() < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("slider_crank", "rk4"), ("five_bar", "semi_implicit_euler"), ("four_bar", "implicit")],
+)
+def test_emitted_rollouts_have_the_bits_of_the_cpu(name, method, monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path)
+    robot, (q, dq) = mechanism(name), closed_states(name, 5)
+    found = robot.simulate(moved(q), moved(dq), target="cuda", method=method, **ROLLOUT)
+    same_motion(found.cpu(), robot.simulate(q, dq, method=method, **ROLLOUT), 0)
+
+
+def test_the_start_of_a_rollout_is_checked_wherever_it_lies(monkeypatch, tmp_path):
+    pretend(monkeypatch, tmp_path)
+    robot, (q, dq) = mechanism("four_bar"), closed_states("four_bar", 3)
+    options = {"target": "cuda", "method": "rk4", **ROLLOUT}
+    with pytest.raises(InputError, match=r"does not satisfy the constraints.*rollout \[1\]"):
+        robot.simulate(moved(q + np.array([[0], [0.1], [0]])), moved(dq), **options)
+    with pytest.raises(InputError, match=r"dq0 breaks the constraints.*rollout \[2\]"):
+        robot.simulate(moved(q), moved(dq + np.array([[0], [0], [0.1]])), **options)
+    with pytest.raises(InputError, match=r"q0 is float32.*Give q0 as float64"):
+        robot.simulate(moved(q.astype("float32")), **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "five_bar", "two_arms"])
+def test_rollouts_of_a_gpu_are_those_of_the_cpu(cp, name, method):
+    """Twice: a later run like the first one may take a shorter way."""
+    robot, (q, dq) = mechanism(name), closed_states(name, 70)
+    expected = robot.simulate(q, dq, method=method, **ROLLOUT)
+    for _ in range(2):
+        given = cp.asarray(q), cp.asarray(dq)
+        found = robot.simulate(*given, target="cuda", method=method, **ROLLOUT)
+        same_motion(found.cpu(), expected, 1e-10)

@@ -11,7 +11,7 @@ from kinetree.engine.cuda.rollout import CudaRollout, emit_rollout
 from kinetree.errors import CompileError, InputError, ShapeError
 from kinetree.simulate import SimulationError, signal, simulate
 from kinetree.simulate.core.fixed_steps import fixed_steps
-from kinetree.simulate.core.run import Run
+from kinetree.simulate.core.run import Run, checked
 from kinetree.simulate.core.setup import read_setup
 from tensor_robots import sprung
 
@@ -204,12 +204,13 @@ def test_wrong_input_is_named_as_on_the_cpu(cp):
         simulate(turning, moved(bent), **options)
 
 
-def test_nvcc_accepts_a_loop_without_a_warning(tmp_path):
-    model = kt.robots.quadruped().model
-    q0 = kt.algorithms.neutral(model)
-    run = Run(model=model, q0=q0, duration=0.1, method="semi_implicit_euler", limits="ignore")
+@pytest.mark.parametrize(("name", "dtype"), [("quadruped", "float32"), ("four_bar", "float64")])
+def test_nvcc_accepts_a_loop_without_a_warning(name, dtype, tmp_path):
+    robot = getattr(kt.robots, name)()
+    options = {"duration": 0.1, "method": "semi_implicit_euler", "limits": "ignore"}
+    run = checked(Run(model=robot.model, q0=robot.neutral(), dt=1e-3, **options))
     steps = fixed_steps(run, read_setup(run))
-    compile_for_gpu(emit_rollout(CudaRollout(steps.stepping).stepping, "float32"), tmp_path)
+    compile_for_gpu(emit_rollout(CudaRollout(steps.stepping).stepping, dtype), tmp_path)
 
 
 @pytest.mark.parametrize("method", ["implicit", "rk4"])

@@ -28,10 +28,13 @@ of multipliers on H = J diag(w, STIFF on u) J^T, with the same proximal steps (s
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree.algorithms.articulated import group_equations, move_group
+from kinetree.algorithms.articulated import row_names as row_names_of_group
 from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
 from kinetree.algorithms.constraints.solve import (
     Proximal,
@@ -46,19 +49,32 @@ from kinetree.algorithms.constraints.solve import (
     symmetric_product,
     times,
 )
+from kinetree.algorithms.forward_dynamics import (
+    at_zero_acceleration,
+    eliminate_groups,
+    move_groups,
+)
+from kinetree.algorithms.grouping import around
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.textbook.newton_euler import mass_names
+from kinetree.algorithms.tree import Pair, Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError
-from kinetree.model import Model
+from kinetree.model import WORLD, Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, where
-from kinetree.spatial.matrices import Factor, eliminated, solve_inward, solve_outward
+from kinetree.spatial.matrices import (
+    Factor,
+    eliminated,
+    factor,
+    is_zero,
+    solve_inward,
+    solve_outward,
+)
 
 Items = Sequence[Closure | Coupling]
 # weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
@@ -115,11 +131,12 @@ class Eliminated:
     """M x - J^T y = b and J x = w with x eliminated: A y = w - J M^-1 b with A = J M^-1 J^T.
 
     Accelerations, impulses, projections and steps of all kinds solve this system. M is symmetric:
-    the mass matrix, or that of a step or of joints that are bound (step_constraints.py).
+    the mass matrix, or that of a step or of joints that are bound (step_constraints.py). names:
+    those of its rows, for messages.
     """
 
-    def __init__(self, model: Model, M: Array, J: Array) -> None:
-        self.M: Factor = factor_mass_matrix(model, M)
+    def __init__(self, names: Sequence[str], M: Array, J: Array) -> None:
+        self.M: Factor = factor(M, names)
         self.Y, self.Y_over_D = eliminated_rows(self.M, J)
         self.A = symmetric_product(self.Y_over_D, self.Y)
 
@@ -135,15 +152,20 @@ class Eliminated:
 
 
 class Kkt:
-    """M and the constraints of a tree at one state, factored."""
+    """M and the constraints of a tree at one state, factored.
 
-    def __init__(self, tree: Tree, found: Constrained) -> None:
-        model = tree.model
-        self.given: Constraints = solvable(model)
+    core: the mass matrix of some degrees of freedom, those beyond it eliminated, and the names of
+    its rows; the columns of J in `found` are theirs. None: all of them.
+    """
+
+    def __init__(
+        self, tree: Tree, found: Constrained, core: tuple[Array, Sequence[str]] | None = None
+    ) -> None:
+        self.given: Constraints = solvable(tree.model)
         self.rows = solved_rows(self.given, found.J)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
-        self.matrix = tree_mass_matrix(tree)
-        self.eliminated = Eliminated(model, self.matrix, self.J)
+        self.matrix, inertias = core or (tree_mass_matrix(tree), mass_names(tree.model))
+        self.eliminated = Eliminated(inertias, self.matrix, self.J)
         A, names = self.eliminated.A, row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
         self.A = Proximal(
@@ -190,19 +212,46 @@ def tree_constrained_acceleration(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Array:
     """ddq alone, (n,)."""
-    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-    return kkt.accelerate(tau - h, -kkt.gamma)[0]
+    return _accelerated(tree, tree_constraints(tree, items, q, dq), dq, tau)[0]
 
 
 def tree_constrained_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Accelerations:
     """ddq, the forces of all rows, and the residual of all rows."""
-    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-    ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
-    return Accelerations(ddq, kkt.shared(lam), kkt.all.J @ ddq + kkt.all.gamma)
+    found = tree_constraints(tree, items, q, dq)
+    ddq, lam, kkt = _accelerated(tree, found, dq, tau)
+    return Accelerations(ddq, kkt.shared(lam), found.J @ ddq + found.gamma)
+
+
+def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple[Array, Array, Kkt]:
+    """ddq, (n,), the forces of the solved rows, and the system that they solve.
+
+    Joints that no constraint needs, such as arms of a robot whose feet are held, are eliminated
+    first, as articulated bodies: J has no columns of them, and A = J M^-1 J^T follows from the mass
+    matrix of the others, with what hangs on them.
+    """
+    model = tree.model
+    solvable(model)
+    dofs = [d for d in range(model.n) if not all(is_zero(x) for x in found.J[:, d])]
+    groups = around(model, dofs)
+    if not dofs or len(groups) == 1:
+        kkt = Kkt(tree, found)
+        h = tree_inverse_dynamics(tree, dq, zeros(model.n))
+        return *kkt.accelerate(tau - h, -kkt.gamma), kkt
+    core = next(group for group in groups if dofs[0] in group.dofs)
+    branches = [group for group in groups if group is not core]
+    own, forces = at_zero_acceleration(tree, dq, tau)
+    done, beyond = eliminate_groups(tree, branches, own, forces)
+    M, _, r, _, _ = group_equations(tree, core, beyond, own, forces)
+    here = replace(found, J=found.J[:, list(core.dofs)])
+    kkt = Kkt(tree, here, (np.array(M, dtype=object), row_names_of_group(tree, core)))
+    accelerations, lam = kkt.accelerate(r, -kkt.gamma)
+    rates: list[Any] = [0] * model.n
+    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
+    move_group(tree, core, accelerations, changes, rates)
+    move_groups(tree, branches, done, changes, rates)
+    return np.array(rates), lam, kkt
 
 
 def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:

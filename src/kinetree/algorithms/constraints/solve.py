@@ -27,7 +27,9 @@ other components are small for EPS = 2^-26 (1.5e-8) and K = 6: noise of 5e-8, an
 below 1e-14 where sigma > 3.3e-6. The noise does not reach J^T x, since J^T is zero on the null
 space of A. A right side b may be out of the range: rates that the constraints forbid, columns of
 derivatives. The part that A cannot reach is what is left of b after K steps, (mu (A + mu)^-1)^K b;
-it is computed in this form, in which rounding errors are smallest, and subtracted before.
+it is computed in this form, in which rounding errors are smallest, and subtracted before. In
+float32, u is 6e-8 and EPS = 2^-12 (2.4e-4): noise of 1e-3, and errors below 1e-2 where
+sigma > 4e-4.
 
 **Margin.** Where a pivot of the scaled A is below MARGIN, rounding and damping decide the digits of
 x, so x is not a number there (plain floats raise an error), rather than a wrong one. A pivot is the
@@ -52,7 +54,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.tables import listing
 from kinetree.errors import SingularityError
-from kinetree.scalars import absolute, sqrt, where
+from kinetree.scalars import absolute, where
 from kinetree.spatial.matrices import Column, Factor, factor, is_zero, product, solve
 
 EPS = 2.0**-36
@@ -61,6 +63,8 @@ DEPENDENT_EPS = 2.0**-26
 DEPENDENT_STEPS = 6
 MARGIN = 2.0**-25  # of a typical diagonal of A: the least pivot for which results are given
 DEPENDENT_MARGIN = 2.0**-20
+DEPENDENT_EPS_FLOAT32 = 2.0**-12
+DEPENDENT_MARGIN_FLOAT32 = 2.0**-6
 MARGIN_FLOAT32 = 2.0**-14  # errors there are below 1e-2
 LEAST_PIVOT = 2.0**-40  # of the diagonal: columns closer than 1e-6 rad to the span of others
 LEAST_PIVOT_FLOAT32 = 2.0**-18
@@ -93,16 +97,15 @@ class Proximal:
         self.mu: list[Any] = []
         raised = A
         if self.rounds:
-            part = DEPENDENT_EPS if dependent else EPS
+            part = dependent_part(A[0, 0] + scales[0]) if dependent else EPS
             self.mu = [part * s for s in scales]
-            if dependent:
-                self.mu[0] = self.mu[0] * one_in_float64(A[0, 0] + self.mu[0])
             mu = [[x if i == j else 0 for j in range(len(A))] for i, x in enumerate(self.mu)]
             raised = A + np.array(mu, dtype=object).reshape(A.shape)
         self.factor: Factor = factor(raised, [f"constraint row {name!r}" for name in names])
         self.sound: Any = 1
         if self.rounds and rank is not None:
-            least = DEPENDENT_MARGIN if dependent else margin
+            single = max(margin, MARGIN_FLOAT32)
+            least = (DEPENDENT_MARGIN, DEPENDENT_MARGIN_FLOAT32) if dependent else (margin, single)
             self.sound = _sound(self.factor.D, scales, rank, least, names)
 
     def solve(self, b: Array) -> Array:
@@ -129,11 +132,15 @@ class Proximal:
 
 
 def _sound(
-    pivots: Sequence[Any], scales: Sequence[Any], rank: int, margin: float, names: Sequence[str]
-) -> Any:
-    """1, or NaN where fewer than `rank` pivots are above the margin; plain floats raise."""
+    pivots: Sequence[Any], scales: Sequence[Any], rank: int, margins: tuple[float, float],
+    names: Sequence[str],
+) -> Any:  # fmt: skip
+    """1, or NaN where fewer than `rank` pivots are above the margin; plain floats raise.
+
+    margins: of float64 and of float32.
+    """
     one = pivots[0] + scales[0] if len(pivots) else 1  # positive, of the type of the results
-    least = float_choice(one, margin, max(margin, MARGIN_FLOAT32))
+    least = float_choice(one, *margins)
     above = [pivot - least * s for pivot, s in zip(pivots, scales, strict=True)]
     if all(isinstance(x, float) for x in above):
         clear = [x > 0 for x in above]
@@ -143,7 +150,7 @@ def _sound(
         raise SingularityError(
             f"the position is singular, or nearly: constraint row {names[worst]!r} has "
             f"{max(pivots[worst] / scales[worst], 0.0):.2g} of its typical effect that the others "
-            f"do not have, and results need {margin:.2g} (the square of the angle from a dead "
+            f"do not have, and results need {margins[0]:.2g} (the square of the angle from a dead "
             "centre, about). Move the mechanism away from it."
         )
     if rank == len(above):
@@ -155,14 +162,9 @@ def _sound(
     return one_or_nan(where(count - (rank - 0.5), 1, 0))
 
 
-def one_in_float64(x: Any) -> Any:
-    """1 to rounding for a positive float64, not a number for a float32, where EPS is lost.
-
-    The square of 2^-100 x is zero in float32: 0 times infinity follows. A result that is wrong
-    without a sign of it must not.
-    """
-    t = x * 2.0**-100
-    return sqrt(t * t) * (t / (t * t))
+def dependent_part(x: Any) -> Any:
+    """The part of the diagonal that is added where A is singular everywhere, for the type of x."""
+    return float_choice(x, DEPENDENT_EPS, DEPENDENT_EPS_FLOAT32)
 
 
 def least_norm(J: Array, lam: Array, names: Sequence[str]) -> Array:

@@ -28,14 +28,14 @@ import numpy as np
 
 from kinetree.algorithms.constraints.dynamics import Eliminated, Kkt, row_names
 from kinetree.algorithms.constraints.solve import (
-    DEPENDENT_EPS,
     DEPENDENT_STEPS,
     EPS,
     STEPS,
     Proximal,
+    dependent_part,
     has_floats,
-    one_in_float64,
 )
+from kinetree.algorithms.textbook.newton_euler import mass_names
 from kinetree.base.arrays import Array
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
@@ -82,7 +82,7 @@ class StepConstraints:
         """X and y, (n,) and (m,); `symmetric`: M is, if that is known."""
         if not (is_symmetric(M) if symmetric is None else symmetric):
             return self._solve_unsymmetric(M, b)
-        whole = Eliminated(self.model, M, self.J)
+        whole = Eliminated(mass_names(self.model), M, self.J)
         return whole.solve(self.matrix(whole.A), b, self.wanted)
 
     def matrix(self, A: Array) -> Proximal:
@@ -96,10 +96,9 @@ class StepConstraints:
         if not has_floats(A):
             y = solve_unsymmetric(A, right)
             return x + P @ y, y
-        part, count = (DEPENDENT_EPS, DEPENDENT_STEPS) if self.dependent else (EPS, STEPS)
-        mu = np.array([part * s for s in self._scales(A)], dtype=object)
-        if self.dependent:
-            mu[0] = mu[0] * one_in_float64(A[0, 0] + mu[0])
+        scales, count = self._scales(A), DEPENDENT_STEPS if self.dependent else STEPS
+        part = dependent_part(A[0, 0] + scales[0]) if self.dependent else EPS
+        mu = np.array([part * s for s in scales], dtype=object)
         raised = np.array(A, dtype=object)
         for i, added in enumerate(mu):
             raised[i, i] = raised[i, i] + added

@@ -102,7 +102,12 @@ def factor_mass_matrix(model: Model, M: Array) -> Factor:
     Raises:
         SingularityError: a joint moves no inertia; the message names the joint and its link.
     """
-    return factor(M, [name for i in model.links for name in inertia_names(model, i)])
+    return factor(M, mass_names(model))
+
+
+def mass_names(model: Model) -> list[str]:
+    """Names for messages of the rows of M."""
+    return [name for i in model.links for name in inertia_names(model, i)]
 
 
 def inertia_names(model: Model, i: int) -> list[str]:

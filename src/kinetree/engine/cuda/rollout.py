@@ -231,7 +231,8 @@ class RolloutBody:
         yield "const int own = count - begin < KT_WARP ? (int)(count - begin) : KT_WARP;"
         yield "const long long me = begin + (lane < own ? lane : own - 1);"
         yield f"const long long note = me * {self.stepping.watched};"
-        yield f"real *tile = (real *)memory + warp * {frame.tile}, *mine = tile + lane;"
+        yield f"real *tile = (real *)memory + warp * {frame.tile};"
+        yield "[[maybe_unused]] real *mine = tile + lane;"
         yield f"real *staging = tile + {frame.staging};"
         yield from filter(None, [p.declared() for p in (frame.x, frame.p, frame.rates)])
         if self.stages > 1:

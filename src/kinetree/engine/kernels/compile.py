@@ -15,7 +15,7 @@ from kinetree.base.axis import Axis
 from kinetree.engine.call.dispatch import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import Kernel, More
-from kinetree.engine.kernels.forms import computation, is_looped
+from kinetree.engine.kernels.forms import SECOND, computation, is_looped
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.help import derivative_help, kernel_help
 from kinetree.engine.kernels.request import Request
@@ -25,15 +25,18 @@ from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.model import numbers_of
+from kinetree.model.quantity import Make
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.derivatives import Along
     from kinetree.engine.cuda.kernel import CudaKernel
+    from kinetree.engine.kernels.second import Traced
     from kinetree.engine.kernels.signatures import KernelOptions
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+ITS_DERIVATIVES = "inverse_dynamics_derivatives"
 DIFFERENTIATED = 8  # degrees of freedom up to which differentiating a graph may be shorter
 
 
@@ -54,18 +57,17 @@ def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
     # the compiler is not imported for a graph that is stored on disk
-    from kinetree.engine.compiler.derivatives import jacobian
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
     quantity = request.quantity
-    if request.wrt is not None and request.order == 2:
-        from kinetree.engine.kernels.second import second_graph
-
-        return second_graph(model, function, ports, request.name, request.wrt, _tangents(model))
     if request.wrt is not None:
-        graph = trace(function, ports, quantity.outputs)
-        return optimise(jacobian(graph, request.wrt, along=_tangents(model)))
+        graphs: list[Graph] = []
+        if _has_recursion(model, request):
+            graphs.append(optimise(trace(*_second(model, request))))
+        if not graphs or model.n <= DIFFERENTIATED:
+            graphs.append(_differentiated(model, request, function, ports))
+        return min(graphs, key=lambda graph: graph.operations)
     if quantity.step:
         from kinetree.engine.kernels.step import step_graph
 
@@ -81,6 +83,23 @@ def _traced(
         slope = _slope(model, request, *quantity.slope_of)
         graph = min(graph, slope, key=lambda graph: graph.operations)
     return optimise(graph)
+
+
+def _differentiated(
+    model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
+) -> Graph:
+    """Return the derivatives of the graph of a quantity, of the first or second order."""
+    from kinetree.engine.compiler.derivatives import jacobian
+    from kinetree.engine.compiler.optimise import optimise
+    from kinetree.engine.compiler.trace import trace
+
+    wrt, along = request.wrt or (), _tangents(model)
+    if request.order == 2:
+        from kinetree.engine.kernels.second import second_graph
+
+        return second_graph(model, function, ports, request.name, wrt, along)
+    graph = trace(function, ports, request.quantity.outputs)
+    return optimise(jacobian(graph, wrt, along=along))
 
 
 def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Graph:
@@ -100,6 +119,8 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
+    if request.wrt is not None:
+        return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
     if request.quantity.step and not request.free:
         _check_inertia(model)
@@ -116,6 +137,36 @@ def _check_inertia(model: Model) -> None:
     from kinetree.algorithms.forward_dynamics import check_inertia  # not for a stored graph
 
     check_inertia(model)
+
+
+def _has_recursion(model: Model, request: Request) -> bool:
+    """Return True if a request is for second derivatives that a recursion gives."""
+    if (request.name, request.order) not in (("inverse_dynamics", 2), (ITS_DERIVATIVES, 1)):
+        return False
+    from kinetree.engine.kernels.second import has_recursion
+
+    return request.wrt is not None and has_recursion(model, request.wrt)
+
+
+def _second(model: Model, request: Request) -> "Traced":
+    """Return the function of second derivatives by recursion, its arguments and its results."""
+    from kinetree.engine.kernels.second import recursion, tensors
+
+    _, ports = _prepared(model, request)
+    state = len(request.quantity.inputs)
+    loads = 1 if request.wrenches else 0
+
+    def prepared(make: Make) -> Callable[..., Any]:
+        def function(*arrays: Array) -> Any:
+            *given, y = arrays
+            changed = with_free(model, request.free, given[state + loads :])
+            made = make(changed, not request.free, None)
+            return made(*given[:state], y, *given[state : state + loads])
+
+        return function
+
+    made = recursion if request.order == 2 else tensors
+    return made(model, prepared, ports, request.wrt or (), _tangents(model))
 
 
 def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[Port]]:
@@ -167,9 +218,11 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     """
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     if wrt is not None:
-        graph = traced_graph(model, request)
-        doc = derivative_help(request, model, graph)
         second = request.order == 2
+        looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)
+        looped = looped and _has_recursion(model, request)
+        graph = (recorded_program if looped else traced_graph)(model, request)
+        doc = derivative_help(request, model, graph)
         axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
         name = f"{'second_' if second else ''}derivative_of_{request.name}"
         return made_kernel(graph, kind, name, doc, axes)

@@ -19,12 +19,14 @@ from kinetree.model import Model
 RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
 # matrices, which have an entry for every joint and ancestor: operations for a link, for a pair, and
 # for a joint and two of its ancestors (twice as many as there are: these loops lose least)
+SECOND = "second derivatives of inverse_dynamics"
 MATRICES = {
     "mass_matrix": (160, 30, 0),
     "inverse_mass_matrix": (160, 30, 10),
     "coriolis_matrix": (400, 84, 0),
     "mass_matrix_rate": (400, 84, 0),
     "inverse_dynamics_derivatives": (650, 135, 0),
+    SECOND: (500, 170, 0),
 }
 FORWARD = "forward_dynamics"
 STEP = "step_"  # before the names of methods

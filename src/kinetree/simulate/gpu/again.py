@@ -193,13 +193,16 @@ def remember(
 def _repeatable(model: Model, arrays: Given, setup: Setup, motion: dict[str, Any]) -> bool:
     """Return True if the arrays are read as they are, and nothing but forces acts beside them.
 
-    Quaternions are left out: their lengths are not seen by the loop.
+    Quaternions are left out: their lengths are not seen by the loop. So are constraints, whose
+    forces are recorded too and whose start is checked.
     """
     q0, dq0, tau = arrays
     constants = set(setup.external.constants)
     if constants != (set() if tau is None else {"tau"}) or setup.external.sampled or setup.extra:
         return False
     if math.prod(setup.batch) > GPU_ROLLOUTS:
+        return False
+    if model.constraints is not None:
         return False
     if q0 is None or model.nq != model.n or motion["q"].dtype.name not in C_TYPES:
         return False

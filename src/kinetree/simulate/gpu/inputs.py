@@ -40,20 +40,27 @@ def read_gpu_setup(run: Run) -> Setup:
     """Read everything that acts, with x0 and constants as arrays of CuPy.
 
     The reader of the CPU is given one row in the place of each array on the GPU, so that all of
-    its checks are made without a copy but that of positions with contacts.
+    its checks are made without a copy but those of states with contacts or constraints.
     """
     cp, model = require_device(), run.model
+    dtype = number_type(run.q0)
+    if model.constraints is not None and dtype == "float32":
+        raise InputError(
+            f"q0 is float32, and {model.name!r} has constraints, which a simulation closes to "
+            f"{model.constraints.tolerance:g} m or rad: float32 does not resolve that. Give q0 as "
+            "float64."
+        )
     moved = _arrays_on_gpu(cp, run)
     rows = {name: np.zeros(x.shape[-AXES.get(name, 1) :]) for name, x in moved.items()}
     if "q0" in rows and rows["q0"].shape == (model.nq,):
         rows["q0"] = np.asarray(neutral(model), float)  # zeros are not unit quaternions
-    if model.contacts is not None:  # whether they start inside the ground depends on all of it
-        whole = ("q0", "parameter ground")
-        rows |= {name: cp.asnumpy(moved[name]) for name in whole if name in moved}
+    # whether contacts start inside the ground, and whether loops are closed, depends on all of it
+    whole = ("q0", "parameter ground") if model.contacts is not None else ()
+    whole += ("q0", "dq0") if model.constraints is not None else ()
+    rows |= {name: cp.asnumpy(moved[name]) for name in whole if name in moved}
     parameters = {k: rows.get(f"parameter {k}", x) for k, x in (run.parameters or {}).items()}
     arrays: dict[str, Any] = {name: rows[name] for name in NAMES if name in rows}
     setup = read_setup(replace(run, parameters=parameters, **arrays))
-    dtype = number_type(run.q0)
     _check_moved(cp, model, moved)
     q = cp.asarray(moved["q0"] if "q0" in moved else read_positions(model, run.q0), dtype)
     dq0 = np.zeros(model.n) if run.dq0 is None else run.dq0

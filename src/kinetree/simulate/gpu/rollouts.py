@@ -14,7 +14,6 @@ from kinetree.engine.cuda.launch import require_device
 from kinetree.engine.cuda.rollout import CudaRollout
 from kinetree.errors import CompileError, InputError
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.ending import recorded
 from kinetree.simulate.core.fixed_steps import Machine, fixed_steps
@@ -82,7 +81,6 @@ def simulated_on_gpu(run: Run) -> GpuTrajectory:
     if repeated is not None:
         return GpuTrajectory(model=run.model, **repeated)
     run = checked(run)
-    without_constraints(run.model, "simulate on a GPU", "Simulate on the CPU")
     if run.fixed is None:
         raise InputError(
             f"method {run.method!r} chooses its steps one by one, which target 'cuda' cannot do; "

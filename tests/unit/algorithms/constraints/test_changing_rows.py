@@ -193,10 +193,32 @@ def test_rates_that_the_loop_forbids_do_not_blow_up(linkage):
         assert np.abs(wrong - ddq).max() < 200 * error
 
 
-def test_float32_gives_no_numbers_instead_of_wrong_ones(linkage):
-    q, dq, _, _ = by_one_angle(0.9, 1.0, np.zeros(3))
-    state = (x.astype(np.float32) for x in (q, dq, np.zeros(3)))
-    assert np.isnan(linkage.forward_dynamics(*state)).all()
+def test_float32_follows_the_closed_form(linkage):
+    rng = np.random.default_rng(5)
+    for angle in angles(linkage):
+        tau = rng.normal(size=3)
+        q, dq, ddq, carried = by_one_angle(angle, rng.normal(), tau)
+        found, lam, _ = linkage.constrained_forward_dynamics(
+            *(x.astype(np.float32) for x in (q, dq, tau))
+        )
+        assert found.dtype == np.float32
+        assert np.abs(found - ddq).max() < 1e-4 * (1 + np.abs(ddq).max())
+        least = np.linalg.lstsq(linkage.constraint_jacobian(q).T, carried, rcond=1e-9)[0]
+        assert np.abs(lam - least).max() < 1e-4 * (1 + np.abs(least).max())
+
+
+def test_float32_gives_no_numbers_instead_of_wrong_ones_near_a_dead_centre():
+    """The cranks of a parallelogram are in line with its base at pi/2."""
+    robot, tau = parallelogram(), np.array([0.3, -1.0, 0.5, 0.2])
+    motion, numbers = np.array([1.0, -1, 1, 1]), []
+    for away in 10 ** np.linspace(-5, -0.3, 30):
+        q = motion * (np.pi / 2 - away)
+        exact = robot.forward_dynamics(q, motion, tau)
+        found = robot.forward_dynamics(*(x.astype(np.float32) for x in (q, motion, tau)))
+        numbers.append(not np.isnan(found).any())
+        if numbers[-1]:
+            assert np.abs(found - exact).max() < 1e-2 * np.abs(exact).max()
+    assert not numbers[0] and numbers[-1]
 
 
 def test_planar_loops_keep_the_choice_of_rows():

@@ -6,6 +6,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
+from kinetree.engine import interpret
 from kinetree.errors import InputError
 
 H = mpmath.mpf(10) ** -14  # of central differences, whose error is H^2
@@ -92,3 +93,29 @@ def test_the_order_and_the_number_of_results_are_checked():
         robot.derivative("inverse_dynamics", order=3)
     with pytest.raises(InputError, match="has 2 results; expected one"):
         robot.derivative("inverse_dynamics_derivatives", order=2)
+
+
+@pytest.mark.parametrize("wrt", [("dq", "q"), ("ddq", "q", "dq"), "dq"])
+def test_arguments_come_in_any_order_and_with_free_masses(wrt):
+    """Against the graph of y . tau, differentiated twice as that of any quantity."""
+    robot = kt.robots.panda(friction=True)
+    rng = np.random.default_rng(5)
+    q, dq, ddq, y = rng.normal(size=(4, 7))
+    masses = robot.model.m * rng.uniform(0.8, 1.2, len(robot.model.links))
+    kernel = robot.derivative("inverse_dynamics", wrt, order=2, free=["mass"])
+    found = kernel(q, dq, ddq, masses, y)
+    names = [wrt] if isinstance(wrt, str) else list(wrt)
+    forces = robot.compile("inverse_dynamics", free=["mass"]).graph
+
+    def weighted(q, dq, ddq):
+        return interpret(forces, q, dq, ddq, masses)[0] @ y
+
+    sizes = {"q": 7, "dq": 7, "ddq": 7}
+    expected = kt.derivative(weighted, names, kind="hessian", shapes=sizes)(q, dq, ddq)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    count, several = len(names), found if isinstance(found, tuple) else (found,)
+    pairs = [(a, b) for a in range(count) for b in range(a, count)]
+    assert len(several) == len(pairs)
+    for block, (a, b) in zip(several, pairs, strict=True):
+        other = expected[a * count + b]
+        assert np.abs(block - other).max() < 1e-11 * max(1.0, np.abs(other).max())
