@@ -12,8 +12,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.axis import Axis
+from kinetree.base.labels import NamedStates
 from kinetree.engine.call.diagnose import ArgumentError, explain, explain_types, usage
-from kinetree.engine.call.foreign import Arguments, Options, call_for, check_outputs
+from kinetree.engine.call.foreign import Arguments, Options, call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.threads import Batch, thread_count
 from kinetree.engine.call.vectorcall import new_array
@@ -66,6 +67,7 @@ class Dispatch:
         "entered",
         "graph",
         "name",
+        "named",
         "operation",
     )
 
@@ -82,6 +84,7 @@ class Dispatch:
         self._doc, self._loop = doc, loop
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
+        self.named = None if axes is None else NamedStates(*axes)  # for dicts of one state
         self._nin = len(graph.inputs)
         self.renew()
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
@@ -134,6 +137,8 @@ class Dispatch:
             if type(array) is np.ndarray:
                 if array.size >= least:
                     large = True
+            elif type(array) is dict:
+                return call_by_name(self, arrays, options)
             elif type(array) not in NUMBERS:
                 other = True
         if other and (foreign := call_for(arrays)) is not None:
@@ -262,6 +267,8 @@ class Overload:
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate with or without the further argument; None means that it is not given."""
+        if not options and len(arrays) == self._inputs:
+            return self._call(*arrays)
         if self.extra in options and options[self.extra] is None:
             options = {key: value for key, value in options.items() if key != self.extra}
         if len(arrays) == self._inputs + 1 and arrays[-1] is None:

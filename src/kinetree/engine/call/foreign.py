@@ -6,13 +6,13 @@ by the name of the array's type, so nothing of it is imported to find out; its f
 when the first of its arrays arrives.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.containers import describe, has_labels, label_kind, refuse_masked
-from kinetree.base.labels import Alignment, as_dict, single_states
+from kinetree.base.labels import Alignment
 from kinetree.engine.call.diagnose import ArgumentError, usage
 from kinetree.errors import InputError
 
@@ -60,11 +60,11 @@ def call_for(arrays: Arguments) -> ForeignCall | None:
 
 def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on labelled arguments: aligned by name, the results labelled alike."""
+    if not options and (named := dispatch.named) is not None:
+        results = named.call(dispatch.entered() or dispatch.call, arrays)
+        if results is not None:
+            return results
     graph, axes = dispatch.graph, dispatch.axes
-    if axes and not options and len(arrays) == len(axes[0]):
-        states = single_states(arrays, axes[0])
-        if states is not None:
-            return _nested(dispatch.call(*states), axes[1])
     if options.get("out") is not None or {"axes", "axis"} & options.keys():
         raise InputError(
             f"{dispatch.name} with labelled arguments makes labelled results of its own; out= and "
@@ -81,13 +81,6 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     ports = zip(results, axes[1], graph.outputs, strict=True)
     labelled = tuple(alignment.label(x, names_along, port.name) for x, names_along, port in ports)
     return labelled if isinstance(computed, tuple) else labelled[0]
-
-
-def _nested(results: Any, axes: Sequence[Any]) -> object:
-    """The results as dicts by name."""
-    if isinstance(results, tuple):
-        return tuple(map(as_dict, results, axes))
-    return as_dict(results, axes[0])
 
 
 def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
