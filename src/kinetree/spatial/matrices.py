@@ -249,7 +249,8 @@ def _balance(X: Array) -> tuple[Array, Array]:
     joined = (rows > 0) & (columns > 0)
     ratio = np.divide(rows, columns, out=np.ones_like(rows), where=joined)
     units = np.exp2(np.round(np.log2(ratio) / 4))
-    plain, norms = (x.max(-1, initial=0) for x in (rows, (sizes @ units[..., None])[..., 0] / units))
+    plain = rows.max(-1, initial=0)
+    norms = ((sizes @ units[..., None])[..., 0] / units).max(-1, initial=0)
     units[norms >= plain] = 1
     return units, np.minimum(norms, plain)
 

@@ -132,17 +132,17 @@ class Dispatch:
                     options = {key: value for key, value in options.items() if key != "out"}
             if len(arrays) < self._nin:
                 arrays, options = self._by_name(arrays, options)
-        least, large, other = self._least, False, False
+        least, large, looked = self._least, False, False
         for array in arrays:
             if type(array) is np.ndarray:
                 if array.size >= least:
                     large = True
             elif type(array) is dict:
                 return call_by_name(self, arrays, options)
-            elif type(array) not in NUMBERS:
-                other = True
-        if other and (foreign := call_for(arrays)) is not None:
-            return foreign(self, arrays, options)
+            elif not looked and type(array) not in NUMBERS:
+                if (foreign := call_for(arrays)) is not None:
+                    return foreign(self, arrays, options)
+                looked = True
         try:
             gufunc: Any = self._suited(arrays, options)
             if large:

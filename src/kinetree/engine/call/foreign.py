@@ -51,10 +51,15 @@ def call_for(arrays: Arguments) -> ForeignCall | None:
     """Return the function for a call: labels come first, then the first package of tensors."""
     first_call = None
     for array in arrays:
-        call = foreign_call(type(array))
-        if call is call_by_name or (type(array) in (list, tuple) and has_labels(array)):
-            return call_by_name
-        first_call = first_call or call
+        kind = type(array)
+        call = _known[kind] if kind in _known else foreign_call(kind)
+        if call is None:
+            if (kind is list or kind is tuple) and has_labels(array):
+                return call_by_name
+        elif call is call_by_name:
+            return call
+        elif first_call is None:
+            first_call = call
     return first_call
 
 
