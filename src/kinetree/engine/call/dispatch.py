@@ -12,9 +12,9 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.axis import Axis
-from kinetree.base.labels import NamedStates
-from kinetree.engine.call.diagnose import ArgumentError, explain, explain_types, usage
-from kinetree.engine.call.foreign import Arguments, Options, call_by_name, call_for, check_outputs
+from kinetree.base.named_states import NamedStates
+from kinetree.engine.call import Arguments, Options
+from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.threads import Batch, thread_count
 from kinetree.engine.call.vectorcall import new_array
@@ -151,6 +151,8 @@ class Dispatch:
                     return result
             return gufunc(*arrays, **options)
         except (ValueError, TypeError) as refused:
+            from kinetree.engine.call.diagnose import explain, explain_types
+
             taught = explain(self.name, self.graph, arrays, options)
             taught = taught or explain_types(self.name, self.graph, arrays, options)
             if taught is None:
@@ -166,6 +168,8 @@ class Dispatch:
             return arrays, options
         absent = [name for name in missing if name not in options]
         if absent:
+            from kinetree.engine.call.diagnose import ArgumentError, usage
+
             raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
         named = tuple(options[name] for name in missing)
         options_left = {key: value for key, value in options.items() if key not in missing}

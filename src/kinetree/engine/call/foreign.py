@@ -6,30 +6,16 @@ by the name of the array's type, so nothing of it is imported to find out; its f
 when the first of its arrays arrives.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.containers import describe, has_labels, label_kind, refuse_masked
+from kinetree.base.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
 from kinetree.base.labels import Alignment
-from kinetree.engine.call.diagnose import ArgumentError, usage
+from kinetree.engine.call import PACKAGES, Arguments, ForeignCall, Options
 from kinetree.errors import InputError
 
-Arguments = tuple[object, ...]
-Options = Mapping[str, object]
-
-# call(dispatch, arrays, options) -> results; dispatch is the `Dispatch` of the kernel
-ForeignCall = Callable[[Any, Arguments, Options], object]
-
-_packages: dict[str, Callable[[], ForeignCall]] = {}
 _known: dict[type, ForeignCall | None] = {}
-
-
-def register(package: str, load: Callable[[], ForeignCall]) -> None:
-    """Send calls with arrays of `package` to the function that `load` returns."""
-    _packages[package] = load
-    _known.clear()
 
 
 def foreign_call(kind: type) -> ForeignCall | None:
@@ -38,11 +24,11 @@ def foreign_call(kind: type) -> ForeignCall | None:
         if label_kind(kind) is not None:
             _known[kind] = call_by_name
             return call_by_name
-        if issubclass(kind, np.ma.MaskedArray):
+        if is_masked_type(kind):
             _known[kind] = call_unmasked
             return call_unmasked
         packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
-        load = next((_packages[name] for name in packages if name in _packages), None)
+        load = next((PACKAGES[name] for name in packages if name in PACKAGES), None)
         _known[kind] = None if load is None else load()
     return _known[kind]
 
@@ -79,6 +65,8 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     axes = axes or unnamed
     names = [port.name for port in graph.inputs]
     if len(arrays) != len(names):
+        from kinetree.engine.call.diagnose import ArgumentError, usage
+
         raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
     alignment = Alignment(list(zip(arrays, axes[0], names, strict=True)))
     computed = dispatch.call(*alignment.values, **options)
@@ -92,7 +80,7 @@ def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
     for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
         refuse_masked(array, port.name)
-    plain = (np.asarray(x) if isinstance(x, np.ma.MaskedArray) else x for x in arrays)
+    plain = (np.asarray(x) if is_masked_type(type(x)) else x for x in arrays)
     return dispatch.call(*plain, **options)
 
 

@@ -18,9 +18,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.system import once
 from kinetree.engine.call import c_api
-from kinetree.engine.call.blocks import optimised
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
-from kinetree.engine.call.enter import emit_enter
 from kinetree.engine.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
 from kinetree.engine.llvm.engine import Code
 from kinetree.engine.llvm.programs import load_or_compile
@@ -135,6 +133,9 @@ def shared_code() -> Code:
     target = host_target()
 
     def text() -> str:
+        from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
+        from kinetree.engine.call.enter import emit_enter
+
         return optimised([*emit_enter(), *emit_buffers()], target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.engine.call import Arguments, ForeignCall, Options
 from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.call.foreign import Arguments, ForeignCall, Options
 from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
 from kinetree.engine.tensors.operation import (
     NUMBERS,
