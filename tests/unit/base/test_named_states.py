@@ -1,5 +1,10 @@
 """Dicts of one state: numbers of every kind have the results of plain arrays, in any order."""
 
+import gc
+import sys
+import tracemalloc
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -66,9 +71,7 @@ def test_arrays_of_one_entry_are_many_states():
 
 def test_several_results_a_number_and_a_step():
     slopes = robot.inverse_dynamics_derivatives(named(q), named(dq), named(ddq))
-    for found, expected in zip(
-        slopes, robot.inverse_dynamics_derivatives(q, dq, ddq), strict=True
-    ):
+    for found, expected in zip(slopes, robot.inverse_dynamics_derivatives(q, dq, ddq), strict=True):
         rows = [list(row.values()) for row in found.values()]
         assert np.array_equal(rows, expected)
     assert robot.potential_energy(named(q)) == robot.potential_energy(q)
@@ -103,3 +106,63 @@ def test_names_are_checked_at_every_call():
         robot.gravity_forces(state)
     del state["Elbow"]
     assert robot.gravity_forces({**state, "elbow": value}) == expected
+
+
+def copied(text):
+    """An equal text that is another object, as names read from a file are."""
+    return "".join(list(text))
+
+
+def test_keys_are_compared_by_value():
+    """Machine code compares addresses first; equal keys that are other objects mean the same."""
+
+    class Text(str):
+        """A key of a class derived from str."""
+
+    expected = robot.inverse_dynamics(named(q), named(dq), named(ddq))
+    for make in (copied, Text):
+        given = [{make(name): x for name, x in named(v).items()} for v in (q, dq, ddq)]
+        assert not any(key is name for key in given[0] for name in robot.joint_names)
+        assert robot.inverse_dynamics(*given) == expected
+    found = robot.inverse_dynamics(OrderedDict(named(q)), named(dq), ddq.tolist())
+    assert found == expected
+
+
+def test_wrenches_and_none_beside_dicts():
+    F = np.zeros((len(robot.model.links), 6))
+    F[-1] = 1, 2, 3, 4, 5, 6
+    expected = robot.inverse_dynamics(q, dq, ddq, F).tolist()
+    state = named(q), named(dq), named(ddq)
+    for _ in range(2):
+        assert list(robot.inverse_dynamics(*state, F).values()) == expected
+        assert list(robot.inverse_dynamics(*state, F_ext=F).values()) == expected
+        assert robot.inverse_dynamics(*state, None) == robot.inverse_dynamics(*state)
+
+
+@pytest.mark.parametrize("last", [2.0, 2, np.float64(2), 2**60, np.float32(2), True, None, "2"])
+def test_no_reference_is_lost_or_kept(last):
+    """Also where the last value of the last dict is one that machine code does not read."""
+    state = [named(x) for x in (q, dq, ddq)]
+    state[2][list(state[2])[-1]] = last
+    watched = [*state, *robot.joint_names, *(x for d in state for x in d.values())]
+
+    def call():
+        try:
+            return robot.inverse_dynamics(*state)
+        except KinetreeError:
+            return None
+
+    call()
+    before = [sys.getrefcount(x) for x in watched]
+    tracemalloc.start()
+    size = tracemalloc.get_traced_memory()[0]
+    for _ in range(400):
+        call()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - size
+    tracemalloc.stop()
+    assert grown < 40_000  # one array of every call would be 60 kB
+    now = [sys.getrefcount(x) for x in watched]
+    assert max(abs(a - b) for a, b in zip(now, before, strict=True)) < 100  # others count None, too
+    result = call()
+    assert result is None or sys.getrefcount(result) == 2

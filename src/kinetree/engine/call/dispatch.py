@@ -11,11 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.axis import Axis
 from kinetree.base.named_states import NamedStates
 from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
+from kinetree.engine.call.plan import Axes
 from kinetree.engine.call.threads import Batch, thread_count
 from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.graph import Graph, Port
@@ -26,9 +26,6 @@ FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 # moving a number in or out of memory as much as some operations.
 THREADED_OPERATIONS = 8_000_000
 OPERATIONS_PER_NUMBER = 10
-
-# names along the axis of each input (None: it has none), and along the axes of each output
-Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
 
 SIZED = (np.ndarray, np.generic)
 NUMPY_TYPES = (*SIZED, list, tuple, int, float)

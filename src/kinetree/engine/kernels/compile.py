@@ -12,7 +12,7 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array, is_numeric, strangest
 from kinetree.base.axis import Axis
-from kinetree.engine.call.dispatch import Axes
+from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import Kernel, More
 from kinetree.engine.kernels.forms import computation, is_looped
