@@ -218,20 +218,23 @@ def exponentiate(X: Array) -> None:
         raise InputError("the matrix to be exponentiated has entries that are not finite.")
     N, k, width = X.shape
     units, norms = _balance(X[..., :k])
-    halvings = np.maximum(np.ceil(np.log2(np.maximum(norms, LARGEST[-1]) / LARGEST[-1])), 0)
+    halvings = np.maximum(np.frexp(norms / LARGEST[-1])[1], 0)
     lasts = np.searchsorted(LARGEST[:-1], norms)
     across = np.ones((N, width))
     across[:, :k] = units
     room = np.empty((3 + len(SERIES)) * min(CHUNK, N) * k * width)
-    for times, last in sorted({*zip(halvings.tolist(), lasts.tolist(), strict=True)}):
-        alike = np.flatnonzero((halvings == times) & (lasts == last))
-        for start in range(0, len(alike), CHUNK):
-            chunk = alike[start : start + CHUNK]
+    kinds = sorted({*zip(halvings.tolist(), lasts.tolist(), strict=True)})
+    for times, last in kinds:
+        alike = np.flatnonzero((halvings == times) & (lasts == last)) if kinds[1:] else None
+        for start in range(0, N if alike is None else len(alike), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            chunk = chunk if alike is None else alike[chunk]
             scales = across[chunk, None, :] / units[chunk, :, None]
             Y = X[chunk]
             Y *= scales
-            Y *= 2.0**-times
-            Y = _squared(Y, int(times), SERIES[: last + 1], room)
+            if times:
+                Y *= 2.0**-times
+            Y = _squared(Y, times, SERIES[: last + 1], room)
             Y /= scales
             X[chunk] = Y
     X.reshape(N, k * width)[:, : k * (width + 1) : width + 1] += 1
@@ -246,11 +249,9 @@ def _balance(X: Array) -> tuple[Array, Array]:
     """
     sizes, ones = np.abs(X), np.ones(X.shape[-1])
     rows, columns = sizes @ ones, ones @ sizes
-    joined = (rows > 0) & (columns > 0)
-    ratio = np.divide(rows, columns, out=np.ones_like(rows), where=joined)
-    units = np.exp2(np.round(np.log2(ratio) / 4))
-    plain = rows.max(-1, initial=0)
-    norms = ((sizes @ units[..., None])[..., 0] / units).max(-1, initial=0)
+    units = np.ldexp(1.0, (np.frexp(rows)[1] - np.frexp(columns)[1] + 2) // 4)
+    plain = np.maximum.reduce(rows, -1, initial=0)
+    norms = np.maximum.reduce((sizes @ units[..., None])[..., 0] / units, -1, initial=0)
     units[norms >= plain] = 1
     return units, np.minimum(norms, plain)
 
