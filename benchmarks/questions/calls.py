@@ -143,6 +143,8 @@ def one_state(case: Case, effort: Effort) -> list[Any]:
     names |= {f"{k}4": x.astype(np.float32) for k, x in (("q", q), ("dq", dq), ("tau", tau))}
     names |= {f"{k}1": x[None] for k, x in (("q", q), ("dq", dq), ("tau", tau))}
     names |= {f"{k}s": x.tolist() for k, x in (("q", q), ("dq", dq), ("tau", tau))}
+    by_joint = (("q", q), ("dq", dq), ("tau", tau))
+    names |= {f"{k}d": dict(zip(robot.dof_names, x, strict=True)) for k, x in by_joint}
     names |= {"loaded": robot.compile(QUANTITY, wrenches=True)}
     names |= {"pose": robot.compile("pose", frame=frame)}
     names |= {"jacobian": robot.compile("body_jacobian", frame=frame)}
@@ -154,6 +156,7 @@ def one_state(case: Case, effort: Effort) -> list[Any]:
         ("float32", "f(q4, dq4, tau4)", plain),
         ("shape (1, n)", "f(q1, dq1, tau1)", plain),
         ("lists", "f(qs, dqs, taus)", plain),
+        ("dicts by joint", "f(qd, dqd, taud)", plain),
         ("F_ext", "f(q, dq, tau, F)", "loaded(q, dq, tau, F)"),
         ("F_ext by name", "f(q, dq, tau, F_ext=F)", "loaded(q, dq, tau, F)"),
         ("pose of a frame", "robot.pose(q, frame)", "pose(q)"),

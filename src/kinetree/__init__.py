@@ -5,26 +5,9 @@ import types
 import typing
 
 from kinetree.base import display as _display
-from kinetree.base.foreign_names import UnknownAttributeError as _UnknownAttributeError
 from kinetree.base.versions import __version__
 from kinetree.engine import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from kinetree.errors import KinetreeError, KinetreeWarning
-from kinetree.files.description import (
-    Actuator,
-    Dahl,
-    Drive,
-    Friction,
-    Limits,
-    LuGre,
-    Mimic,
-    Motor,
-    Rotor,
-    Sigmoid,
-    Spring,
-    Stribeck,
-)
-from kinetree.model import Model
-from kinetree.robot import Robot
 
 if typing.TYPE_CHECKING:
     from kinetree import (
@@ -47,7 +30,23 @@ if typing.TYPE_CHECKING:
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.kernels.derivative import derivative
     from kinetree.files import convert
+    from kinetree.files.description import (
+        Actuator,
+        Dahl,
+        Drive,
+        Friction,
+        Limits,
+        LuGre,
+        Mimic,
+        Motor,
+        Rotor,
+        Sigmoid,
+        Spring,
+        Stribeck,
+    )
     from kinetree.files.loading import load, load_string
+    from kinetree.model import Model
+    from kinetree.robot import Robot
     from kinetree.robot.builder import Builder
     from kinetree.simulate.core.laws import law, python
     from kinetree.symbols.robot import symbolic
@@ -100,6 +99,8 @@ __all__ = [
 _LATER = {
     "Builder": "kinetree.robot.builder",
     "Kernel": "kinetree.engine.kernel",
+    "Model": "kinetree.model",
+    "Robot": "kinetree.robot",
     "derivative": "kinetree.engine.kernels.derivative",
     "export": "kinetree.engine.export",
     "law": "kinetree.simulate.core.laws",
@@ -109,6 +110,8 @@ _LATER = {
     "symbolic": "kinetree.symbols.robot",
     "threads": "kinetree.engine.call.threads",
 }
+_RECORDS = "Actuator Dahl Drive Friction Limits LuGre Mimic Motor Rotor Sigmoid Spring Stribeck"
+_LATER |= dict.fromkeys(_RECORDS.split(), "kinetree.files.description")
 
 
 # public modules that lie in a folder
@@ -142,7 +145,9 @@ def __getattr__(name: str) -> typing.Any:
     elif name in __all__:
         value = _module(name)
     else:
-        raise _UnknownAttributeError("module 'kinetree'", name, _reachable)
+        from kinetree.base.foreign_names import UnknownAttributeError
+
+        raise UnknownAttributeError("module 'kinetree'", name, _reachable)
     globals()[name] = value
     return value
 

@@ -6,6 +6,7 @@ meaning, `refuse_labels` raises, so that nothing is read by position. Times are 
 order is that of the rows, and `read_times` takes them as they are, in seconds.
 """
 
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -108,9 +109,14 @@ def refuse_labels(value: object, name: str, instead: str = "a plain array") -> N
     refuse_masked(value, name)
 
 
+def is_masked_type(kind: type) -> bool:
+    """Return True for NumPy's masked arrays; numpy.ma takes long to import, so who has one did."""
+    return "numpy.ma" in sys.modules and issubclass(kind, np.ma.MaskedArray)
+
+
 def refuse_masked(value: object, name: str) -> None:
     """Raise InputError for a masked array of NumPy with entries that are masked."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked_type(type(value)) and np.ma.is_masked(value):
         raise InputError(
             f"{name} is a masked array with entries that are missing; expected numbers. "
             f"{name}.filled(numpy.nan) makes them NaN."

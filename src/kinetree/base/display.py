@@ -9,10 +9,8 @@ nothing. Below the frame lies a still picture. Where frames are removed (a noteb
 trusted, a preview on a website), the picture is what remains.
 """
 
-import base64
 from collections.abc import Callable
 
-from kinetree.base.tables import escape
 from kinetree.errors import KinetreeError
 
 Display = Callable[..., str]
@@ -71,6 +69,10 @@ def framed(page: str, picture: str | bytes, height: int, title: str, *, below: s
         title: of the frame, for screen readers.
         below: HTML under the frame.
     """
+    import base64  # neither is needed to import kinetree
+
+    from kinetree.base.tables import escape
+
     # single quotes, because scripts and JSON have many double ones, which would have to be escaped;
     # ASCII, because the hashes of the page's policy would fail in a notebook of another encoding
     inner = page.replace("&", "&amp;").replace("'", "&#39;")

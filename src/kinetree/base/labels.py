@@ -136,28 +136,6 @@ def own_axis(value: object, argument: str, kind: str = "joint") -> Axis | None:
     return Axis(cast("tuple[str, ...]", tuple(names)), kind)
 
 
-def single_states(given: Sequence[object], axes: Sequence[Axis | None]) -> list[Array] | None:
-    """Arrays from dicts that have a float for each name of their axis; None if one is other.
-
-    It is what a control loop passes thousands of times a second. Plain arrays stay as they are.
-    """
-    values: list[Array] = []
-    for value, axis in zip(given, axes, strict=True):
-        if type(value) is dict and axis is not None and len(value) == len(axis.names):
-            try:
-                entries = axis.entries(value)
-            except KeyError:
-                return None
-            if {*map(type, entries)} != {float}:
-                return None
-            values.append(np.array(entries))
-        elif type(value) is np.ndarray and value.dtype.char == "d":
-            values.append(value)
-        else:
-            return None
-    return values
-
-
 class Alignment:
     """Arguments of one call: their values in the order of their axes, and the form of results.
 

@@ -178,7 +178,7 @@ def count(value: Any, option: str) -> int:
     return int(value)
 
 
-def generator(value: object, option: str = "rng") -> np.random.Generator:
+def generator(value: object, option: str = "rng") -> "np.random.Generator":
     """Return a generator of random numbers, from one, from a seed, or a new one for None."""
     if value is None or isinstance(value, np.random.Generator):
         return np.random.default_rng(value)

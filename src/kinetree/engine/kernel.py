@@ -17,8 +17,9 @@ from kinetree.base.system import once
 from kinetree.engine import background
 from kinetree.engine.call import plan as plans
 from kinetree.engine.call import vectorcall
-from kinetree.engine.call.dispatch import Axes, Dispatch, Overload, core_signature
+from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
 from kinetree.engine.call.gufunc import InnerLoop
+from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
@@ -87,6 +88,7 @@ class Kernel:
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if has_llvm() else None
         self._plan = plans.make_plan(graph) if self._direct else None
+        self._names = plans.learn_names(self._plan, axes)  # kept alive for machine code
         early = self._programs is not None and self._direct and self._answers_first()
         if self._programs is not None:
             loop = functools.partial(_learned_loop, self._programs, self._plan)

@@ -1,6 +1,7 @@
 """Joints and rotors of the model from their descriptions: numbering, mimic, friction, checks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from sys import intern
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _joint(
     drive = joint_drive(joint.drive, joint.name, joint.type, follows=follows is not None)
     friction = joint_friction(joint.friction, joint.name, follows)
     return Joint(
-        name=joint.name,
+        name=intern(joint.name),  # machine code knows a name by its address, see engine/call/named
         type=joint.type,
         coords=coords,
         dofs=dofs,

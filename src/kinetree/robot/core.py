@@ -11,7 +11,6 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.algorithms.joints.configuration import random_positions, start_position
 from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.foreign_names import UnknownAttributeError
 from kinetree.base.options import count, generator
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
@@ -33,6 +32,8 @@ class RobotCore:
 
         def __getattr__(self, name: str) -> NoReturn:
             """Raise an error that names ours for an attribute that another library has."""
+            from kinetree.base.foreign_names import UnknownAttributeError
+
             model = self.__dict__.get("model")  # not there while a copy is being made
             owner = "a robot" if model is None else f"robot {model.name!r}"
             raise UnknownAttributeError(owner, name, self.__dir__)

@@ -8,7 +8,6 @@ from kinetree.base.arrays import Array
 from kinetree.base.options import typed
 from kinetree.files.description import Friction, Limits, Sigmoid
 from kinetree.robot import Robot
-from kinetree.robot.builder import Builder
 from kinetree.spatial import box, translation
 
 HALF = pi / 2
@@ -172,6 +171,8 @@ def iiwa_14() -> Robot:
     there. For link 3 they print 0.06 kg m^2 about its length, which no body with the other
     moments 0.02 can have; 0.006 is used, what its mass has at a radius of 0.07 m.
     """
+    from kinetree.robot.builder import Builder  # the other arms are tables
+
     builder = Builder("KUKA LBR iiwa 14 R820").link("link_0")
     below = 0.0
     for k, (height, axis, m, com, moments, reach, speed, effort) in enumerate(IIWA, start=1):

@@ -192,41 +192,95 @@ def product(u: Column, y: Column) -> Scalar:
 
 # coefficients of X to X^3, X^4 to X^6, X^7 to X^9 and X^10 to X^12 in the series of exp(X) - 1
 SERIES = np.array([1 / math.factorial(k) for k in range(1, 13)]).reshape(4, 3)
-LARGEST = 0.29  # norm up to which what follows X^12 is below rounding
+# norms up to which what follows X^3, X^6, X^9 and X^12 is below rounding beside X^2 / 2, with which
+# the block of forces on positions begins: ((k + 1)! / 2 2^-54) to the power of 1 / (k - 1)
+LARGEST = [(math.factorial(k + 1) * 2.0**-55) ** (1 / (k - 1)) for k in (3, 6, 9, 12)]
 CHUNK = 64  # matrices whose powers stay in the cache
 
 
 def exponential(X: Array) -> Array:
-    """Matrix exponential, (..., k, k), by its series, scaling and squaring, each for itself."""
-    k = X.shape[-1]
-    flat = X.reshape(-1, k, k)
-    norms = np.abs(flat).sum(-2).max(-1, initial=0)
-    if not np.isfinite(norms).all():
-        raise InputError("the matrix to be exponentiated has entries that are not finite.")
-    halvings = np.maximum(np.ceil(np.log2(np.maximum(norms, LARGEST) / LARGEST)), 0).astype(int)
-    E = np.empty(flat.shape)
-    for count in np.unique(halvings):
-        alike = np.flatnonzero(halvings == count)
-        for start in range(0, len(alike), CHUNK):
-            chunk = alike[start : start + CHUNK]
-            E[chunk] = _squared(flat[chunk] / 2.0**count, count)
-    return E.reshape(X.shape)
+    """Matrix exponential by its series, scaling and squaring, each matrix for itself.
 
+    Args:
+        X: shape (..., k, k + m): the first k rows of square matrices whose other m rows are zero.
 
-def _squared(X: Array, times: int) -> Array:
-    """exp(2^times X) of matrices X, (m, k, k), with norms up to LARGEST.
-
-    exp(X) - 1 is squared as (1 + Y)^2 - 1 = 2 Y + Y Y, so that a small Y keeps its digits.
+    Returns:
+        The first k rows of their exponentials, shape (..., k, k + m).
     """
-    powers = np.empty((3, *X.shape))
+    E = np.array(X, float)
+    exponentiate(E.reshape(-1, *X.shape[-2:]))
+    return E
+
+
+def exponentiate(X: Array) -> None:
+    """Write the exponentials of matrices, (N, k, k + m) as in `exponential`, in their place."""
+    if not np.isfinite(X).all():
+        raise InputError("the matrix to be exponentiated has entries that are not finite.")
+    N, k, width = X.shape
+    units, norms = _balance(X[..., :k])
+    halvings = np.maximum(np.frexp(norms / LARGEST[-1])[1], 0)
+    lasts = np.searchsorted(LARGEST[:-1], norms)
+    across = np.ones((N, width))
+    across[:, :k] = units
+    room = np.empty((3 + len(SERIES)) * min(CHUNK, N) * k * width)
+    kinds = sorted({*zip(halvings.tolist(), lasts.tolist(), strict=True)})
+    for times, last in kinds:
+        alike = np.flatnonzero((halvings == times) & (lasts == last)) if kinds[1:] else None
+        for start in range(0, N if alike is None else len(alike), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            chunk = chunk if alike is None else alike[chunk]
+            scales = across[chunk, None, :] / units[chunk, :, None]
+            Y = X[chunk]
+            Y *= scales
+            if times:
+                Y *= 2.0**-times
+            Y = _squared(Y, times, SERIES[: last + 1], room)
+            Y /= scales
+            X[chunk] = Y
+    X.reshape(N, k * width)[:, : k * (width + 1) : width + 1] += 1
+
+
+def _balance(X: Array) -> tuple[Array, Array]:
+    """Units u of the variables, powers of two, (N, k), and the norms of X_ij u_j / u_i, (N,).
+
+    A unit is the fourth root of the sum of a row over that of its column: positions and rates of a
+    system of second order [0, 1; K, D] then differ by the root of K, and so do the norms. Units
+    are 1 where others would not make the norm smaller. A norm is the largest sum of a row.
+    """
+    sizes, ones = np.abs(X), np.ones(X.shape[-1])
+    rows, columns = sizes @ ones, ones @ sizes
+    units = np.ldexp(1.0, (np.frexp(rows)[1] - np.frexp(columns)[1] + 2) // 4)
+    plain = np.maximum.reduce(rows, -1, initial=0)
+    norms = np.maximum.reduce((sizes @ units[..., None])[..., 0] / units, -1, initial=0)
+    units[norms >= plain] = 1
+    return units, np.minimum(norms, plain)
+
+
+def _squared(X: Array, times: int, series: Array, room: Array) -> Array:
+    """exp(2^times X) - 1 of the first rows of matrices, (m, k, k + l), with small norms.
+
+    Y = exp(X) - 1 is squared as (1 + Y)^2 - 1 = 2 Y + Y Y, so that a small Y keeps its digits.
+
+    Args:
+        X: the rows; they are overwritten.
+        times: squarings.
+        series: rows of SERIES.
+        room: for three powers and the parts of the series, each as large as X.
+    """
+    k, count = X.shape[-2], 3 + len(series)
+    flat = room[: count * X.size].reshape(count, X.size)
+    powers, parts = (x.reshape(-1, *X.shape) for x in (flat[:3], flat[3:]))
     powers[0] = X
-    np.matmul(X, X, out=powers[1])
-    np.matmul(powers[1], X, out=powers[2])
-    parts = (SERIES @ powers.reshape(3, -1)).reshape(4, *X.shape)
-    Y = parts[3]
-    for part in parts[2::-1]:
-        Y = powers[2] @ Y
-        Y += part
+    np.matmul(X[..., :k], X, out=powers[1])
+    np.matmul(X[..., :k], powers[1], out=powers[2])
+    np.matmul(series, flat[:3], out=flat[3:])
+    Y, product = parts[-1], X
+    for part in parts[-2::-1]:
+        Y = np.matmul(powers[2][..., :k], Y, out=product)
+        part += Y
+        Y = part
     for _ in range(times):
-        Y = 2 * Y + Y @ Y
-    return Y + np.eye(X.shape[-1])
+        np.matmul(Y[..., :k], Y, out=product)
+        Y *= 2
+        Y += product
+    return Y

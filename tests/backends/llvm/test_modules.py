@@ -52,6 +52,18 @@ def test_a_short_text_is_not_cut() -> None:
     assert modules.cut("no text of LLVM\n" * 5000) == ["no text of LLVM\n" * 5000]
 
 
+def test_functions_need_no_common_name_to_find_each_other(short: None) -> None:
+    steps = "".join(f"%v{k + 1} = add i64 %v{k}, {k}\n" for k in range(60))
+    text = "".join(
+        f"define i64 @{own}(i64 %v0) {{\n{steps}%x = call i64 @{other}(i64 %v60)\nret i64 %x\n}}\n"
+        for own, other in (("enter", "by_name"), ("by_name", "whole"), ("whole", "enter"))
+    )
+    pieces = modules.cut(text)
+    assert len(pieces) > 2
+    for piece in pieces:
+        engine.parse(piece)  # which raises CompileError for a name that is not declared
+
+
 def test_pieces_compute_the_same_bits(folder: Path, short: None) -> None:
     graph = chain(5, seed=7)
     rng = np.random.default_rng(1)
@@ -64,7 +76,7 @@ def test_pieces_compute_the_same_bits(folder: Path, short: None) -> None:
     names = ["kernel_quiet", "kernel_call"]
     assert all(engine.load(whole, target, names).address(name) for name in names)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "cut", lambda text: [text])
+        patch.setattr(modules, "cut", lambda text: [text])
         patch.setenv("KINETREE_CACHE", "off")
         other = Kernel(graph)
     for one, two in zip(results(cut, arrays), results(other, arrays), strict=True):

@@ -36,7 +36,7 @@ from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import ad
-from kinetree.spatial.matrices import InverseFactor, exponential, solve
+from kinetree.spatial.matrices import InverseFactor, exponentiate, solve
 
 
 @labelled(("n", "n"), ("n", "n"), ("n", "n"))
@@ -145,12 +145,11 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
         raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
     n, m = B.shape[-2:]
-    joined = np.zeros((*A.shape[:-2], n + m, n + m))
-    size, largest = (np.abs(X).max((-2, -1), initial=1e-300) for X in (A, B))
-    unit = np.exp2(np.round(np.log2(largest / size)))[..., None, None]  # of u, so that A decides
-    joined[..., :n, :n], joined[..., :n, n:] = A * dt, B * (dt / unit)
-    E = exponential(joined)
-    return E[..., :n, :n], E[..., :n, n:] * unit
+    joined = np.empty((*A.shape[:-1], n + m))
+    np.multiply(A, dt, out=joined[..., :n])
+    np.multiply(B, dt, out=joined[..., n:])
+    exponentiate(joined.reshape(-1, n, n + m))
+    return joined[..., :n], joined[..., n:]
 
 
 FORWARD_DYNAMICS_DERIVATIVES = Quantity(

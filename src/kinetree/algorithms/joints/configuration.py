@@ -68,7 +68,7 @@ def start_position(model: Model) -> Array:
 
 
 @documented
-def random(model: Model, rng: np.random.Generator) -> Array:
+def random(model: Model, rng: "np.random.Generator") -> Array:
     """A random position within the limits, or within half a turn or half a metre without limits.
 
     Args:
@@ -92,7 +92,7 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
-def random_positions(model: Model, rng: np.random.Generator, count: int) -> Array:
+def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Array:
     """Random positions, (count, nq): those of `count` calls of `random`."""
     leaders = _own(model)
     if not all(joint.type in SCREW_TYPES for joint in leaders):
@@ -173,7 +173,7 @@ def _own(model: Model) -> list[Joint]:
     return [joint for joint in model.joints if joint.follows is None]
 
 
-def _random_quaternion(rng: np.random.Generator) -> Array:
+def _random_quaternion(rng: "np.random.Generator") -> Array:
     x = rng.normal(size=4)
     return x / length(x)
 

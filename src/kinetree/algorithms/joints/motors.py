@@ -22,7 +22,6 @@ from kinetree.model.friction import is_zero
 from kinetree.model.joint import is_plain
 from kinetree.model.motors import DEPENDENT, motor_matrix
 from kinetree.scalars import Scalar
-from kinetree.spatial.matrices import is_symmetric, mirrored_half, solve_unsymmetric
 
 Entry = tuple[int, int, Any]  # row, column and what to add there
 
@@ -77,6 +76,8 @@ class MotorRates:
 
     def equations(self, M: Array, b: Array) -> tuple[Array, Array]:
         """M and b of M ddq = b, for dv/dt in the place of ddq."""
+        from kinetree.spatial.matrices import is_symmetric, mirrored_half  # for coupled motors
+
         turned = self.T_inv.T @ M @ self.T_inv
         return mirrored_half(turned) if is_symmetric(M) else turned, self.T_inv.T @ b
 
@@ -114,6 +115,8 @@ def motor_rates(model: Model) -> MotorRates | None:
     # eliminated from the last to the first, so that no pivot is 0
     order = np.ix_(*[[*(d for d in range(model.n) if d not in places), *reversed(places)]] * 2)
     T_inv = T.copy()
+    from kinetree.spatial.matrices import solve_unsymmetric  # for coupled motors
+
     T_inv[order] = solve_unsymmetric(T[order], np.eye(model.n, dtype=int).astype(object))
     return MotorRates(places, T, T_inv)
 

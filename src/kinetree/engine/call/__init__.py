@@ -1,1 +1,13 @@
 """The call of a kernel: from Python's call protocol and NumPy arrays into machine code."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Arguments = tuple[object, ...]
+Options = Mapping[str, object]
+
+# call(dispatch, arrays, options) -> results; dispatch is the `Dispatch` of the kernel
+ForeignCall = Callable[[Any, Arguments, Options], object]
+
+# by package of tensors, a function that loads what takes calls with its arrays; see foreign.py
+PACKAGES: dict[str, Callable[[], ForeignCall]] = {}

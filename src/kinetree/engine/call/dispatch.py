@@ -11,10 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.axis import Axis
-from kinetree.engine.call.diagnose import ArgumentError, explain, explain_types, usage
-from kinetree.engine.call.foreign import Arguments, Options, call_for, check_outputs
+from kinetree.base.named_states import NamedStates
+from kinetree.engine.call import Arguments, Options
+from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
+from kinetree.engine.call.plan import Axes
 from kinetree.engine.call.threads import Batch, thread_count
 from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.graph import Graph, Port
@@ -25,9 +26,6 @@ FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 # moving a number in or out of memory as much as some operations.
 THREADED_OPERATIONS = 8_000_000
 OPERATIONS_PER_NUMBER = 10
-
-# names along the axis of each input (None: it has none), and along the axes of each output
-Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
 
 SIZED = (np.ndarray, np.generic)
 NUMPY_TYPES = (*SIZED, list, tuple, int, float)
@@ -66,6 +64,7 @@ class Dispatch:
         "entered",
         "graph",
         "name",
+        "named",
         "operation",
     )
 
@@ -82,6 +81,7 @@ class Dispatch:
         self._doc, self._loop = doc, loop
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
+        self.named = None if axes is None else NamedStates(*axes)  # for dicts of one state
         self._nin = len(graph.inputs)
         self.renew()
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
@@ -129,15 +129,17 @@ class Dispatch:
                     options = {key: value for key, value in options.items() if key != "out"}
             if len(arrays) < self._nin:
                 arrays, options = self._by_name(arrays, options)
-        least, large, other = self._least, False, False
+        least, large, looked = self._least, False, False
         for array in arrays:
             if type(array) is np.ndarray:
                 if array.size >= least:
                     large = True
-            elif type(array) not in NUMBERS:
-                other = True
-        if other and (foreign := call_for(arrays)) is not None:
-            return foreign(self, arrays, options)
+            elif type(array) is dict:
+                return call_by_name(self, arrays, options)
+            elif not looked and type(array) not in NUMBERS:
+                if (foreign := call_for(arrays)) is not None:
+                    return foreign(self, arrays, options)
+                looked = True
         try:
             gufunc: Any = self._suited(arrays, options)
             if large:
@@ -146,6 +148,8 @@ class Dispatch:
                     return result
             return gufunc(*arrays, **options)
         except (ValueError, TypeError) as refused:
+            from kinetree.engine.call.diagnose import explain, explain_types
+
             taught = explain(self.name, self.graph, arrays, options)
             taught = taught or explain_types(self.name, self.graph, arrays, options)
             if taught is None:
@@ -161,6 +165,8 @@ class Dispatch:
             return arrays, options
         absent = [name for name in missing if name not in options]
         if absent:
+            from kinetree.engine.call.diagnose import ArgumentError, usage
+
             raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
         named = tuple(options[name] for name in missing)
         options_left = {key: value for key, value in options.items() if key not in missing}
@@ -262,6 +268,8 @@ class Overload:
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate with or without the further argument; None means that it is not given."""
+        if not options and len(arrays) == self._inputs:
+            return self._call(*arrays)
         if self.extra in options and options[self.extra] is None:
             options = {key: value for key, value in options.items() if key != self.extra}
         if len(arrays) == self._inputs + 1 and arrays[-1] is None:

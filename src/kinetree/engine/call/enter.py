@@ -10,7 +10,8 @@
 - `out=` with contiguous arrays that overlap nothing;
 - one further argument (F_ext), positional or by name, which goes to the larger kernel.
 
-Everything else, and everything that is wrong, goes on unchanged to the object's general call, which
+Everything else, and everything that is wrong, goes on unchanged: dicts of one state to named.py,
+all other calls to the object's general call, which
 computes the same numbers and has the messages. A batch from the limit on goes there too: several
 threads pay. The code is compiled once for all kernels. Like the code of a kernel it contains no
 address of Python or NumPy: these are read from a table (vectorcall.py).
@@ -19,7 +20,7 @@ address of Python or NumPy: these are read from a table (vectorcall.py).
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.call.arguments import Arguments, emit_number
 from kinetree.engine.call.blocks import FAILED, Function
-from kinetree.engine.call.fastcall import COUNT, ENTRY, GENERAL, PROTOCOL, ROWS, TABLE
+from kinetree.engine.call.fastcall import COUNT, ENTRY, GENERAL, PROTOCOL, TABLE
 from kinetree.engine.call.plan import (
     BRIEF,
     DIMS,
@@ -58,9 +59,7 @@ class Enter:
         self.into_new()
         self.into_given()
         f.label(FAILED)
-        general = f.load("ptr", "%self", GENERAL)
-        again = f.load("ptr", f.load("ptr", "%self", TABLE), 8 * ROWS.index("PyObject_Vectorcall"))
-        f.pass_on(again, f"ptr {general}", "ptr %args", "i64 %nargsf", "ptr %kwnames")
+        f.pass_on("@by_name", PROTOCOL)
         return f.text()
 
     def keywords(self) -> None:

@@ -26,7 +26,7 @@ FUNCTIONS = (
 )
 
 # rows of the table: types, dtypes, None, names, and addresses of functions and of the pool
-TYPES = ("ndarray", "float", "double", "int", "list", "tuple")
+TYPES = ("ndarray", "float", "double", "int", "list", "tuple", "dict")
 OBJECTS = (*TYPES, "float64", "float32", "None", "out", "only_out")
 OTHERS = (
     "PyObject_Vectorcall",
@@ -35,6 +35,11 @@ OTHERS = (
     "PyLong_AsDouble",
     "PyErr_Occurred",
     "PyErr_Clear",
+    "PyDict_Size",
+    "PyDict_Next",
+    "PyDict_New",
+    "PyDict_SetItem",
+    "PyFloat_FromDouble",
 )
 OWN = ("enter", "pool", "handler")
 ROWS = (*OBJECTS, *OWN, *FUNCTIONS, *OTHERS)

@@ -6,30 +6,16 @@ by the name of the array's type, so nothing of it is imported to find out; its f
 when the first of its arrays arrives.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from kinetree.base.containers import describe, has_labels, label_kind, refuse_masked
-from kinetree.base.labels import Alignment, as_dict, single_states
-from kinetree.engine.call.diagnose import ArgumentError, usage
+from kinetree.base.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
+from kinetree.base.labels import Alignment
+from kinetree.engine.call import PACKAGES, Arguments, ForeignCall, Options
 from kinetree.errors import InputError
 
-Arguments = tuple[object, ...]
-Options = Mapping[str, object]
-
-# call(dispatch, arrays, options) -> results; dispatch is the `Dispatch` of the kernel
-ForeignCall = Callable[[Any, Arguments, Options], object]
-
-_packages: dict[str, Callable[[], ForeignCall]] = {}
 _known: dict[type, ForeignCall | None] = {}
-
-
-def register(package: str, load: Callable[[], ForeignCall]) -> None:
-    """Send calls with arrays of `package` to the function that `load` returns."""
-    _packages[package] = load
-    _known.clear()
 
 
 def foreign_call(kind: type) -> ForeignCall | None:
@@ -38,11 +24,11 @@ def foreign_call(kind: type) -> ForeignCall | None:
         if label_kind(kind) is not None:
             _known[kind] = call_by_name
             return call_by_name
-        if issubclass(kind, np.ma.MaskedArray):
+        if is_masked_type(kind):
             _known[kind] = call_unmasked
             return call_unmasked
         packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
-        load = next((_packages[name] for name in packages if name in _packages), None)
+        load = next((PACKAGES[name] for name in packages if name in PACKAGES), None)
         _known[kind] = None if load is None else load()
     return _known[kind]
 
@@ -51,20 +37,25 @@ def call_for(arrays: Arguments) -> ForeignCall | None:
     """Return the function for a call: labels come first, then the first package of tensors."""
     first_call = None
     for array in arrays:
-        call = foreign_call(type(array))
-        if call is call_by_name or (type(array) in (list, tuple) and has_labels(array)):
-            return call_by_name
-        first_call = first_call or call
+        kind = type(array)
+        call = _known[kind] if kind in _known else foreign_call(kind)
+        if call is None:
+            if (kind is list or kind is tuple) and has_labels(array):
+                return call_by_name
+        elif call is call_by_name:
+            return call
+        elif first_call is None:
+            first_call = call
     return first_call
 
 
 def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on labelled arguments: aligned by name, the results labelled alike."""
+    if not options and (named := dispatch.named) is not None:
+        results = named.call(dispatch.entered() or dispatch.call, arrays)
+        if results is not None:
+            return results
     graph, axes = dispatch.graph, dispatch.axes
-    if axes and not options and len(arrays) == len(axes[0]):
-        states = single_states(arrays, axes[0])
-        if states is not None:
-            return _nested(dispatch.call(*states), axes[1])
     if options.get("out") is not None or {"axes", "axis"} & options.keys():
         raise InputError(
             f"{dispatch.name} with labelled arguments makes labelled results of its own; out= and "
@@ -74,6 +65,8 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     axes = axes or unnamed
     names = [port.name for port in graph.inputs]
     if len(arrays) != len(names):
+        from kinetree.engine.call.diagnose import ArgumentError, usage
+
         raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
     alignment = Alignment(list(zip(arrays, axes[0], names, strict=True)))
     computed = dispatch.call(*alignment.values, **options)
@@ -83,18 +76,11 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     return labelled if isinstance(computed, tuple) else labelled[0]
 
 
-def _nested(results: Any, axes: Sequence[Any]) -> object:
-    """The results as dicts by name."""
-    if isinstance(results, tuple):
-        return tuple(map(as_dict, results, axes))
-    return as_dict(results, axes[0])
-
-
 def call_unmasked(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
     for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
         refuse_masked(array, port.name)
-    plain = (np.asarray(x) if isinstance(x, np.ma.MaskedArray) else x for x in arrays)
+    plain = (np.asarray(x) if is_masked_type(type(x)) else x for x in arrays)
     return dispatch.call(*plain, **options)
 
 

@@ -7,13 +7,15 @@ float32 is compiled at the first call that needs it, and so is the kernel with a
 """
 
 import ctypes
+import sys
 
+from kinetree.base.axis import Axis
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.compiler.graph import Graph, Port
 
 # words of a plan
 NIN, NOUT, WORDS, GUARDED, BRIEF = range(5)
-ONE64, LOOP64, ONE32, LOOP32, LARGER, EXTRA = range(5, 11)
+ONE64, LOOP64, ONE32, LOOP32, LARGER, EXTRA, NAMES = range(5, 12)
 FIRST = 12  # the ports follow
 NDIM, SIZE, DIMS = 0, 1, 2  # words of a port; the distances between elements follow its sizes
 MAX_DIMS, MAX_PORTS = 6, 24
@@ -23,6 +25,9 @@ PORT = STEPS + MAX_DIMS
 GIL_OPERATIONS = 20_000  # up to which a loop keeps the GIL; letting it go costs as much as 1,000
 
 Plan = ctypes.Array[ctypes.c_ssize_t]
+
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
 
 
 def make_plan(graph: Graph) -> Plan | None:
@@ -59,6 +64,25 @@ def learn_name(plan: Plan | None, extra: str) -> None:
     """Note the name of the further argument: interned, as names in calls are, and kept alive."""
     if plan is not None:
         plan[EXTRA] = id(extra)
+
+
+def learn_names(plan: Plan | None, axes: Axes | None) -> object:
+    """Note the names along arguments and results with one axis; return what must be kept alive.
+
+    They are interned, as keys in programs are.
+    """
+    if plan is None or axes is None:
+        return None
+    ports = [*((x,) for x in axes[0]), *axes[1]]
+    kept = [
+        tuple(map(sys.intern, port[0].names))
+        if len(port) == 1 and port[0] is not None and not port[0].directions
+        else None
+        for port in ports
+    ]
+    table = (ctypes.c_ssize_t * len(kept))(*(0 if names is None else id(names) for names in kept))
+    plan[NAMES] = ctypes.addressof(table)
+    return kept, table
 
 
 def learn_larger(plan: Plan, kernel: object) -> None:

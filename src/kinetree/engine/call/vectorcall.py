@@ -18,9 +18,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.system import once
 from kinetree.engine.call import c_api
-from kinetree.engine.call.blocks import optimised
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
-from kinetree.engine.call.enter import emit_enter
 from kinetree.engine.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
 from kinetree.engine.llvm.engine import Code
 from kinetree.engine.llvm.programs import load_or_compile
@@ -108,7 +106,7 @@ def table() -> Any:
         "PyArray_Scalar": c_api.SCALAR,
     }
     rows = {"ndarray": id(np.ndarray), "float": id(float), "double": id(np.float64)}
-    rows |= {kind.__name__: id(kind) for kind in (int, list, tuple)}
+    rows |= {kind.__name__: id(kind) for kind in (int, list, tuple, dict)}
     rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
     rows |= {"None": id(None), "out": id(OUT), "only_out": id(ONLY_OUT)}
     code = shared_code()
@@ -135,7 +133,11 @@ def shared_code() -> Code:
     target = host_target()
 
     def text() -> str:
-        return optimised([*emit_enter(), *emit_buffers()], target)
+        from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
+        from kinetree.engine.call.enter import emit_enter
+        from kinetree.engine.call.named import emit_by_name
+
+        return optimised([*emit_enter(), *emit_by_name(), *emit_buffers()], target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
     return load_or_compile(key, target, text, SHARED)

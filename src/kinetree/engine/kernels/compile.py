@@ -12,11 +12,10 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array, is_numeric, strangest
 from kinetree.base.axis import Axis
-from kinetree.engine.call.dispatch import Axes
+from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import Kernel, More
 from kinetree.engine.kernels.forms import SECOND, computation, is_looped
-from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.help import derivative_help, kernel_help
 from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.stored import stored_graph
@@ -153,6 +152,8 @@ def _second(model: Model, request: Request) -> "Traced":
     from kinetree.engine.kernels.second import recursion, tensors
 
     _, ports = _prepared(model, request)
+    from kinetree.engine.kernels.free import with_free
+
     state = len(request.quantity.inputs)
     loads = 1 if request.wrenches else 0
 
@@ -186,12 +187,21 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     count = len(state) + len(loads)
 
     def function(*arrays: Array) -> Any:
-        changed = with_free(model, free, arrays[count:])
+        changed = model
+        if free:
+            from kinetree.engine.kernels.free import with_free
+
+            changed = with_free(model, free, arrays[count:])
         if quantity.solves and not free:
             _check_inertia(changed)
         return make(changed, not free, request.frame, **request.choices)(*arrays[:count])
 
-    return function, [*state, *loads, *free_ports(model, free)]
+    ports = [*state, *loads]
+    if free:
+        from kinetree.engine.kernels.free import free_ports
+
+        ports += free_ports(model, free)
+    return function, ports
 
 
 def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:

@@ -21,7 +21,6 @@ from typing import Any
 from kinetree.base.system import on_fork, on_windows
 from kinetree.engine.call.threads import run, thread_count
 from kinetree.engine.compiler.notes import collecting, note, shared, stage
-from kinetree.engine.llvm.modules import cut
 from kinetree.engine.llvm.target import Target
 from kinetree.errors import CompileError
 
@@ -122,6 +121,8 @@ def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
 
     The effort of the code generator is 0 to 3; None: as suits the length of the text.
     """
+    from kinetree.engine.llvm.modules import cut  # not for code that is on disk
+
     effort = level(text) if effort is None else effort
     modules = cut(text)
     objects: list[bytes] = [b""] * len(modules)

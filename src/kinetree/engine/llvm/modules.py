@@ -7,7 +7,7 @@ text alone, not on the machine.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 LONG_FUNCTION = 300  # lines from which a function may go to another module
@@ -53,14 +53,15 @@ def cut(text: str) -> list[str]:
     functions, others = take_apart(text)
     known = {function.name: function for function in functions}
     prefix = common_prefix(known)
-    long = [f for f in functions if f.size >= LONG_FUNCTION and named(f, prefix) <= known.keys()]
+    names = {f.name: named(f, prefix, known) for f in functions}
+    long = [f for f in functions if f.size >= LONG_FUNCTION and names[f.name] <= known.keys()]
     if len(long) < 2:
         return [text]
     shared = "".join(line for line in others.splitlines(keepends=True) if is_shared(line))
     moved, modules, called = {f.name for f in long}, list[str](), set[str]()
     for group in groups(long):
         group_names = {f.name for f in group}
-        outside = sorted(set[str]().union(*(named(f, prefix) for f in group)) - group_names)
+        outside = sorted(set[str]().union(*(names[f.name] for f in group)) - group_names)
         called.update(outside)
         declared = [known[name].declaration() for name in outside]
         modules.append("".join([shared, *declared, *(f.visible() for f in group)]))
@@ -89,10 +90,11 @@ def common_prefix(names: Iterable[str]) -> str:
     return f"@{first}_"
 
 
-def named(function: Function, prefix: str) -> set[str]:
-    """Return what a function refers to by names of the kernel, itself excepted."""
-    names = set(re.findall(re.escape(prefix) + r"\w+", function.text))
-    return {name[1:] for name in names} - {function.name}
+def named(function: Function, prefix: str, known: Container[str]) -> set[str]:
+    """Return the functions and the names of the kernel that a function refers to, except itself."""
+    names = {name[1:] for name in re.findall(re.escape(prefix) + r"\w+", function.text)}
+    names.update(name for name in NAME.findall(function.text) if name in known)
+    return names - {function.name}
 
 
 def is_shared(line: str) -> bool:

@@ -40,6 +40,7 @@ EMITTER = (
     "engine/call/c_api.py",
     "engine/call/enter.py",
     "engine/call/fastcall.py",
+    "engine/call/named.py",
     "engine/call/plan.py",
 )
 

@@ -6,7 +6,7 @@ reads and makes its arrays and implements its transformations; the kernels and t
 those of every other call.
 """
 
-from kinetree.engine.call.foreign import ForeignCall, register
+from kinetree.engine.call import PACKAGES, ForeignCall
 
 
 def _cupy() -> ForeignCall:
@@ -27,5 +27,4 @@ def _torch() -> ForeignCall:
     return make_call()
 
 
-for _name, _load in (("cupy", _cupy), ("jax", _jax), ("jaxlib", _jax), ("torch", _torch)):
-    register(_name, _load)
+PACKAGES.update(cupy=_cupy, jax=_jax, jaxlib=_jax, torch=_torch)

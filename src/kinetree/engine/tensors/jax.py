@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.call.foreign import Arguments, Options
 from kinetree.engine.tensors.operation import (
     NUMBERS,
     Operation,

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.engine.call import Arguments, ForeignCall, Options
 from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.call.foreign import Arguments, ForeignCall, Options
 from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
 from kinetree.engine.tensors.operation import (
     NUMBERS,
@@ -28,7 +28,15 @@ from kinetree.engine.tensors.operation import (
     operation_of,
     refuse_kind,
 )
-from kinetree.engine.tensors.torch_calls import Plan, find, remember
+from kinetree.engine.tensors.torch_calls import (
+    Plan,
+    find,
+    host_arrays,
+    on_host,
+    remember,
+    torch,
+    transformed,
+)
 from kinetree.errors import InputError, ShapeError, need
 
 DEVICES = ("cpu", "cuda")
@@ -63,11 +71,16 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
 
 
 def again(operation: Operation, tensors: Sequence[object]) -> Any:
-    """The results of a call like one before; None where it has to be read from the start."""
-    plan = find(operation, tensors)
-    if plan is None:
+    """The results of a plain call, or of one like one before; None where it has to be read."""
+    if transformed()() or len(tensors) != len(operation.inputs):
         return None
     try:
+        arrays = host_arrays(tensors)
+        if arrays is not None:
+            return on_host(operation, arrays)
+        plan = find(operation, tensors)
+        if plan is None:
+            return None
         if plan.recorded and torch().is_grad_enabled():
             return recorded_function().apply(plan, *tensors)
         return plan.run(tensors)
@@ -140,12 +153,6 @@ def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
         )
     compute(operation, tensors, outs)
     return out
-
-
-@functools.cache
-def torch() -> Any:
-    """PyTorch."""
-    return need("torch", "torch", "tensors of PyTorch")
 
 
 @functools.cache

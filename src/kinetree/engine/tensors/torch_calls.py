@@ -1,10 +1,11 @@
-"""Calls of torch that are like one before: straight to the kernel, without checks.
+"""Calls of torch that go straight to the kernel.
 
-Most programs call a kernel with tensors of the same shapes, types and devices again and again. The
-first such call is checked and broadcast by `kinetree.engine.tensors.torch`; a plan is kept of it. A
-later one finds its plan by one look-up. Under a transformation of torch (vmap, grad of torch.func,
-forward mode, a mode that watches operations, torch.jit.trace), tensors are not what they seem, and
-every call is read from the start.
+Plain tensors on the CPU are arrays of NumPy over the same memory, which the kernel itself checks
+and broadcasts. Of other calls, on a GPU or with gradients, the first is checked and broadcast by
+`kinetree.engine.tensors.torch`; a plan is kept of it, which later calls with the same shapes, types
+and devices find by one look-up. Under a transformation of torch (vmap, grad of torch.func, forward
+mode, a mode that watches operations, torch.jit.trace), tensors are not what they seem, and every
+call is read from the start.
 """
 
 import functools
@@ -14,11 +15,19 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.engine.cuda.prepared import Prepared
 from kinetree.engine.tensors.operation import FLOATS, Operation, lead
 from kinetree.errors import need
 
 Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
+KINDS = {np.dtype(kind).char: kind for kind in FLOATS}
+
+
+@functools.cache
+def torch() -> Any:
+    """PyTorch."""
+    return need("torch", "torch", "tensors of PyTorch")
 
 
 class Plan(Protocol):
@@ -34,23 +43,44 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CpuPlan:
-    """Numbers on the CPU: the kernel's own entry on the memory of the tensors."""
+    """Numbers on the CPU, with a record for gradients: the kernel on the memory of the tensors."""
 
     operation: Operation
     recorded: bool
-    enter: Callable[..., Any]
-    from_numpy: Callable[..., Tensor]
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """Compute; results are new tensors."""
-        if self.recorded:
-            tensors = [x.detach() for x in tensors]
-        results = self.enter(*[x.numpy() for x in tensors])
-        if type(results) is np.ndarray:
-            return self.from_numpy(results)
-        if isinstance(results, tuple):
-            return tuple([self.from_numpy(np.asarray(x)) for x in results])
-        return self.from_numpy(np.asarray(results))  # a number
+        return on_host(self.operation, [x.detach().numpy() for x in tensors])
+
+
+def host_arrays(tensors: Sequence[Any]) -> list[Array] | None:
+    """The memory of plain tensors of one floating type on the CPU; None for all others."""
+    plain = torch().Tensor
+    for x in tensors:
+        if type(x) is not plain or x.requires_grad:
+            return None
+    if not tensors[0].is_cpu:
+        return None
+    try:
+        arrays: list[Array] = [x.numpy() for x in tensors]
+    except TypeError:  # sparse, or another on a GPU
+        return None
+    kind = arrays[0].dtype
+    for x in arrays:
+        if x.dtype is not kind:
+            return None
+    return arrays if kind.char in KINDS else None
+
+
+def on_host(operation: Operation, arrays: Sequence[Array]) -> Any:
+    """The results of a kernel of the CPU on arrays of one type, as new tensors."""
+    results = operation.entry(KINDS[arrays[0].dtype.char])(*arrays)
+    from_numpy = torch().from_numpy
+    if type(results) is np.ndarray:
+        return from_numpy(results)
+    if isinstance(results, tuple):
+        return tuple([from_numpy(np.asarray(x)) for x in results])
+    return from_numpy(np.asarray(results))  # a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +131,10 @@ def transformed() -> Callable[[], bool]:
 
     True always with a torch that does not answer these questions: nothing is repeated then.
     """
-    torch = need("torch", "torch", "tensors of PyTorch")
     names = "_are_functorch_transforms_active", "_len_torch_dispatch_stack"
     names = *names, "_len_torch_function_stack", "_get_tracing_state"
-    known: list[Any] = [getattr(torch._C, name, None) for name in names]
-    forward = torch.autograd.forward_ad
+    known: list[Any] = [getattr(torch()._C, name, None) for name in names]
+    forward = torch().autograd.forward_ad
     if None in known or not hasattr(forward, "_current_level"):
         return lambda: True
     mapped, watched, replaced, traced = known
@@ -120,9 +149,7 @@ def transformed() -> Callable[[], bool]:
 
 
 def find(operation: Operation, tensors: Sequence[object]) -> Plan | None:
-    """The plan of a call like this one; None if there is none, or if torch is transforming."""
-    if transformed()():
-        return None
+    """The plan of a call like this one; None if there is none."""
     key = described(tensors)
     return None if key is None else operation.plans.get(key)
 
@@ -131,29 +158,27 @@ def remember(operation: Operation, tensors: Sequence[Tensor]) -> None:
     """Keep a plan of a call that was computed, if its tensors are read where they are."""
     if transformed()() or (key := described(tensors)) is None:
         return
-    torch = need("torch", "torch", "tensors of PyTorch")
     first = tensors[0]
-    kinds = torch.Tensor, torch.nn.Parameter
+    kinds = torch().Tensor, torch().nn.Parameter
     kind = str(first.dtype).removeprefix("torch.")
     leads = {lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)}
     if len(leads) > 1 or not first.numel() or kind not in FLOATS:
         return
     for x in tensors:
-        ready = x.layout is torch.strided and x.is_contiguous() and not x.is_neg()
+        ready = x.layout is torch().strided and x.is_contiguous() and not x.is_neg()
         alike = x.dtype is first.dtype and x.device == first.device
         if type(x) not in kinds or not ready or not alike:
             return
     recorded = any(x.requires_grad for x in tensors)
     if first.is_cuda:
-        made = _on_cuda(torch, operation, recorded, kind, first, leads.pop())
+        made = _on_cuda(operation, recorded, kind, first, leads.pop())
     else:
-        made = CpuPlan(operation, recorded, operation.entry(kind), torch.from_numpy)
+        made = CpuPlan(operation, recorded)
     if made is not None:
         operation.plans.keep(key, made)
 
 
 def _on_cuda(
-    torch: Any,
     operation: Operation,
     recorded: bool,
     kind: str,
@@ -161,13 +186,13 @@ def _on_cuda(
     leading: tuple[int, ...],
 ) -> CudaPlan | None:
     """A plan for tensors on the current GPU; None for another, or for a torch without streams."""
-    current = getattr(torch._C, "_cuda_getDevice", None)
-    stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    current = getattr(torch()._C, "_cuda_getDevice", None)
+    stream = getattr(torch()._C, "_cuda_getCurrentRawStream", None)
     if current is None or stream is None or current() != first.device.index:
         return None
     shapes = tuple((*leading, *port.shape) for port in operation.outputs)
     count = first.numel() // max(1, operation.inputs[0].size)
     prepared = operation.cuda.prepare(kind, count)
     device = first.device.index
-    like = torch.empty_like
+    like = torch().empty_like
     return CudaPlan(operation, recorded, prepared, like, shapes, device, current, stream)

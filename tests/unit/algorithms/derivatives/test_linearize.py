@@ -6,8 +6,9 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.derivatives import discretize, linearize
-from kinetree.algorithms.derivatives.forward_dynamics import exponential, turning
+from kinetree.algorithms.derivatives.forward_dynamics import turning
 from kinetree.errors import InputError
+from kinetree.spatial.matrices import exponential
 from precise_robots import derivative, numbers, precise, precise_state
 from robot_states import any_robot, random_state, relative, size
 

@@ -58,6 +58,7 @@ def watched(monkeypatch, kernel):
         return results if len(results) > 1 else results[0]
 
     monkeypatch.setattr(operation, "call", call)
+    monkeypatch.setattr(operation, "entry", lambda dtype: call)
     return seen
 
 
