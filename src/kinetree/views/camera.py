@@ -123,18 +123,20 @@ def picture(
     projection; None: the middle of WIDTH by HEIGHT pixels. behind: markup that is painted first.
     """
     view = view_of(camera, (WIDTH, HEIGHT)) if view is None else view
-    corners, colours, glassy = [np.zeros((0, 3, 3))], [np.zeros((0, 3))], [np.zeros(0, bool)]
+    corners: list[Array] = [np.zeros((0, 3, 3))]
+    colours: list[Array] = [np.zeros((0, 3))]
+    glassy: list[Array] = [np.zeros(0, bool)]
     for part in parts.parts:
         if part.group in groups:
             mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
             corners.append((mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles])
             colours.append(np.tile(part.colour, (len(mesh.triangles), 1)))
             glassy.append(np.full(len(mesh.triangles), part.group == "inertia"))
-    triangles = [np.concatenate(x) for x in (corners, colours, glassy)]
+    a, b, c = (np.concatenate(x) for x in (corners, colours, glassy))
     return (
         f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
         'stroke-width="0.6" stroke-linejoin="round">'
-        f"{behind}{_painted(*triangles, camera, view)}</svg>"
+        f"{behind}{_painted(a, b, c, camera, view)}</svg>"
     )
 
 
