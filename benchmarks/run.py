@@ -75,8 +75,10 @@ def show_worse(old: Sequence[Row], new: Sequence[Row], console: Console) -> int:
 
 
 def asked_about(question: str, robots: Sequence[str]) -> Sequence[str]:
-    """The robots of a question: those chosen, mechanisms of its own, or an empty name."""
-    return [""] if question in OF_NO_ROBOT else OWN_ROBOTS.get(question, robots)
+    """The robots of a question: those chosen that it has, mechanisms of its own, or no name."""
+    if question in OF_NO_ROBOT:
+        return [""]
+    return [x for x in OWN_ROBOTS.get(question, robots) if x in robots or x not in SOURCES]
 
 
 def parse() -> argparse.Namespace:

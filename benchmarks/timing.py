@@ -30,11 +30,13 @@ class Effort:
 
     repeats: int = 20
     least: float = 0.02
-    processes: int = 10  # fresh processes for what can be timed only once in each
-    seconds: float = 6.0  # after which no further fresh process of one kind is started
+    budget: float = 3.0  # seconds after which no further repeat of some jobs is begun
+    processes: int = 8  # copies of a process for what can be timed only once in each
+    seconds: float = 2.0  # after which no further copy for one row is made
 
 
-QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
+QUICK = Effort(repeats=5, least=0.005, budget=0.5, processes=2, seconds=1.0)
+FEWEST = 3  # repeats, and copies, whatever they take
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,10 @@ class Timing:
 
 
 def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> dict[str, Timing]:
-    """Time of one run of each job, divided by `parts`: the states in a batch, simulated seconds."""
+    """Time of one run of each job, divided by `parts`: the states in a batch, simulated seconds.
+
+    All jobs have as many repeats: those of the effort, fewer if they take longer than its budget.
+    """
     later = {label: job for label, job in jobs.items() if job.apart}
     if later and len(later) < len(jobs):
         first = {label: job for label, job in jobs.items() if not job.apart}
@@ -85,7 +90,10 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> d
     counts = {label: enough(timer, effort.least) for label, timer in timers.items()}
     seconds: dict[str, list[float]] = {label: [] for label in jobs}
     cpu: dict[str, list[float]] = {label: [] for label in jobs}
-    for _ in range(effort.repeats):
+    begin = time.perf_counter()
+    for k in range(effort.repeats):
+        if k >= FEWEST and time.perf_counter() - begin > effort.budget:
+            break
         for label, timer in timers.items():
             count = counts[label]
             start = time.process_time()
