@@ -8,14 +8,14 @@ import numpy as np
 
 import kinetree as kt
 from benchmarks.peers import Absent, check
-from benchmarks.peers.labels import ADAM, FRAX
+from benchmarks.peers.labels import ADAM, FRAX, JAXSIM
 from benchmarks.questions.labels import GRADIENT
 from benchmarks.robots import QUANTITIES, Case, load, states
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
 
 COUNT = 4096
-PEERS = {FRAX: "frax", ADAM: "adam"}
+PEERS = {FRAX: "frax", ADAM: "adam", JAXSIM: "jaxsim"}
 LARGE = 20  # joints, above which XLA compiles the gradients of peers for minutes
 
 
