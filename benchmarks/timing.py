@@ -36,6 +36,7 @@ class Effort:
 
 
 QUICK = Effort(repeats=5, least=0.005, budget=0.5, processes=2, seconds=1.0)
+LONG = 25
 FEWEST = 3  # repeats, and copies, whatever they take
 
 
@@ -105,9 +106,13 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> d
 def enough(timer: timeit.Timer, least: float) -> int:
     """How many runs are about `least` seconds of work; the first run warms up and is not counted.
 
-    Processor time is used, because the wall clock gives too few runs on a shared core.
+    Processor time is used, because the wall clock gives too few runs on a shared core. A run that
+    takes LONG times as much even with the work of warming up is not tried again.
     """
+    start = time.process_time()
     timer.timeit(1)
+    if time.process_time() - start > LONG * least:
+        return 1
     count = 1
     while True:
         start = time.process_time()
