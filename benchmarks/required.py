@@ -282,7 +282,12 @@ def verdicts(rows: Sequence[Row], notes: Sequence[str]) -> list[Verdict]:
     for what, sense, bound, unit, find in OF_PANDA:
         measured = find(rows, "panda")
         found.append(judge(what, SOURCES["panda"].title, sense, bound, unit, measured))
+    asked = {row.robot for row in rows if row.question == growth.TIME}
+    families = {name.partition(" ")[0] for name in asked}
     for robot, what, sense, bound, unit, find in OF_ONE:
+        family, _, size = robot.partition(" ")
+        if size and family in families and robot not in asked:
+            continue  # a size of mechanisms that only the record of growth has
         title = SOURCES[robot].title if robot in SOURCES else robot
         found.append(judge(what, title, sense, bound, unit, find(rows, robot)))
     whole = value("import", "", "kinetree, NumPy included")(rows, "")

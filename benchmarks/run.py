@@ -49,7 +49,7 @@ def main() -> int:
             name = f"{question} {title(robot)}".strip()
             start = time.perf_counter()
             with console.status(f"{k}/{len(questions)} {name}"):
-                record.answers.append(ask(question, robot, options.quick))
+                record.answers.append(ask(question, robot, *["--quick"] * options.quick))
             console.print(f"{k}/{len(questions)} {name}: {time.perf_counter() - start:.0f} s")
             record.write(options.out)
         record.finished = True
@@ -105,13 +105,13 @@ def python(question: str) -> str:
     return str(other) if question in ENVIRONMENTS and other.exists() else sys.executable
 
 
-def ask(question: str, robot: str, quick: bool, limit: float = LIMIT) -> Answer:
+def ask(question: str, robot: str, *words: str, limit: float = LIMIT) -> Answer:
     """The answer of a process of its own; a crash or a hang becomes a note."""
     command = [python(question), "-m", "benchmarks.ask", question, *([robot] if robot else [])]
     name = f"{question} {title(robot)}".strip()
     try:
         done = subprocess.run(
-            [*command, *(["--quick"] if quick else [])],
+            [*command, *words],
             env={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"},
             cwd=Path(__file__).parent.parent,
             capture_output=True,
