@@ -28,9 +28,9 @@ class Job:
 class Effort:
     """How much to measure: repeats, and the least seconds of one repeat of one job."""
 
-    repeats: int = 20
+    repeats: int = 15
     least: float = 0.02
-    budget: float = 3.0  # seconds after which no further repeat of some jobs is begun
+    budget: float = 2.0  # seconds after which no further repeat of some jobs is begun
     processes: int = 8  # copies of a process for what can be timed only once in each
     seconds: float = 2.0  # after which no further copy for one row is made
     whole: bool = False  # all sizes of mechanisms, for a record of their own
