@@ -56,7 +56,7 @@ def main() -> None:
     rows: list[Row] = []
     notes: list[str] = []
     for family in FAMILIES:
-        answer = ask("growth", family, options.quick, LIMIT)
+        answer = ask("growth", family, "--whole", *["--quick"] * options.quick, limit=LIMIT)
         rows += answer.rows
         notes += answer.notes
         print(f"{family}: {len(answer.rows)} rows", *answer.notes, sep="\n- ", flush=True)

@@ -80,7 +80,8 @@ def markdown(record: Record) -> str:
         f"{machine['system']}; load {machine['load']} before the run. Commit {about['commit']}.",
         f"{versions}.{state}{quick}",
         "",
-        "float64, the same states for all in one run, repeats interleaved; the best repeat, and "
+        "No contact but in the question contact; batches are C-contiguous (N, n) arrays of "
+        "float64. The same states for all in one run, repeats interleaved; the best repeat, and "
         "as spread the median over it. One thread on one core unless said. "
         "Share: how much of the best repeat the core was its own; below 0.95 ratios and "
         "requirements go by time on the processor.",

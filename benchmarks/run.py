@@ -44,12 +44,13 @@ def main() -> int:
     folder = tempfile.TemporaryDirectory(prefix="kinetree-bench-")
     os.environ["KINETREE_CACHE_DIR"] = folder.name
     os.environ["KINETREE_BACKGROUND"] = "0"  # kernels are timed, not what answers before them
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # imports are timed as users have them
     try:
         for k, (question, robot) in enumerate(questions, start=1):
             name = f"{question} {title(robot)}".strip()
             start = time.perf_counter()
             with console.status(f"{k}/{len(questions)} {name}"):
-                record.answers.append(ask(question, robot, options.quick))
+                record.answers.append(ask(question, robot, *["--quick"] * options.quick))
             console.print(f"{k}/{len(questions)} {name}: {time.perf_counter() - start:.0f} s")
             record.write(options.out)
         record.finished = True
@@ -75,8 +76,10 @@ def show_worse(old: Sequence[Row], new: Sequence[Row], console: Console) -> int:
 
 
 def asked_about(question: str, robots: Sequence[str]) -> Sequence[str]:
-    """The robots of a question: those chosen, mechanisms of its own, or an empty name."""
-    return [""] if question in OF_NO_ROBOT else OWN_ROBOTS.get(question, robots)
+    """The robots of a question: those chosen that it has, mechanisms of its own, or no name."""
+    if question in OF_NO_ROBOT:
+        return [""]
+    return [x for x in OWN_ROBOTS.get(question, robots) if x in robots or x not in SOURCES]
 
 
 def parse() -> argparse.Namespace:
@@ -103,13 +106,13 @@ def python(question: str) -> str:
     return str(other) if question in ENVIRONMENTS and other.exists() else sys.executable
 
 
-def ask(question: str, robot: str, quick: bool, limit: float = LIMIT) -> Answer:
+def ask(question: str, robot: str, *words: str, limit: float = LIMIT) -> Answer:
     """The answer of a process of its own; a crash or a hang becomes a note."""
     command = [python(question), "-m", "benchmarks.ask", question, *([robot] if robot else [])]
     name = f"{question} {title(robot)}".strip()
     try:
         done = subprocess.run(
-            [*command, *(["--quick"] if quick else [])],
+            [*command, *words],
             env={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"},
             cwd=Path(__file__).parent.parent,
             capture_output=True,

@@ -28,13 +28,17 @@ class Job:
 class Effort:
     """How much to measure: repeats, and the least seconds of one repeat of one job."""
 
-    repeats: int = 20
+    repeats: int = 15
     least: float = 0.02
-    processes: int = 10  # fresh processes for what can be timed only once in each
-    seconds: float = 6.0  # after which no further fresh process of one kind is started
+    budget: float = 2.0  # seconds after which no further repeat of some jobs is begun
+    processes: int = 8  # copies of a process for what can be timed only once in each
+    seconds: float = 2.0  # after which no further copy for one row is made
+    whole: bool = False  # all sizes of mechanisms, for a record of their own
 
 
-QUICK = Effort(repeats=5, least=0.005, processes=3, seconds=4.0)
+QUICK = Effort(repeats=5, least=0.005, budget=0.5, processes=2, seconds=1.0)
+LONG = 25
+FEWEST = 3  # repeats, and copies, whatever they take
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,10 @@ class Timing:
 
 
 def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> dict[str, Timing]:
-    """Time of one run of each job, divided by `parts`: the states in a batch, simulated seconds."""
+    """Time of one run of each job, divided by `parts`: the states in a batch, simulated seconds.
+
+    All jobs have as many repeats: those of the effort, fewer if they take longer than its budget.
+    """
     later = {label: job for label, job in jobs.items() if job.apart}
     if later and len(later) < len(jobs):
         first = {label: job for label, job in jobs.items() if not job.apart}
@@ -85,7 +92,10 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> d
     counts = {label: enough(timer, effort.least) for label, timer in timers.items()}
     seconds: dict[str, list[float]] = {label: [] for label in jobs}
     cpu: dict[str, list[float]] = {label: [] for label in jobs}
-    for _ in range(effort.repeats):
+    begin = time.perf_counter()
+    for k in range(effort.repeats):
+        if k >= FEWEST and time.perf_counter() - begin > effort.budget:
+            break
         for label, timer in timers.items():
             count = counts[label]
             start = time.process_time()
@@ -97,9 +107,13 @@ def side_by_side(jobs: Mapping[str, Job], effort: Effort, parts: float = 1) -> d
 def enough(timer: timeit.Timer, least: float) -> int:
     """How many runs are about `least` seconds of work; the first run warms up and is not counted.
 
-    Processor time is used, because the wall clock gives too few runs on a shared core.
+    Processor time is used, because the wall clock gives too few runs on a shared core. A run that
+    takes LONG times as much even with the work of warming up is not tried again.
     """
+    start = time.process_time()
     timer.timeit(1)
+    if time.process_time() - start > LONG * least:
+        return 1
     count = 1
     while True:
         start = time.process_time()

@@ -70,15 +70,15 @@ def compared(head: str, comparisons: Sequence[Any], sizes: str) -> str:
     rows = [[label, *(cell(robot, *asked) for robot in ROBOTS)] for label, *asked in comparisons]
     note = (
         f"`make bench` of {record['date']}: {record['machine']['processor']}, float64, one thread "
-        f"on one core, {sizes}; ID and FD are inverse and forward "
-        f"dynamics ([record](RESULTS/{name.replace('.json', '.md')}))."
+        f"on one core, no contact, C-contiguous (N, n) arrays, {sizes}; ID and FD are inverse and "
+        f"forward dynamics ([record](RESULTS/{name.replace('.json', '.md')}))."
     )
     return f"{table([head, *ROBOTS.values()], rows)}\n\n{note}"
 
 
 def speed() -> str:
     """All comparisons of the record."""
-    sizes = "batches of 4096, of 256 for derivatives"
+    sizes = "batches of 4,096, of 256 for derivatives"
     return compared("kinetree is faster than", COMPARISONS, sizes)
 
 
@@ -86,7 +86,7 @@ def batches() -> str:
     """The comparisons of large batches, with their conditions in the head."""
     head = "no contact, batches of 4,096, one core: kinetree is faster than"
     rows = [row for row in COMPARISONS if row[1] == "throughput"]
-    return compared(head, rows, "batches of 4,096 states without contact")
+    return compared(head, rows, "batches of 4,096")
 
 
 def gpu_cell(row: Any) -> str:

@@ -3,5 +3,6 @@
 PYTHON_LOOP, POOL = "Pinocchio, Python loop", "Pinocchio, parallel pool"
 CASADI = "CasADi, generated C"
 FRAX, ADAM = "frax, JAX on the CPU", "adam, JAX on the CPU"
+JAXSIM = "jaxsim, JAX on the CPU"
 CONSTRAINED = "Pinocchio, constraintDynamics"
 SOLVERS = ("Crocoddyl, SolverDDP", "Crocoddyl, SolverFDDP", "mim-solvers, SolverSQP")

@@ -28,9 +28,16 @@ QUESTIONS = (
     "tensors",
 )
 OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
-# questions about mechanisms of their own, which code makes; see benchmarks/mechanisms.py
-# and examples/iftomm
+# robots of questions that are not asked about all: some of them, or mechanisms of their own, which
+# code makes; see benchmarks/mechanisms.py and examples/iftomm
 OWN_ROBOTS = {
+    "calls": ("panda",),
+    "simulation": ("panda",),
+    "step": ("panda",),
+    "constrained": ("panda", "talos"),
+    "task_space": ("panda", "ur5"),
+    "time_optimal": ("panda", "ur5"),
+    "optimal": ("panda", "talos"),
     "growth": ("snake", "chain", "tree", "legs"),
     "contact": ("go1", "g1"),
     "iftomm": ("a01_pendulum", "a02_four_bars", "a03_squeezer", "a04_bricard", "a05_governor"),

@@ -6,7 +6,6 @@ joints is called "<family> <n>" in the rows; the families are in `benchmarks.mec
 
 import functools
 import math
-import multiprocessing
 import os
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fresh import wake
+from benchmarks.fresh import in_a_copy, wake
 from benchmarks.mechanisms import SIZES, mechanism
 from benchmarks.peers import check
 from benchmarks.peers import kinetree as ours
@@ -33,13 +32,13 @@ FROM = 32  # joints from which on growth is judged
 
 
 def ask(family: str, effort: Effort) -> Answer:
-    """Every size in turn, until a kernel takes more than `WAIT` seconds to compile."""
+    """Every second size in turn, or all, until a kernel takes more than `WAIT` s to compile."""
     os.environ["KINETREE_CACHE"] = "0"  # kernels are compiled, never loaded
     answer = Answer()
     wake()
     left_out: dict[str, str] = {}
     looped: dict[str, int] = {}
-    for n in SIZES:
+    for n in SIZES if effort.whole else SIZES[::2]:
         case = mechanism(family, n)
         for quantity in QUANTITIES:
             if quantity not in left_out:
@@ -120,7 +119,7 @@ def first_answers(case: Case, quantity: str, effort: Effort) -> tuple[Timing, Ti
     found: list[tuple[float, ...]] = []
     begin = time.perf_counter()
     while len(found) < 3 and (not found or time.perf_counter() - begin < effort.seconds):
-        found.append(in_a_copy(case, quantity, state))
+        found.append(in_a_copy(lambda: answers(case, quantity, state)))
     first, first_cpu, whole, whole_cpu = zip(*found, strict=True)
     return Timing(first, first_cpu), Timing(whole, whole_cpu)
 
@@ -130,25 +129,13 @@ def complete(case: Case, quantity: str) -> Any:
     return getattr(case.robot, quantity).wait()
 
 
-def in_a_copy(case: Case, quantity: str, state: Arrays) -> tuple[float, ...]:
+def answers(case: Case, quantity: str, state: Arrays) -> tuple[float, ...]:
     """Seconds of the first answer and of the whole kernel, by the clock and of work."""
-    fork = multiprocessing.get_context("fork")
-    receive, send = fork.Pipe(duplex=False)
-
-    def work() -> None:
-        start, cpu = time.perf_counter(), time.process_time()
-        getattr(case.robot, quantity)(*state)
-        first = time.perf_counter() - start, time.process_time() - cpu
-        complete(case, quantity)
-        send.send((*first, time.perf_counter() - start, time.process_time() - cpu))
-
-    copy = fork.Process(target=work)
-    copy.start()
-    send.close()
-    try:
-        return receive.recv()
-    finally:
-        copy.join()
+    start, cpu = time.perf_counter(), time.process_time()
+    getattr(case.robot, quantity)(*state)
+    first = time.perf_counter() - start, time.process_time() - cpu
+    complete(case, quantity)
+    return *first, time.perf_counter() - start, time.process_time() - cpu
 
 
 def row(question: str, name: str, quantity: str, timing: Timing) -> Row:

@@ -120,7 +120,7 @@ def ask(robot: str, effort: Effort) -> Answer:
         iteration(answer, Task(case), effort)
         if robot == "panda":
             sampling(answer, case, replace(effort, repeats=min(effort.repeats, 5)))
-            ticks(answer, case, SECONDS if effort != QUICK else 1.0)
+            ticks(answer, case, SECONDS if effort.repeats > QUICK.repeats else 1.0)
     return answer
 
 

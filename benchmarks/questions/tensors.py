@@ -8,15 +8,16 @@ import numpy as np
 
 import kinetree as kt
 from benchmarks.peers import Absent, check
-from benchmarks.peers.labels import ADAM, FRAX
+from benchmarks.peers.labels import ADAM, FRAX, JAXSIM
 from benchmarks.questions.labels import GRADIENT
-from benchmarks.robots import QUANTITIES, Case, load, states
+from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
 
 COUNT = 4096
-PEERS = {FRAX: "frax", ADAM: "adam"}
-LARGE = 20  # joints, above which XLA compiles the gradients of peers for minutes
+PEERS = {FRAX: "frax", ADAM: "adam", JAXSIM: "jaxsim"}
+QUANTITIES = ("inverse_dynamics", "forward_dynamics")
+GRADIENT_OF = "panda"  # to trace and compile the gradients of peers takes half a minute
 
 
 def ask(robot: str, effort: Effort) -> Answer:
@@ -26,7 +27,7 @@ def ask(robot: str, effort: Effort) -> Answer:
     with one_core():
         for quantity in QUANTITIES:
             compare(answer, case, quantity, effort)
-        if case.model.n <= LARGE:
+        if robot == GRADIENT_OF:
             compare(answer, case, "inverse_dynamics", effort, gradient=True)
     return answer
 

@@ -1,7 +1,6 @@
 """Joint limits of a robot as arrays over its degrees of freedom."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -45,9 +44,13 @@ class Bounds:
         return None if drive is None else drive.curve
 
 
-@lru_cache(maxsize=32)
 def bounds_of(model: Model) -> Bounds:
     """Limits of the joints that move by themselves (that follow no other), in the order of dq."""
+    known = model.memo.get("bounds")
+    return model.memo.setdefault("bounds", _bounds(model)) if known is None else known
+
+
+def _bounds(model: Model) -> Bounds:
     n = model.n
     coords, sliding = np.full(n, -1), np.zeros(n, bool)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)

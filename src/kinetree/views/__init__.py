@@ -1,12 +1,17 @@
 """Views: robots, motions and identifications as HTML pages and in the workbench."""
 
-from kinetree.views.arrows import Arrow, recursion_arrows
-from kinetree.views.page.identification import identification_page
-from kinetree.views.page.report import report_page
-from kinetree.views.page.session import session_page
+import typing
+
+from kinetree.base.later import later
 from kinetree.views.render import Rendering, render
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, Shape, TriangleMesh
+
+if typing.TYPE_CHECKING:
+    from kinetree.views.arrows import Arrow, recursion_arrows
+    from kinetree.views.page.identification import identification_page
+    from kinetree.views.page.report import report_page
+    from kinetree.views.page.session import session_page
 
 __all__ = [
     "Arrow",
@@ -21,3 +26,14 @@ __all__ = [
     "scene",
     "session_page",
 ]
+
+# one page needs few of the others, and that of an identification imports its whole folder
+__getattr__ = later(
+    __name__,
+    {
+        "arrows": "Arrow recursion_arrows",
+        "page.identification": "identification_page",
+        "page.report": "report_page",
+        "page.session": "session_page",
+    },
+)

@@ -36,8 +36,8 @@ def joint_point(model: Model, i: int) -> Array:
     screw = model.joints[i].screw
     if screw is None:
         return np.zeros(3)
-    w, v = np.split(np.asarray(screw, float), 2)
-    return cross(w, v)
+    A = np.asarray(screw, float)
+    return cross(A[:3], A[3:])
 
 
 def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:

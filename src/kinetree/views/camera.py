@@ -123,19 +123,20 @@ def picture(
     projection; None: the middle of WIDTH by HEIGHT pixels. behind: markup that is painted first.
     """
     view = view_of(camera, (WIDTH, HEIGHT)) if view is None else view
-    triangles: list[tuple[float, str]] = []
+    corners: list[Array] = [np.zeros((0, 3, 3))]
+    colours: list[Array] = [np.zeros((0, 3))]
+    glassy: list[Array] = [np.zeros(0, bool)]
     for part in parts.parts:
-        if part.group not in groups:
-            continue
-        mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
-        corners = (mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles]
-        alpha = GLASS if part.group == "inertia" else 1.0
-        triangles += _visible(corners, part.colour, camera, view, alpha)
-    triangles.sort(key=lambda x: -x[0])
+        if part.group in groups:
+            mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
+            corners.append((mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles])
+            colours.append(np.tile(part.colour, (len(mesh.triangles), 1)))
+            glassy.append(np.full(len(mesh.triangles), part.group == "inertia"))
+    a, b, c = (np.concatenate(x) for x in (corners, colours, glassy))
     return (
         f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
         'stroke-width="0.6" stroke-linejoin="round">'
-        f"{behind}{''.join(text for _, text in triangles)}</svg>"
+        f"{behind}{_painted(a, b, c, camera, view)}</svg>"
     )
 
 
@@ -146,10 +147,11 @@ def view_of(camera: Camera, size: tuple[int, int]) -> View:
     return View(width, height, scale, width / 2, height / 2, camera.distance / 100)
 
 
-def _visible(
-    corners: Array, colour: tuple[int, int, int], camera: Camera, view: View, alpha: float
-) -> list[tuple[float, str]]:
-    """Depth and markup of the triangles (m, 3, 3) that face the camera, lit from there."""
+def _painted(corners: Array, colours: Array, glassy: Array, camera: Camera, view: View) -> str:
+    """Markup of the triangles (m, 3, 3) that face the camera, lit from there; the farthest first.
+
+    colours: (m, 3), 0 to 255. glassy: (m,), True for half transparent ones.
+    """
     seen = (corners - camera.target) @ camera.axes.T
     depth = camera.distance - seen[..., 2]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -159,14 +161,18 @@ def _visible(
         normals /= np.linalg.norm(normals, axis=1)[:, None]
     to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)
     facing = np.einsum("ij,ij->i", normals, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
-    drawn = (depth.min(axis=1) > 0) & (facing > 0)
-    marks = []
-    for k in np.flatnonzero(drawn):
-        light = 0.38 + 0.62 * min(float(facing[k]), 1.0)
-        rgb = "#" + "".join(f"{int(c * light):02x}" for c in colour)
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[k], y[k], strict=True))
+    drawn = np.flatnonzero((depth.min(axis=1) > 0) & (facing > 0))
+    drawn = drawn[np.argsort(-depth.mean(axis=1)[drawn], kind="stable")]
+    light = 0.38 + 0.62 * np.minimum(facing[drawn], 1.0)
+    red, green, blue = (colours[drawn] * light[:, None]).astype(int).T.tolist()
+    points = np.stack([x, y], axis=-1)[drawn].reshape(-1, 6).tolist()
+    marks: list[str] = []
+    for r, g, b, p, glass in zip(red, green, blue, points, glassy[drawn].tolist(), strict=True):
+        rgb = f"#{r:02x}{g:02x}{b:02x}"
         # a stroke closes the gaps between triangles; half transparent ones would show its overlap
-        edge = f'stroke="{rgb}"' if alpha == 1 else f'fill-opacity="{alpha}" stroke="none"'
-        mark = f'<polygon points="{points}" fill="{rgb}" {edge}/>'
-        marks.append((float(depth[k].mean()), mark))
-    return marks
+        edge = f'fill-opacity="{GLASS}" stroke="none"' if glass else f'stroke="{rgb}"'
+        marks.append(
+            f'<polygon points="{p[0]:.1f},{p[1]:.1f} {p[2]:.1f},{p[3]:.1f} {p[4]:.1f},{p[5]:.1f}" '
+            f'fill="{rgb}" {edge}/>'
+        )
+    return "".join(marks)

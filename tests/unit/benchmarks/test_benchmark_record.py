@@ -1,18 +1,23 @@
 """The benchmark's record: what it says must follow from its rows, and a half record is a record."""
 
 import json
+import os
 
 import pytest
 from benchmarks.compare import read_rows, worse
+from benchmarks.fresh import in_a_copy
 from benchmarks.machine import slug
 from benchmarks.peers.labels import CONSTRAINED
-from benchmarks.questions import constrained
+from benchmarks.questions import OWN_ROBOTS, QUESTIONS, constrained, threads
 from benchmarks.questions.labels import HEAVY
 from benchmarks.record import Record
 from benchmarks.required import OF_ONE, OF_PANDA, REQUIRED, verdicts
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Answer, Row, timing_rows
-from benchmarks.timing import Timing
+from benchmarks.run import asked_about
+from benchmarks.timing import FEWEST, Effort, Job, Timing, side_by_side
+
+from kinetree.engine.call.threads import cores
 
 ABOUT = {
     "date": "2026-01-02 03:04 UTC",
@@ -130,3 +135,40 @@ def test_a_comparison_names_what_got_worse_and_what_is_gone(tmp_path):
     assert operations[3:] == ("kinetree", "591", "700", "18 %")
     assert missing[3:] == ("Drake", "there", "missing", "")
     assert worse(slower.rows, old.rows) == []
+
+
+def test_repeats_end_with_the_budget_and_are_as_many_for_all():
+    jobs = {name: Job("pass", {}, lambda: None) for name in ("kinetree", "peer")}
+    few = side_by_side(jobs, Effort(repeats=9, least=1e-9, budget=0.0))
+    assert [len(x.seconds) for x in few.values()] == [FEWEST, FEWEST]
+    all_of_them = side_by_side(jobs, Effort(repeats=9, least=1e-9, budget=60.0))
+    assert [len(x.seconds) for x in all_of_them.values()] == [9, 9]
+
+
+def test_every_question_is_asked_about_robots_that_it_has():
+    asked = {question: list(asked_about(question, list(SOURCES))) for question in QUESTIONS}
+    assert all(asked.values()) and asked["throughput"] == list(SOURCES)
+    assert asked["imports"] == [""] and asked["calls"] == ["panda"]
+    assert asked_about("constrained", ["ur5", "talos"]) == ["talos"]
+    assert list(asked_about("growth", ["ur5"])) == list(OWN_ROBOTS["growth"])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its children use no threads
+def test_first_calls_are_timed_in_copies_that_share_nothing():
+    seen = []
+
+    def work():
+        seen.append(1)
+        return len(seen)
+
+    assert [in_a_copy(work) for _ in range(3)] == [1, 1, 1] and not seen
+
+
+def test_the_roof_of_threads_is_the_copy_on_as_many():
+    each = threads.bytes_each("inverse_dynamics", 7), threads.bytes_each("mass_matrix", 7)
+    assert each == (8 * 28, 8 * 56)
+    assert threads.counts()[0] == 1 and threads.counts()[-1] == cores()
+    timings = {"1 thread": Timing((4e-9,)), "2 threads": Timing((2.5e-9,))}
+    one, two = threads.rows_of("panda", "inverse_dynamics", timings, 10)
+    assert (one.ratio, two.ratio, two.who) == (1.0, 1.6, "kinetree, 2 threads")

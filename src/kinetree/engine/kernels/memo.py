@@ -35,10 +35,13 @@ def remembered(model: Model, request: Hashable, make: Callable[[], Form]) -> For
 
 
 class Recent(Generic[Form]):
-    """Forms by key, the latest `most` of them; a form that was not used for longest goes first."""
+    """Forms by key, of a total weight up to `most`; what was not used for longest goes first.
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    Every form weighs 1 without `weigh`. The latest form is kept whatever it weighs.
+    """
+
+    def __init__(self, most: float, weigh: Callable[[Form], float] = lambda form: 1) -> None:
+        self.most, self.weigh = most, weigh
         self._forms: OrderedDict[Hashable, Form] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -61,8 +64,10 @@ class Recent(Generic[Form]):
         with self._lock:
             kept = self._forms.setdefault(key, form)
             self._forms.move_to_end(key)
-            while len(self._forms) > self.most:
+            weights = [self.weigh(x) for x in self._forms.values()]
+            while len(weights) > 1 and sum(weights) > self.most:
                 self._forms.popitem(last=False)
+                del weights[0]
             return kept
 
     def find(

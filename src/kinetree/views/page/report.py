@@ -34,6 +34,7 @@ from kinetree.views.page.stage import (
 
 SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
 MAX_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
+MAX_ROWS = 100  # of the mass matrix in closed form
 MAX_MARKUP = 40_000  # characters of one equation
 ZERO = from_latex("0", display=True)
 MOTION = (
@@ -253,11 +254,10 @@ def equations(robot: Robot, digits: int = 4) -> str:
     equation = MOTION
     if robot.model.constraints is not None:
         robot, equation = Robot(tree_of(robot.model)), MOTION + CONSTRAINED
-    count = robot.inverse_dynamics.operations
-    if count > MAX_OPERATIONS:
+    if (reason := too_long(robot)) is not None:
         return (
-            "<p>The closed forms of this robot are too long to read: compiled inverse dynamics "
-            f"alone has {count} operations. <code>kt.symbolic(robot)</code> computes them, and "
+            f"<p>The closed forms of this robot are too long to read: {reason}. "
+            "<code>kt.symbolic(robot)</code> computes them, and "
             "<code>robot.explain(q, dq, ddq)</code> shows every step of the recursion.</p>"
         )
     try:
@@ -275,6 +275,16 @@ def equations(robot: Robot, digits: int = 4) -> str:
             continue
         lines.append(f'<h3>{TITLES[name]} {name}</h3><div class="equation">{markup}</div>')
     return "\n".join(lines)
+
+
+def too_long(robot: Robot) -> str | None:
+    """Why the closed forms of a robot are not shown; None if they are short."""
+    if robot.n > MAX_ROWS:  # known without a kernel, which takes seconds for hundreds of joints
+        return f"the mass matrix has {robot.n} rows"
+    count = robot.inverse_dynamics.operations
+    if count > MAX_OPERATIONS:
+        return f"compiled inverse dynamics alone has {count} operations"
+    return None
 
 
 def closed_forms(robot: Robot, digits: int) -> dict[str, str]:

@@ -6,6 +6,7 @@ the same robot whenever and however often it comes.
 
 import base64
 import binascii
+import gc
 import hashlib
 import os
 import re
@@ -15,7 +16,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -44,7 +45,9 @@ MAX_FILES = 400
 LONGEST_WAIT_S = 5.0  # of the end for all kernels that are being compiled
 MAX_COMPUTING = 4  # requests about one robot that are computed at once; a page has about three
 TURN_WAIT_S = 5.0  # of further ones
-MAX_UPLOADS, MAX_VARIANTS = 12, 16  # robots that are kept
+# Bytes of all robots that are kept, with their kernels and meshes. Of a robot with n degrees of
+# freedom that was read and simulated: 3.5 MB for n = 7, 12 MB for 30, 30 MB for 60.
+MAX_BYTES, ROBOT_BYTES, KERNEL_BYTES = 400e6, 3e6, 1e4  # the last one times n^2
 MAX_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
 # degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
 MAX_COMPILED = 64
@@ -73,11 +76,9 @@ class Shelf:
         self.folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
         self.closing = threading.Event()  # set when the workbench ends
         self.given: Opened | None = None
-        self._built_in: dict[str, Opened] = {}
-        self._uploads: Recent[Opened] = Recent(MAX_UPLOADS)
-        self._variants: Recent[Robot] = Recent(MAX_VARIANTS)
+        self._robots: Recent[Opened] = Recent(MAX_BYTES, bytes_of)
         self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
-        self._turn = threading.Lock()  # of the dicts above
+        self._turn = threading.Lock()  # of the dict above
         self._computing: Counter[str] = Counter()  # requests by the id of their robot
         self._computed = threading.Condition()
         self._readers = threading.Semaphore(MAX_READERS)
@@ -102,12 +103,8 @@ class Shelf:
         if key == GIVEN and self.given is not None:
             return self.given
         if key in BUILT_IN:
-            with self._turn:
-                if key not in self._built_in:
-                    robot = getattr(robots, key)()
-                    self._built_in[key] = Opened(key, robot, stage_of(robot), key)
-            return self._built_in[key]
-        opened = self._uploads.get(key)
+            return self._kept(key, lambda: built_in(key))
+        opened = self._robots.get(key)
         if opened is None:
             raise NameLookupError(
                 f"the robot {key[:60]!r} is not open here any more, or there is no built-in robot "
@@ -124,7 +121,14 @@ class Shelf:
             digest.update(f"\0{name}\0{len(contents[name])}\0".encode() + contents[name])
         key = f"upload-{digest.hexdigest()[:24]}"
         with self._readers:
-            return self._uploads.find(key, lambda: read_upload(key, contents, chosen, self.folder))
+            return self._kept(key, lambda: read_upload(key, contents, chosen, self.folder))
+
+    def _kept(self, key: Hashable, make: Callable[[], Opened]) -> Opened:
+        """The robot of a key, made now if it is not open; others that were not used are dropped."""
+        before, opened = set(self._robots), self._robots.find(key, make)
+        if not before <= set(self._robots):
+            gc.collect()  # a robot that was dropped and its kernels refer to each other
+        return opened
 
     def compile(self, opened: Opened) -> None:
         """Compile the kernels of a robot in a thread, once; a large robot keeps plain functions."""
@@ -161,26 +165,42 @@ class Shelf:
 
     def robot(self, request: Request) -> Robot:
         """The robot of a request, with the gravity and the payload that it asks for."""
-        robot = self.find(text(request.get("robot"), "robot")).robot
+        opened = self.find(text(request.get("robot"), "robot"))
         gravity, payload = request.get("gravity"), request.get("payload")
         if gravity is None and payload is None:
-            return robot
-        return self._variant(text(request["robot"], "robot"), robot, gravity, payload)
+            return opened.robot
+        return self._variant(opened, gravity, payload).robot
 
-    def _variant(self, key: str, robot: Robot, gravity: object, payload: object) -> Robot:
+    def _variant(self, opened: Opened, gravity: object, payload: object) -> Opened:
         g = None if gravity is None else numbers(gravity, "gravity", tuple("xyz"))
         load = None if payload is None else read_payload(payload)
         wanted = (
-            key,
+            opened.id,
             None if g is None else tuple(g.tolist()),
             None if load is None else (load[0], tuple(load[1].tolist())),
         )
 
-        def make() -> Robot:
-            changed = robot if g is None else robot.with_gravity(g)
-            return changed if load is None else changed.with_payload(*load)
+        def make() -> Opened:
+            changed = opened.robot if g is None else opened.robot.with_gravity(g)
+            changed = changed if load is None else changed.with_payload(*load)
+            return replace(opened, robot=changed)
 
-        return self._variants.find(wanted, make)
+        return self._kept(wanted, make)
+
+
+def bytes_of(opened: Opened) -> float:
+    """Memory that a robot takes with its kernels and meshes, about."""
+    meshes = {id(x.mesh): x.mesh for x in opened.stage.scene.shapes if x.mesh is not None}
+    shared = opened.stage.robot is not opened.robot  # a variant has the stage of its robot
+    drawn = 0 if shared else sum(x.vertices.nbytes + x.triangles.nbytes for x in meshes.values())
+    n = opened.robot.n
+    return ROBOT_BYTES + KERNEL_BYTES * (n * n if n <= MAX_COMPILED else n) + drawn
+
+
+def built_in(name: str) -> Opened:
+    """A built-in robot, opened."""
+    robot: Robot = getattr(robots, name)()
+    return Opened(name, robot, stage_of(robot), name)
 
 
 def read_payload(given: object) -> tuple[float, Array]:

@@ -10,8 +10,11 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine.kernels import derivative_kernel, kernel
+from kinetree.engine.kernels.memo import Recent
 from kinetree.engine.kernels.task_space import task_space_derivatives
 from kinetree.errors import InputError, NameLookupError
+from kinetree.model.bounds import bounds_of
+from kinetree.model.samples import random_model
 
 
 @pytest.fixture
@@ -67,3 +70,32 @@ def test_copies_and_pickles_of_a_model_start_with_an_empty_memo(model):
     kernel(model, "pose")
     assert not copy.copy(model).memo
     assert not pickle.loads(pickle.dumps(model)).memo
+
+
+def test_forms_are_kept_up_to_a_weight_and_the_least_recently_used_goes_first():
+    kept: Recent[int] = Recent(10, weigh=float)
+    for form in (4, 3, 2):
+        kept.put(f"form of {form}", form)
+    assert kept.get("form of 4") == 4  # used, so that the form of 3 is the oldest
+    kept.put("form of 1.5", 2)
+    assert list(kept) == ["form of 2", "form of 4", "form of 1.5"]
+    kept.put("heavy", 50)  # the latest is kept whatever it weighs
+    assert list(kept) == ["heavy"]
+
+
+def test_robots_that_are_dropped_leave_no_kernels_behind():
+    """Whatever was computed: no store of the library keeps a model, its kernels or its code."""
+    kernels, models = weakref.WeakSet(), weakref.WeakSet()
+    for seed in range(12):
+        robot = kt.Robot(random_model(seed, 3))
+        q = robot.neutral()
+        robot.simulate(q, duration=0.01)
+        robot.linearize(q, q, q)
+        robot.pose(q)
+        for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics_derivatives"):
+            kernels.add(getattr(robot, name))
+        bounds_of(robot.model)
+        models.add(robot.model)
+        del robot
+    gc.collect()
+    assert not models and not kernels

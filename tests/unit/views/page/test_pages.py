@@ -9,8 +9,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, ShapeError
+from kinetree.model.samples import random_model
 from kinetree.views import report_page, session_page
 from kinetree.views.page.document import document, json_text
+from kinetree.views.page.report import MAX_ROWS, equations
 
 NAMES = (
     "<script>alert(1)</script>",
@@ -154,6 +156,12 @@ def test_closed_forms_are_shown_where_they_are_short():
     page = report_page(kt.robots.cart_pole(), samples=60)
     assert page.count("<math") == 4 and "too long to read" not in page
     assert "too long to read" in report_page(kt.robots.panda(), samples=60)
+
+
+def test_the_page_of_many_links_needs_no_kernel_of_inverse_dynamics():
+    robot = kt.Robot(random_model(3, MAX_ROWS + 1))
+    assert f"too long to read: the mass matrix has {robot.n} rows" in equations(robot)
+    assert "inverse_dynamics" not in vars(robot)
 
 
 def test_a_session_holds_the_whole_motion():

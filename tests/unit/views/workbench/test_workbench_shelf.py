@@ -1,12 +1,19 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import os
+import weakref
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from workbench_client import packed
 
-from kinetree.errors import InputError, KinetreeError
+import kinetree as kt
+import kinetree.views.workbench.shelf as shelves
+from kinetree.errors import InputError, KinetreeError, NameLookupError
+from kinetree.views.scene import scene
+from kinetree.views.shapes import TriangleMesh
 from kinetree.views.workbench import quantities
 from kinetree.views.workbench.describe import description
 from kinetree.views.workbench.shelf import Shelf
@@ -237,3 +244,54 @@ def test_a_large_robot_with_constraints_is_not_opened(upload, monkeypatch):
         upload(files)
     monkeypatch.undo()
     assert upload(files).robot.model.constraints is not None
+
+
+def numbered(k: int) -> str:
+    return URDF.replace('mass value="1"', f'mass value="{k + 1}"')
+
+
+def test_robots_that_were_not_used_for_longest_are_dropped_with_their_kernels(monkeypatch):
+    """Memory has a bound however many robots are opened: their kernels go with them."""
+    room = 4
+    monkeypatch.setattr(shelves, "MAX_BYTES", (room + 0.5) * shelves.ROBOT_BYTES)
+    small, kernels, models = Shelf(), weakref.WeakSet(), weakref.WeakSet()
+    keys: list[str] = []
+    try:
+        for k in range(5 * room):
+            opened = small.upload(packed({"r.urdf": numbered(k)})["files"], None)
+            q = np.zeros(opened.robot.n)
+            opened.robot.simulate(q, duration=0.01)
+            for name in ("inverse_dynamics", "mass_matrix"):
+                kernel = getattr(opened.robot, name)
+                kernel(*[q] * len(kernel.graph.inputs))
+                kernels.add(kernel)
+            models.add(opened.robot.model)
+            keys.append(opened.id)
+            small.find(keys[0])  # used all the time, so it stays
+            del opened, kernel
+        assert len(models) <= room and len(kernels) <= 2 * room
+        for key in (keys[0], *keys[1 - room :]):
+            assert small.find(key).robot.model in models
+        with pytest.raises(NameLookupError, match="not open here any more"):
+            small.find(keys[-room])
+        loads = [{"robot": keys[0], "payload": {"mass": 0.1 * k}} for k in range(3 * room)]
+        variants = [small.robot(load) for load in loads]
+        assert small.robot(loads[-1]) is variants[-1]
+        assert small.robot(loads[0]) is not variants[0]  # dropped, and made again
+    finally:
+        small.close()
+
+
+def test_meshes_count_as_memory_once():
+    shapes = scene(kt.robots.panda()).shapes
+    mesh = TriangleMesh(np.zeros((1000, 3)), np.zeros((2000, 3), int))
+    drawn = [replace(shapes[0], kind="mesh", mesh=mesh) for _ in range(3)]
+    panda = shelves.built_in("panda")
+    alone = shelves.bytes_of(panda)
+    stage = replace(
+        panda.stage, scene=replace(panda.stage.scene, shapes=(*panda.stage.scene.shapes, *drawn))
+    )
+    with_meshes = replace(panda, stage=stage)
+    assert shelves.bytes_of(with_meshes) == alone + 1000 * 24 + 2000 * 24
+    variant = replace(with_meshes, robot=panda.robot.with_payload(1.0))
+    assert shelves.bytes_of(variant) == alone
