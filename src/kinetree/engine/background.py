@@ -19,6 +19,7 @@ from kinetree.base.environment import setting
 from kinetree.base.system import on_fork
 from kinetree.engine.call.threads import thread_count, threads
 from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
@@ -26,7 +27,7 @@ from kinetree.engine.llvm.programs import Programs
 log = logging.getLogger(__name__)
 
 COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
-LONGEST_WAIT_S = 0.4  # s that a kernel may take to be compiled before it has to answer first
+LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
 
 
 class Job:
@@ -67,10 +68,15 @@ def enabled() -> bool:
 
 def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
-    if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
-        return False
-    seconds = COMPILE_S_PER_NODE * len(graph.nodes) / thread_count()
-    return seconds > LONGEST_WAIT_S and not graph.repeats()  # tables have no loops
+    return enabled() and COMPILE_S_PER_NODE * length(graph) / thread_count() > LONGEST_WAIT_S
+
+
+def length(graph: Graph | Program) -> int:
+    """Return how many nodes the code of a graph or a program has; those of a loop count once."""
+    if isinstance(graph, Program):
+        return sum(length(body.graph) for body in graph.bodies)
+    loops = [graph.nodes[i].sweep.graph for i in graph.repeats()]
+    return len(graph.nodes) + sum(map(length, loops))
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:

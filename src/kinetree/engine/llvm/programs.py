@@ -8,9 +8,7 @@ therefore restores the flags (`emit_quiet`).
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
-from typing import cast
 
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder
@@ -42,12 +40,6 @@ EMITTER = (
     "engine/call/fastcall.py",
     "engine/call/plan.py",
 )
-
-# For code that answers first: it takes 0.05 s to make instead of 0.28, and runs twice as long.
-NO_EFFORT = 0
-
-# sources that decide the tables of a graph
-TABLES = ("engine/compiler/assembly.py", "engine/compiler/program.py")
 
 # architecture -> (declarations, save, restore) of the floating-point flags
 FLAGS = {
@@ -125,15 +117,20 @@ class Programs:
 
     def answer_first(self) -> None:
         """Make code that is there at once and gives the same bits, in float64, in more time."""
-        from kinetree.engine.compiler.assembly import tabulated
+        # imported here: a kernel from the cache needs neither
+        from kinetree.engine.call.vectorcall import shared_code
+        from kinetree.engine.compiler.flat import flattened
+        from kinetree.engine.llvm.walk import Walked, walker
 
-        def text() -> str:
-            return Programs(cast("Graph", tabulated(self.graph))).text("float64")
-
-        key = ["first", digest(self.graph), cache.source_hash(*TABLES)]
         with collecting() as stages:
-            self._first = load_or_compile(key, self.target, text, exported("float64"), NO_EFFORT)
-        self.stages["float64"] = [replace(s, name=f"{s.name} of tables") for s in stages]
+            with stage("flatten"):
+                flat = flattened(self.graph)
+            with stage("walker"):
+                walker()
+            with stage("first code"):
+                enter, quiet = shared_code().address("enter"), emit_quiet(self.target.triple, SYMBOL)
+                self._first = Walked(flat, SYMBOL, enter, quiet)
+        self.stages["float64"] = stages
 
     def adopt(self, dtype: str, code: engine.Code) -> None:
         """Take code that was made from an equal graph."""
